@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The one build file of Outfox. `make help` lists what it can do.
+#
+#   variant  what it is for                     objects          programs
+#   plain    the release: -O2, hardened         build/obj/plain  build/
+#   san      SAN=1: ASan, UBSan and LSan        build/obj/san    build/san/
+#   fuzz     libFuzzer, used by `make fuzz`     build/obj/fuzz   build/fuzz/
+#
+# Every source but those of src/cmd goes into liboutfox.a, which the program, the tests, the
+# benchmarks and the fuzzers link. A change of compiler or flags rebuilds what it touches.
+#
+# Yours to set: CC (gcc or clang), CFLAGS, CPPFLAGS, LDFLAGS, WERROR= (warnings do not stop the
+# build), V=1 (show the commands), VERSION, PREFIX, DESTDIR, FUZZ_SECONDS.
+
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+WERROR       ?= -Werror
+PREFIX       ?= /usr/local
+FUZZ_SECONDS ?= 60
+VERSION      ?= $(or $(shell git --git-dir=.git describe --tags --always --dirty 2>/dev/null),unknown)
+
+VARIANT := $(if $(filter-out 0,$(SAN)),san,plain)
+Q       := $(if $(V),,@)
+JOBS    := $(or $(shell nproc 2>/dev/null),2)
+
+# --- What there is -------------------------------------------------------------------------------
+
+CMD_SRCS     := $(sort $(wildcard src/cmd/*.c))
+LIB_SRCS     := $(sort $(filter-out $(CMD_SRCS),$(wildcard src/*/*.c)))
+SUPPORT_SRCS := $(sort $(wildcard tests/support/*.c))
+TEST_SRCS    := $(sort $(wildcard tests/unit/test_*.c))
+FUZZ_SRCS    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+BENCH_SRCS   := $(sort $(wildcard bench/*.c))
+FORMATTED    := $(sort $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch]))
+
+OBJ := build/obj/$(VARIANT)
+OUT := $(if $(filter plain,$(VARIANT)),build,build/$(VARIANT))
+BIN := $(OUT)/outfox
+LIB := $(OUT)/liboutfox.a
+
+objects     = $(patsubst %.c,$(OBJ)/%.o,$(1))
+CMD_OBJS   := $(call objects,$(CMD_SRCS))
+LIB_OBJS   := $(call objects,$(LIB_SRCS))
+AID_OBJS   := $(call objects,$(SUPPORT_SRCS))
+TESTS      := $(TEST_SRCS:tests/unit/%.c=build/$(VARIANT)/tests/%)
+REPLAYS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/$(VARIANT)/tests/%)
+FUZZERS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/fuzz/%)
+BENCHES    := $(BENCH_SRCS:bench/%.c=$(OUT)/bench/%)
+
+# --- Libraries -----------------------------------------------------------------------------------
+# Nothing here may fail while the file is read: `make demo` and `make test` install first. What is
+# missing is said when something is about to be built.
+
+PKGS     := yaml-0.1 jansson libxxhash
+pkg       = $(shell pkg-config $(1) 2>/dev/null)
+lacks     = $(shell for p in $(1); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
+no_tool   = $(shell command -v $(firstword $(1)) >/dev/null || echo $(firstword $(1)))
+
+PKG_CFLAGS  := $(call pkg,--cflags $(PKGS))
+PKG_LIBS    := $(call pkg,--libs $(filter-out libxxhash,$(PKGS))) # xxhash is used inline
+TEST_CFLAGS := -Itests $(call pkg,--cflags cmocka)
+TEST_LIBS   := $(call pkg,--libs cmocka)
+
+# --- Flags ---------------------------------------------------------------------------------------
+
+IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+
+# The words of $(1) that the compiler accepts.
+accepts = $(foreach f,$(1),$(shell echo | $(CC) -Werror $(f) -xc -c -o /dev/null - 2>/dev/null && echo $(f)))
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Wconversion -Wno-sign-conversion \
+    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-qual \
+    -Wcast-align -Wwrite-strings -Wformat=2 -Wimplicit-fallthrough -Wdouble-promotion \
+    -Wfloat-equal -Wnull-dereference -Wredundant-decls -Wnested-externs -Wmissing-noreturn
+WARN_GCC := -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init \
+    -Wformat-signedness -Walloc-zero -Wformat-truncation=2 -Wshift-overflow=2 -Warray-bounds=2 \
+    -Wtrampolines
+WARN_CLANG := -Wcomma -Wconditional-uninitialized -Wmissing-variable-declarations \
+    -Wunreachable-code-break -Wassign-enum -Wextra-semi-stmt -Wshorten-64-to-32 -Wheader-guard
+WARN += $(if $(IS_CLANG),$(WARN_CLANG),$(WARN_GCC)) $(WERROR)
+
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
+
+FLAGS_plain = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
+    $(call accepts,-fstack-clash-protection -fcf-protection -fstrict-flex-arrays=3) \
+    -fno-omit-frame-pointer -ffunction-sections -fdata-sections
+LINK_plain = -Wl,-z,relro,-z,now,--gc-sections
+
+# gcc's guesses about the flow of values go wrong in code that the sanitizers have rewritten.
+FLAGS_san = $(SANITIZE) -fsanitize=address,undefined \
+    $(if $(IS_CLANG),,-Wno-null-dereference -Wno-maybe-uninitialized -Wno-format-truncation \
+        -Wno-array-bounds -Wno-stringop-overflow)
+LINK_san = -fsanitize=address,undefined
+
+FLAGS_fuzz = $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined
+LINK_fuzz  = -fsanitize=address,undefined
+
+ALL_CPPFLAGS := -std=c17 -D_GNU_SOURCE -Isrc $(PKG_CFLAGS)
+ALL_CFLAGS   := $(ALL_CPPFLAGS) $(WARN) -fno-common -fvisibility=hidden $(FLAGS_$(VARIANT)) \
+    $(CPPFLAGS) $(CFLAGS)
+ALL_LDFLAGS  := $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
+
+# What single files need on top: a fuzz target has no header of ours, only main knows the version.
+MORE :=
+$(OBJ)/tests/%.o $(OBJ)/bench/%.o: MORE := $(TEST_CFLAGS)
+$(OBJ)/tests/fuzz/%.o: MORE := -Itests -Wno-missing-prototypes
+$(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
+
+# --- Targets -------------------------------------------------------------------------------------
+
+.PHONY: all demo test check-programs bench fuzz fuzz-run lint fmt fmt-check clean install help
+.PHONY: deps deps-test FORCE
+
+all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
+
+demo: ## install what is missing, build, and explore two example systems
+	@tools/install-deps build
+	@$(MAKE) --no-print-directory all
+	@tools/demo $(BIN)
+
+test: ## install what is missing, build plain and sanitized, run every test
+	@tools/install-deps test
+	+@MAKE='$(MAKE)' tools/run-tests
+
+# Programs that tools/run-tests runs; the replays feed the fuzzers' saved inputs.
+check-programs: $(BIN) $(TESTS) $(REPLAYS)
+
+bench: $(BENCHES) ## build and run the benchmarks
+	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
+
+fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
+	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run
+
+fuzz-run: $(FUZZERS)
+	@set -e; for f in $(notdir $(FUZZERS)); do \
+	    mkdir -p build/fuzz/corpus-$$f; \
+	    dict=; test ! -f tests/fuzz/$$f.dict || dict=-dict=tests/fuzz/$$f.dict; \
+	    seeds=; test ! -d tests/fuzz/corpus/$$f || seeds=tests/fuzz/corpus/$$f; \
+	    echo "== $$f for $(FUZZ_SECONDS) s"; \
+	    build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 \
+	        -artifact_prefix=build/fuzz/$$f- $$dict \
+	        build/fuzz/corpus-$$f $$seeds; \
+	done
+
+lint: fmt-check ## check includes, sizes and format; run clang-tidy, and cppcheck if present
+	@tools/check-includes
+	@tools/check-size
+	@printf '%s\n' $(LIB_SRCS) $(CMD_SRCS) | xargs -P$(JOBS) -I{} \
+	    clang-tidy --quiet {} -- $(ALL_CPPFLAGS) -DOUTFOX_VERSION='""' -Wall -Wextra
+	@! command -v cppcheck >/dev/null || cppcheck --quiet --error-exitcode=1 -j$(JOBS) --std=c11 \
+	    --enable=warning,portability --inline-suppr -D__GNUC__ -DOUTFOX_VERSION='""' -Isrc src
+
+CLANG_FORMAT ?= $(or $(shell command -v clang-format-14),clang-format)
+
+fmt: ## format the sources in place (clang-format 14)
+	$(Q)$(if $(FORMATTED),$(CLANG_FORMAT) -i $(FORMATTED))
+
+fmt-check: ## say where the sources are not formatted
+	$(Q)$(if $(FORMATTED),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED))
+
+clean: ## remove all that was built
+	rm -rf build
+
+DOC_DIR     = $(DESTDIR)$(PREFIX)/share/doc/outfox
+EXAMPLE_DIR = $(DESTDIR)$(PREFIX)/share/outfox/examples
+
+install: all ## install below DESTDIR and PREFIX=/usr/local
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/outfox
+	install -d $(DOC_DIR) $(EXAMPLE_DIR)
+	install -m 644 LICENSE README.md CHANGES.md $(DOC_DIR)
+	cp -R docs/. $(DOC_DIR)
+	cp -R examples/. $(EXAMPLE_DIR)
+	chmod -R u=rwX,go=rX $(DOC_DIR) $(EXAMPLE_DIR)
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# --- Rules ---------------------------------------------------------------------------------------
+
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2))
+
+# Stops with one sentence when $(1) names something that is missing.
+need = $(if $(strip $(1)),$(error Missing to build Outfox: $(strip $(1)); run tools/install-deps $(2)))
+
+deps:
+	@$(call need,$(call no_tool,$(CC)) $(call no_tool,pkg-config) $(call lacks,$(PKGS)),build)
+
+deps-test: deps
+	@$(call need,$(call lacks,cmocka),test)
+
+# $(call stamp,FILE,WORDS): a file that is rewritten when its words change, and only then.
+quoted = '$(subst ','\'',$(1))'
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' $(call quoted,$(2)) | cmp -s - $$@ || printf '%s\n' $(call quoted,$(2)) > $$@
+endef
+$(eval $(call stamp,$(OBJ)/flags,$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS)))
+$(eval $(call stamp,$(OBJ)/link,$(CC) $(ALL_LDFLAGS) $(PKG_LIBS) $(TEST_LIBS)))
+$(eval $(call stamp,$(OBJ)/sources,$(LIB_SRCS) $(CMD_SRCS) $(SUPPORT_SRCS)))
+$(eval $(call stamp,$(OBJ)/version,$(VERSION)))
+$(OBJ)/src/cmd/main.o: $(OBJ)/version
+
+$(OBJ)/%.o: %.c $(OBJ)/flags | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(MORE) -MMD -MP -c -o $@ $<
+
+$(LIB): $(LIB_OBJS) $(OBJ)/sources
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $(LIB_OBJS)
+
+# $(call link,OBJECTS,LIBRARIES)
+define link
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(1) $(LIB) $(PKG_LIBS) -lm $(2)
+endef
+
+$(BIN): $(CMD_OBJS) $(LIB) $(OBJ)/link
+	$(call link,$(CMD_OBJS))
+
+# tests/support holds what several tests share; each program below links all of it.
+$(TESTS): build/$(VARIANT)/tests/%: $(OBJ)/tests/unit/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
+	$(call link,$< $(AID_OBJS),$(TEST_LIBS))
+
+$(REPLAYS): build/$(VARIANT)/tests/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/driver.o $(LIB) $(OBJ)/link
+	$(call link,$< $(OBJ)/tests/fuzz/driver.o)
+
+$(BENCHES): $(OUT)/bench/%: $(OBJ)/bench/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
+	$(call link,$< $(AID_OBJS))
+
+ifeq ($(VARIANT),fuzz)
+$(FUZZERS): build/fuzz/%: $(OBJ)/tests/fuzz/%.o $(LIB) $(OBJ)/link
+	$(call link,$<,-fsanitize=fuzzer)
+endif
+
+$(call objects,$(TEST_SRCS) $(SUPPORT_SRCS)): | deps-test
+
+# Objects are kept, also those that only a pattern rule mentions.
+.SECONDARY:
+
+-include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An arena: many small allocations, one release. Everything that lives as long as a run, a file or a campaign
+ * hangs on one. Zero-initialised is empty and ready. */
+#ifndef OUTFOX_BASE_ARENA_H
+#define OUTFOX_BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "base/mem.h"
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *chunk; /* newest first */
+    char *at, *end;            /* free part of the newest chunk */
+};
+
+/* `size` bytes, aligned for any type, not cleared. */
+void *arena_alloc(struct arena *a, size_t size) MUST_USE;
+void *arena_zero(struct arena *a, size_t size) MUST_USE;
+
+/* A copy of n bytes with a NUL behind it. */
+char *arena_copy(struct arena *a, const char *p, size_t n) MUST_USE;
+
+/* Forgets all allocations but keeps one chunk, so that the next run allocates nothing. */
+void arena_reset(struct arena *a);
+
+void arena_deinit(struct arena *a);
+
+#endif

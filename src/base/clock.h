@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef OUTFOX_BASE_CLOCK_H
+#define OUTFOX_BASE_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds of a clock that never goes back. */
+int64_t clock_ns(void);
+
+/* Nanoseconds of CPU time that this process has used. */
+int64_t clock_cpu_ns(void);
+
+#endif

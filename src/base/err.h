@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An error that a person reads: where (source, line, column) and what, with the remedy in the same sentence.
+ * Used wherever people's text is read: YAML, faultloads, conditions, the command line.
+ * Functions that take a `struct err *` return 0, or -1 with the error filled in. */
+#ifndef OUTFOX_BASE_ERR_H
+#define OUTFOX_BASE_ERR_H
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct err {
+    char source[256]; /* file name, or "" */
+    uint32_t line, col; /* 1-based; 0: no position */
+    char text[512];
+};
+
+/* Fills *e and returns -1. The first error wins: a filled one is kept. */
+int err_set(struct err *e, uint32_t line, uint32_t col, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "file:3:7: text" */
+void err_print(const struct err *e, struct buf *out);
+
+/* The word of `words` that `wrong` was most likely meant to be, or NULL when none is near. */
+const char *err_nearest(slice wrong, const char *const *words, size_t n);
+
+#endif

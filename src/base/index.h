@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * index: a hash table from keys that live elsewhere (in a vector, say) to their 32-bit ids. The owner hashes and
+ * compares; the index only remembers. Open addressing, 8 bytes per slot, at most 3/4 full, nothing is removed.
+ * map: from 64-bit keys to 32-bit values, on top of it. Zero-initialised is empty. */
+#ifndef OUTFOX_BASE_INDEX_H
+#define OUTFOX_BASE_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+#define INDEX_NONE UINT32_MAX
+
+struct index {
+    struct index_slot {
+        uint32_t hash, id;
+    } *slot;
+    uint32_t n, mask;
+};
+
+/* Is the item `id` of `owner` the one that `key` describes? */
+typedef bool index_eq(const void *owner, uint32_t id, const void *key);
+
+uint32_t index_get(const struct index *x, uint64_t hash, index_eq *eq, const void *owner,
+                   const void *key);
+
+/* The caller has made sure that the key is not there yet. id < INDEX_NONE. */
+void index_put(struct index *x, uint64_t hash, uint32_t id);
+void index_deinit(struct index *x);
+
+struct map {
+    struct index index;
+    VEC(struct map_item {
+        uint64_t key;
+        uint32_t value;
+    })
+    items;
+};
+
+/* The value's address, valid until the next map_set; NULL when the key is unknown. */
+uint32_t *map_get(const struct map *m, uint64_t key);
+void map_set(struct map *m, uint64_t key, uint32_t value);
+
+/* Adds 1 to the key's value (0 when new) and returns the sum. */
+uint32_t map_count(struct map *m, uint64_t key);
+void map_deinit(struct map *m);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A small seeded generator (splitmix64): equal seeds give equal sequences on every machine. Not for secrets. */
+#ifndef OUTFOX_BASE_RNG_H
+#define OUTFOX_BASE_RNG_H
+
+#include <stdint.h>
+
+struct rng {
+    uint64_t state;
+};
+
+static inline uint64_t rng_next(struct rng *r)
+{
+    uint64_t x = r->state += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* 0 .. bound-1, bound > 0. */
+static inline uint32_t rng_below(struct rng *r, uint32_t bound)
+{
+    return (uint32_t)(((rng_next(r) >> 32) * bound) >> 32);
+}
+
+#endif

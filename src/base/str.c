@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+#include <stdio.h>
+
+static const struct {
+    const char *unit;
+    int64_t ns;
+} units[] = {{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
+             {"ms", 1000000},      {"us", 1000},       {"ns", 1}};
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+int slice_cmp(slice a, slice b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = n ? memcmp(a.p, b.p, n) : 0;
+    return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+slice slice_trim(slice s)
+{
+    while (s.n && is_blank(s.p[0]))
+        s = slice_from(s, 1);
+    while (s.n && is_blank(s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+size_t slice_find(slice s, char c)
+{
+    const char *at = s.n ? memchr(s.p, c, s.n) : NULL;
+    return at ? (size_t)(at - s.p) : s.n;
+}
+
+bool slice_cut(slice *rest, char c, slice *part)
+{
+    if (!rest->p)
+        return false;
+    size_t at = slice_find(*rest, c);
+    *part = (slice){rest->p, at};
+    *rest = at < rest->n ? slice_from(*rest, at + 1) : (slice){NULL, 0};
+    return true;
+}
+
+bool slice_word(slice *rest, slice *word)
+{
+    slice s = slice_trim(*rest);
+    size_t n = 0;
+    while (n < s.n && !is_blank(s.p[n]))
+        n++;
+    *word = (slice){s.p, n};
+    *rest = slice_from(s, n);
+    return n > 0;
+}
+
+bool slice_to_u64(slice s, uint64_t max, uint64_t *out)
+{
+    uint64_t value = 0;
+    if (s.n == 0)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        uint64_t digit = (uint64_t)(s.p[i] - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    if (value > max)
+        return false;
+    *out = value;
+    return true;
+}
+
+bool slice_to_ns(slice s, int64_t *out)
+{
+    size_t digits = 0;
+    while (digits < s.n && s.p[digits] >= '0' && s.p[digits] <= '9')
+        digits++;
+    uint64_t number;
+    if (!slice_to_u64((slice){s.p, digits}, INT64_MAX, &number))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (slice_is(slice_from(s, digits), units[i].unit))
+            return !__builtin_mul_overflow((int64_t)number, units[i].ns, out);
+    return false;
+}
+
+slice slice_copy(struct arena *a, slice s)
+{
+    return (slice){arena_copy(a, s.p, s.n), s.n};
+}
+
+/* Room for n more bytes and a NUL; how many of the n fit below the bound. */
+static size_t buf_reserve(struct buf *b, size_t n)
+{
+    if (n > b->max - b->n) {
+        n = b->max - b->n;
+        b->full = true;
+    }
+    if (b->n + n + 1 > b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 64;
+        while (cap < b->n + n + 1)
+            cap *= 2;
+        b->p = mem_grow(b->p, cap, 1);
+        b->cap = cap;
+    }
+    return n;
+}
+
+void buf_add(struct buf *b, slice s)
+{
+    size_t n = buf_reserve(b, s.n);
+    if (n)
+        memcpy(b->p + b->n, s.p, n);
+    b->n += n;
+    b->p[b->n] = 0;
+}
+
+void buf_adds(struct buf *b, const char *text)
+{
+    buf_add(b, slice_of(text));
+}
+
+void buf_addc(struct buf *b, char c)
+{
+    buf_add(b, (slice){&c, 1});
+}
+
+void buf_addv(struct buf *b, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n > 0) {
+        size_t fits = buf_reserve(b, (size_t)n);
+        vsnprintf(b->p + b->n, fits + 1, format, again);
+        b->n += fits;
+    }
+    va_end(again);
+}
+
+void buf_addf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buf_addv(b, format, args);
+    va_end(args);
+}
+
+const char *buf_text(const struct buf *b)
+{
+    return b->p ? b->p : "";
+}
+
+slice buf_slice(const struct buf *b)
+{
+    return (slice){buf_text(b), b->n};
+}
+
+void buf_clear(struct buf *b)
+{
+    b->n = 0;
+    b->full = false;
+    if (b->p)
+        b->p[0] = 0;
+}
+
+void buf_deinit(struct buf *b)
+{
+    mem_free(b->p);
+    *b = BUF_INIT(b->max);
+}
+
+void buf_add_ns(struct buf *b, int64_t ns)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof *units && ns < units[i].ns)
+        i++;
+    if (ns % units[i].ns == 0)
+        buf_addf(b, "%lld%s", (long long)(ns / units[i].ns), units[i].unit);
+    else
+        buf_addf(b, "%.1f%s", (double)ns / (double)units[i].ns, units[i].unit);
+}

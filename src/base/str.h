@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * slice: a piece of text that somebody else owns. buf: text that grows, up to a bound that its maker names. */
+#ifndef OUTFOX_BASE_STR_H
+#define OUTFOX_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+typedef struct slice {
+    const char *p;
+    size_t n;
+} slice;
+
+/* For printf: "%.*s", SLICE_ARG(s) */
+#define SLICE_ARG(s) (int)(s).n, (s).p
+#define SLICE(literal) ((slice){"" literal, sizeof(literal) - 1})
+
+static inline slice slice_of(const char *text)
+{
+    return (slice){text, strlen(text)};
+}
+
+static inline bool slice_eq(slice a, slice b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool slice_is(slice a, const char *text)
+{
+    return slice_eq(a, slice_of(text));
+}
+
+static inline bool slice_starts(slice a, slice prefix)
+{
+    return a.n >= prefix.n && memcmp(a.p, prefix.p, prefix.n) == 0;
+}
+
+static inline slice slice_from(slice s, size_t at)
+{
+    return (slice){s.p + at, s.n - at};
+}
+
+/* Byte order, shorter first where one is the beginning of the other. */
+int slice_cmp(slice a, slice b);
+slice slice_trim(slice s);
+
+/* Index of c in s, or s.n. */
+size_t slice_find(slice s, char c);
+
+/* Cuts the part before the first `c` off *rest, or all of it; false when *rest had ended (p == NULL). */
+bool slice_cut(slice *rest, char c, slice *part);
+
+/* The next run of non-blank bytes of *rest; false when there is none. */
+bool slice_word(slice *rest, slice *word);
+
+/* Decimal digits only, no sign, at most `max`. */
+bool slice_to_u64(slice s, uint64_t max, uint64_t *out) MUST_USE;
+
+/* A number with unit ns, us, ms, s, m or h. */
+bool slice_to_ns(slice s, int64_t *out) MUST_USE;
+
+slice slice_copy(struct arena *a, slice s);
+
+struct buf {
+    char *p; /* always NUL-terminated once something was added */
+    size_t n, cap, max;
+    bool full; /* something did not fit below max; the text is a prefix */
+};
+
+/* A buffer that never grows past max bytes. */
+#define BUF_INIT(most) ((struct buf){.max = (most)})
+
+void buf_add(struct buf *b, slice s);
+void buf_adds(struct buf *b, const char *text);
+void buf_addc(struct buf *b, char c);
+void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_addv(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+
+/* The text; "" when nothing was added. */
+const char *buf_text(const struct buf *b);
+slice buf_slice(const struct buf *b);
+void buf_clear(struct buf *b);
+void buf_deinit(struct buf *b);
+
+/* A duration for people: 250us, 20ms, 1.5s, 2m. */
+void buf_add_ns(struct buf *b, int64_t ns);
+
+#endif

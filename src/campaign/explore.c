@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "campaign/explore.h"
+
+#include "base/clock.h"
+
+enum { FINDINGS_MAX = 200, TIME_EVERY = 64 };
+
+/* A failed run, to be sorted into findings at the end. */
+struct failure {
+    faultload faultload;
+    const char *why;
+    outcome status;
+};
+
+struct exploration {
+    struct search *search;
+    struct faultloads *fl;
+    struct summary *out;
+    VEC(struct failure) failures;
+};
+
+static void count_outcome(struct summary *out, const struct verdict *v)
+{
+    for (uint32_t i = 0; i < out->outcomes.n; i++) {
+        struct summary_outcome *o = &out->outcomes.at[i];
+        if (o->status == v->status && o->pass == v->pass) {
+            o->runs++;
+            return;
+        }
+    }
+    vec_push(&out->outcomes, (struct summary_outcome){v->status, v->pass, 1});
+}
+
+/* What the newest run of the search adds to the summary. */
+static void count_run(struct exploration *x, const struct verdict *verdict)
+{
+    uint32_t n;
+    const struct search_run *run = &search_runs(x->search, &n)[n - 1];
+    if (!run->fired)
+        return;
+    bool baseline_repeat = run->purpose == FOR_BASELINE && x->out->runs_by_size.n > 0;
+    if (!baseline_repeat && run->purpose != FOR_AUDIT) {
+        uint32_t size = faultload_size(x->fl, run->faultload);
+        while (x->out->runs_by_size.n <= size)
+            vec_push(&x->out->runs_by_size, 0);
+        x->out->runs_by_size.at[size]++;
+        count_outcome(x->out, verdict);
+    }
+    if (!verdict->pass) {
+        vec_push(&x->failures, (struct failure){run->faultload, verdict->why, verdict->status});
+        x->out->failed_runs++;
+    }
+}
+
+/* ---- findings ---- */
+
+static bool same_points(const struct faultloads *fl, faultload a, faultload b)
+{
+    if (faultload_size(fl, a) != faultload_size(fl, b))
+        return false;
+    for (; a != FAULTLOAD_EMPTY; a = fl->rows.at[a].rest)
+        if (faultload_at(fl, b, fl->rows.at[a].last.point) == MODE_NONE)
+            return false;
+    return true;
+}
+
+/* Is this failure one that a finding already explains? */
+static bool explained(const struct exploration *x, struct finding *finding, const struct failure *f)
+{
+    if (strcmp(finding->why, f->why) != 0)
+        return false;
+    bool within = faultload_within(x->fl, finding->faultload, f->faultload);
+    for (uint32_t i = 0; i < finding->alike.n && !within; i++)
+        within = faultload_within(x->fl, finding->alike.at[i], f->faultload);
+    if (!within && same_points(x->fl, finding->faultload, f->faultload)) {
+        vec_push(&finding->alike, f->faultload);
+        within = true;
+    }
+    finding->runs += within;
+    return within;
+}
+
+static void sort_failure(struct exploration *x, const struct failure *f)
+{
+    for (uint32_t i = 0; i < x->out->findings.n; i++)
+        if (explained(x, &x->out->findings.at[i], f))
+            return;
+    if (x->out->findings.n == FINDINGS_MAX) {
+        x->out->more_findings++;
+        return;
+    }
+    vec_push(&x->out->findings, (struct finding){.faultload = f->faultload, .why = f->why,
+                                                 .status = f->status, .runs = 1});
+}
+
+/* Small faultloads first: a larger one is only news when none within it failed the same way. */
+static void sort_failures(struct exploration *x)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < x->failures.n; i++)
+        if (faultload_size(x->fl, x->failures.at[i].faultload) > largest)
+            largest = faultload_size(x->fl, x->failures.at[i].faultload);
+    for (uint32_t size = 0; size <= largest; size++)
+        for (uint32_t i = 0; i < x->failures.n; i++)
+            if (faultload_size(x->fl, x->failures.at[i].faultload) == size)
+                sort_failure(x, &x->failures.at[i]);
+}
+
+/* ---- the end ---- */
+
+static void add_skip(struct summary *out, const char *name, const char *why, double n)
+{
+    if (n > 0)
+        vec_push(&out->skipped, (struct summary_skip){name, why, n});
+}
+
+static void summarise(struct exploration *x)
+{
+    struct summary *out = x->out;
+    struct search_stats stats;
+    struct search_space space;
+    search_stats(x->search, &stats);
+    search_space(x->search, &space);
+    out->points = stats.points;
+    out->conditional = stats.conditional;
+    out->space = space.space;
+    out->runs = stats.runs;
+    out->repeats = stats.repeats;
+    out->audited = stats.audited;
+    out->edges = stats.edges;
+    out->transcripts = stats.transcripts;
+    out->queued = stats.queued;
+    if (stats.complete)
+        out->stopped = NULL; /* the budget ended just with the search */
+    out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);
+    if (space.known) {
+        add_skip(out, "downstream",
+                 "a fault below a call that fails itself cannot happen", space.downstream);
+        add_skip(out, "unreachable",
+                 "the other faults keep the call from happening, or do not bring it about", space.unreachable);
+        add_skip(out, "encapsulation",
+                 "every handler has met these outcomes before, by the same faults or by errors passed up",
+                 space.redundant);
+    } else {
+        add_skip(out, "encapsulation", "seen in another run before its turn came", (double)stats.dropped);
+    }
+    for (enum reduction r = 0; r < REDUCTIONS; r++)
+        add_skip(out, reduction_rows[r].name, reduction_rows[r].assumption, (double)stats.skipped[r]);
+    sort_failures(x);
+}
+
+int explore(struct search *search, struct names *names, struct faultloads *fl,
+            const struct runner *runner, const struct explore_budget *budget,
+            const struct explore_progress *progress, struct summary *out, struct err *e)
+{
+    struct exploration x = {.search = search, .fl = fl, .out = out};
+    struct trace trace = {0};
+    struct verdict verdict;
+    struct search_stats stats;
+    int64_t start_ns = clock_ns();
+    int status = 0;
+    faultload f;
+    out->names = names;
+    out->faultloads = fl;
+    for (uint64_t number = 0; !out->broken; number++) {
+        if (number % TIME_EVERY == 0) {
+            search_stats(search, &stats);
+            if (progress)
+                progress->show(progress->ctx, stats.runs, stats.queued, out->failed_runs);
+            if (budget->max_time_ns && clock_ns() - start_ns >= budget->max_time_ns)
+                out->stopped = "time";
+        }
+        if (budget->max_runs && number >= budget->max_runs)
+            out->stopped = "runs";
+        if (budget->interrupted && *budget->interrupted)
+            out->stopped = "patience (it was interrupted)";
+        if (out->stopped || !search_next(search, &f))
+            break;
+        status = runner->run(runner->ctx, f, number, &trace, &verdict, e);
+        if (status)
+            break;
+        search_observe(search, &trace, &verdict);
+        count_run(&x, &verdict);
+        if (f == FAULTLOAD_EMPTY && !verdict.pass)
+            out->broken = verdict.why;
+    }
+    summarise(&x);
+    out->elapsed_ns = clock_ns() - start_ns;
+    vec_deinit(&trace.calls);
+    vec_deinit(&x.failures);
+    return status;
+}

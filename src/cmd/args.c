@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/cmd.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+enum option_type { TYPE_FLAG, TYPE_TEXT, TYPE_LIST, TYPE_COUNT, TYPE_DURATION, TYPE_PERCENT };
+
+static const struct option_row {
+    const char *name;     /* without the dashes */
+    char letter;          /* 0: none */
+    const char *argument; /* NULL: a flag */
+    const char *help;
+    uint32_t groups;
+    enum option_type type;
+    size_t field;
+} options[] = {
+    {"scenario", 's', "NAME", "which scenario; the first of the file unless given", OPT_SCENARIO,
+     TYPE_TEXT, offsetof(struct args, scenario)},
+    {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times", OPT_FAULT,
+     TYPE_LIST, offsetof(struct args, faults)},
+    {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset,delay:2s; see outfox modes", OPT_SEARCH,
+     TYPE_TEXT, offsetof(struct args, modes)},
+    {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries", OPT_SEARCH,
+     TYPE_TEXT, offsetof(struct args, assume)},
+    {"max-faults", 0, "N", "at most N faults at a time", OPT_SEARCH, TYPE_COUNT,
+     offsetof(struct args, max_faults)},
+    {"t-way", 0, "T", "faults that are absorbed on their own: every T of them together, 2 to 4", OPT_SEARCH,
+     TYPE_COUNT, offsetof(struct args, t_way)},
+    {"audit", 0, "P", "run P per cent of what the reductions skip, and compare", OPT_SEARCH, TYPE_PERCENT,
+     offsetof(struct args, audit)},
+    {"order", 0, "NAME", "size (default), depth or random", OPT_SEARCH, TYPE_TEXT,
+     offsetof(struct args, order)},
+    {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, TYPE_COUNT,
+     offsetof(struct args, max_runs)},
+    {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH, TYPE_DURATION,
+     offsetof(struct args, max_time_ns)},
+    {"seed", 0, "N", "for everything that is drawn at random; default 0", OPT_SEARCH | OPT_FAULT, TYPE_COUNT,
+     offsetof(struct args, seed)},
+    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_COMMON, TYPE_FLAG,
+     offsetof(struct args, json)},
+    {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
+     offsetof(struct args, quiet)},
+    {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON, TYPE_TEXT,
+     offsetof(struct args, color)},
+    {"help", 'h', NULL, "this text", OPT_COMMON, TYPE_FLAG, offsetof(struct args, help)},
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int unknown_option(const char *arg, const struct verb *verb, struct err *e)
+{
+    const char *names[OPTIONS];
+    size_t n = 0;
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (options[i].groups & verb->options)
+            names[n++] = options[i].name;
+    slice word = slice_of(arg + strspn(arg, "-"));
+    word.n = slice_find(word, '=');
+    const char *near = err_nearest(word, names, n);
+    return err_set(e, 0, 0, "unknown option \"%s\"%s%s%s; see outfox help %s", arg,
+                   near ? "; did you mean --" : "", near ? near : "", near ? "?" : "", verb->name);
+}
+
+static const struct option_row *find_option(const char *arg, const struct verb *verb)
+{
+    size_t n = strcspn(arg, "=");
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const struct option_row *o = &options[i];
+        if (!(o->groups & verb->options))
+            continue;
+        if (strncmp(arg, "--", 2) == 0 && strlen(o->name) == n - 2 &&
+            memcmp(arg + 2, o->name, n - 2) == 0)
+            return o;
+        if (arg[0] == '-' && o->letter && arg[1] == o->letter && !arg[2])
+            return o;
+    }
+    return NULL;
+}
+
+static int set_count(uint64_t *field, const struct option_row *o, const char *value, struct err *e)
+{
+    if (slice_to_u64(slice_of(value), INT64_MAX, field))
+        return 0;
+    return err_set(e, 0, 0, "--%s takes a whole number, not \"%s\"", o->name, value);
+}
+
+static int set_percent(double *field, const struct option_row *o, const char *value, struct err *e)
+{
+    char *end;
+    *field = strtod(value, &end);
+    if (end != value && (!*end || strcmp(end, "%") == 0) && *field >= 0 && *field <= 100)
+        return 0;
+    return err_set(e, 0, 0, "--%s takes a percentage from 0 to 100, not \"%s\"", o->name, value);
+}
+
+static int set_option(struct args *args, const struct option_row *o, const char *value,
+                      struct err *e)
+{
+    void *field = (char *)args + o->field;
+    switch (o->type) {
+    case TYPE_FLAG: *(bool *)field = true; return 0;
+    case TYPE_TEXT: *(const char **)field = value; return 0;
+    case TYPE_LIST: vec_push(&args->faults, value); return 0;
+    case TYPE_COUNT: return set_count(field, o, value, e);
+    case TYPE_PERCENT: return set_percent(field, o, value, e);
+    case TYPE_DURATION:
+        if (slice_to_ns(slice_of(value), field) && *(int64_t *)field > 0)
+            return 0;
+        return err_set(e, 0, 0, "--%s takes a duration such as 30s or 5m, not \"%s\"", o->name, value);
+    }
+    return 0;
+}
+
+static int check_args(const struct args *args, const struct verb *verb, struct err *e)
+{
+    static const char *const colors[] = {"auto", "always", "never"};
+    bool known = false;
+    for (size_t i = 0; i < 3; i++)
+        known |= strcmp(args->color, colors[i]) == 0;
+    if (!known)
+        return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
+    if (!args->help && args->n_positional < verb->n_positional)
+        return err_set(e, 0, 0, "usage: outfox %s %s [OPTION]...; see outfox help %s", verb->name,
+                       verb->positional, verb->name);
+    return 0;
+}
+
+int args_parse(struct args *args, const struct verb *verb, int argc, char **argv, struct err *e)
+{
+    bool only_positional = false;
+    *args = (struct args){.color = "auto"};
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i];
+        if (!only_positional && strcmp(arg, "--") == 0) {
+            only_positional = true;
+            continue;
+        }
+        if (only_positional || arg[0] != '-' || !arg[1]) {
+            if (args->n_positional == verb->n_positional)
+                return err_set(e, 0, 0, "\"%s\" is one argument too many; see outfox help %s", arg,
+                               verb->name);
+            args->positional[args->n_positional++] = arg;
+            continue;
+        }
+        const struct option_row *o = find_option(arg, verb);
+        const char *equals = strchr(arg, '=');
+        const char *value = equals ? equals + 1 : NULL;
+        if (!o)
+            return unknown_option(arg, verb, e);
+        if (!o->argument && equals)
+            return err_set(e, 0, 0, "--%s takes no value", o->name);
+        if (o->argument && !equals && !(i + 1 < argc && (value = argv[++i])))
+            return err_set(e, 0, 0, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
+        if (set_option(args, o, value, e))
+            return -1;
+    }
+    return check_args(args, verb, e);
+}
+
+void args_deinit(struct args *args)
+{
+    vec_deinit(&args->faults);
+}
+
+void args_help(uint32_t groups, FILE *out)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const struct option_row *o = &options[i];
+        if (!(o->groups & groups))
+            continue;
+        struct buf left = BUF_INIT(64);
+        buf_addf(&left, o->letter ? "-%c, " : "    ", o->letter);
+        buf_addf(&left, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        fprintf(out, "  %-22s %s\n", buf_text(&left), o->help);
+        buf_deinit(&left);
+    }
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line: verbs and options are rows of tables (verbs in main.c, options in args.c) that also feed the help
+ * texts. */
+#ifndef OUTFOX_CMD_CMD_H
+#define OUTFOX_CMD_CMD_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+/* What the process ends with. Documented in README.md and docs/cli.md. */
+enum exit_code {
+    EXIT_OK = 0,           /* everything as expected */
+    EXIT_FINDINGS = 1,     /* something breaks the scenario */
+    EXIT_USAGE = 2,        /* the command line or a file is wrong */
+    EXIT_ENVIRONMENT = 3,  /* the scenario fails without faults, or the output cannot be written */
+    EXIT_INCONCLUSIVE = 4, /* no finding, but the budget ended or something was unstable */
+    EXIT_INTERRUPTED = 130,
+};
+
+enum { POSITIONAL_MAX = 2 };
+
+struct args {
+    const char *positional[POSITIONAL_MAX];
+    uint32_t n_positional;
+    const char *scenario, *modes, *assume, *order, *color;
+    VEC(const char *) faults;
+    uint64_t max_faults, t_way, max_runs, seed;
+    int64_t max_time_ns;
+    double audit;
+    bool json, quiet, help;
+};
+
+struct verb {
+    const char *name;       /* one or two words */
+    const char *positional; /* "FILE" */
+    uint32_t n_positional;
+    const char *about;      /* one line */
+    const char *text;       /* what it does, in a paragraph or two */
+    const char *examples;
+    uint32_t options;       /* bits of enum option_group */
+    int (*run)(const struct args *args);
+};
+
+/* Which options a verb has. */
+enum option_group { OPT_COMMON = 1, OPT_SCENARIO = 2, OPT_FAULT = 4, OPT_SEARCH = 8 };
+
+/* Reads the options of a verb. 0, or -1 with *e. */
+int args_parse(struct args *args, const struct verb *verb, int argc, char **argv, struct err *e) MUST_USE;
+void args_deinit(struct args *args);
+
+/* The options of a verb, for its help. */
+void args_help(uint32_t groups, FILE *out);
+
+int cmd_sim_check(const struct args *args);
+int cmd_sim_run(const struct args *args);
+int cmd_sim_explore(const struct args *args);
+int cmd_sim_explain(const struct args *args);
+int cmd_modes(const struct args *args);
+
+/* "outfox: " and the error on stderr; returns EXIT_USAGE. */
+int cmd_fail(const struct err *e);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outfox: the verbs, their help, and the way in and out. Results go to stdout, everything else to stderr. */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#ifndef OUTFOX_VERSION
+#define OUTFOX_VERSION "unknown"
+#endif
+
+static int cmd_version(const struct args *args)
+{
+    (void)args;
+    puts("outfox " OUTFOX_VERSION);
+    return EXIT_OK;
+}
+
+static const struct verb verbs[] = {
+    {"sim explore", "FILE", 1, "try every relevant combination of faults on a simulated system",
+     "Watches the scenario run without faults, then makes every call between the services fail in\n"
+     "every way and every combination that can show something new, and reports which of them break\n"
+     "what the scenario expects. The search is complete: every decision that any service can take\n"
+     "because of failed calls is seen. The reductions (--assume, --max-faults, --t-way) trade that\n"
+     "for speed under an assumption each; --audit checks the assumption by sampling.",
+     "  outfox sim explore examples/shop/shop.yaml\n"
+     "  outfox sim explore examples/corpus/netflix.yaml --assume modes --audit 5\n"
+     "  outfox sim explore shop.yaml --modes 503,reset,lost-reply:503 --max-faults 2 --json\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explore},
+    {"sim run", "FILE", 1, "run a simulated system once, with or without faults",
+     "Runs the scenario once and prints the tree of calls: what was injected where, what each caller\n"
+     "saw, what the client got. A fault is written \"CALL : MODE\"; * stands for any service,\n"
+     "interface, path or count:\n"
+     "  payment POST /charge : 503        that call, the first time, wherever it comes from\n"
+     "  payment POST /charge #* : 503     the same, every time\n"
+     "  checkout * > payment * : reset    any call of checkout to payment\n"
+     "  * * #* : delay:2s                 every call",
+     "  outfox sim run examples/shop/shop.yaml\n"
+     "  outfox sim run examples/shop/shop.yaml --fault 'cart GET /carts/ann : 503'\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_FAULT, cmd_sim_run},
+    {"sim explain", "FILE FAULTLOAD", 2, "say why a combination was run, is redundant or cannot happen",
+     "Explores the system, then says of one faultload whether it was run; or which run already showed\n"
+     "all that it could show; or which decision of which service makes it impossible. A faultload is\n"
+     "one or more faults \"CALL : MODE\" joined by \" & \", each call with its full path from the\n"
+     "scenario's request, as the reports print them.",
+     "  outfox sim explain examples/corpus/cinema-1.yaml \\\n"
+     "    'users GET /users/chris_rivers/bookings > bookings GET /bookings/chris_rivers : 503'\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explain},
+    {"sim check", "FILE", 1, "say whether the file of a simulated system is right",
+     "Reads the file and checks all that can be known without running it: keys, names, modes,\n"
+     "conditions, that every call goes to an endpoint that exists, that calls do not go in a circle.",
+     "  outfox sim check examples/shop/shop.yaml\n", OPT_COMMON, cmd_sim_check},
+    {"modes", "", 0, "list the ways in which a call can be made to fail",
+     "Lists all modes with their arguments. Any mode that answers can also be written\n"
+     "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",
+     "  outfox modes\n", OPT_COMMON, cmd_modes},
+    {"version", "", 0, "print the version", "Prints the version.", "  outfox version\n", OPT_COMMON,
+     cmd_version},
+};
+
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static void print_help(FILE *out)
+{
+    fputs("outfox finds resilience bugs: it makes every call between services fail, in every\n"
+          "combination that matters, and says which combinations break the scenario.\n\n"
+          "  outfox sim explore examples/shop/shop.yaml     find what breaks the example shop\n"
+          "  outfox help sim explore                        all about one command\n\n"
+          "commands:\n", out);
+    for (size_t i = 0; i < VERBS; i++)
+        fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].about);
+    fputs("\nexit codes:\n"
+          "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
+          "  faults or output cannot be written, 4 inconclusive (budget ended, unstable), 130 interrupted\n",
+          out);
+}
+
+static void print_verb_help(const struct verb *v, FILE *out)
+{
+    fprintf(out, "outfox %s%s%s [OPTION]...\n\n%s\n\nexamples:\n%s\noptions:\n", v->name,
+            v->positional[0] ? " " : "", v->positional, v->text, v->examples);
+    args_help(v->options, out);
+}
+
+/* The verb that argv starts with, and of how many words it is. */
+static const struct verb *find_verb(int argc, char **argv, int *words)
+{
+    for (size_t i = 0; i < VERBS; i++) {
+        slice rest = slice_of(verbs[i].name), word;
+        int n = 0;
+        while (n < argc && slice_word(&rest, &word) && slice_is(word, argv[n]))
+            n++;
+        if (n > 0 && !slice_word(&rest, &word)) {
+            slice all = slice_of(verbs[i].name);
+            int needed = 0;
+            while (slice_word(&all, &word))
+                needed++;
+            if (n == needed) {
+                *words = n;
+                return &verbs[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static int unknown_verb(int argc, char **argv)
+{
+    struct buf given = BUF_INIT(200);
+    const char *names[VERBS];
+    for (size_t i = 0; i < VERBS; i++)
+        names[i] = verbs[i].name;
+    for (int i = 0; i < argc && i < 2 && argv[i][0] != '-'; i++)
+        buf_addf(&given, "%s%s", i ? " " : "", argv[i]);
+    const char *near = err_nearest(buf_slice(&given), names, VERBS);
+    fprintf(stderr, "outfox: there is no command \"%s\"%s%s%s; outfox help lists them\n",
+            given.n ? buf_text(&given) : argv[0], near ? "; did you mean \"" : "", near ? near : "",
+            near ? "\"?" : "");
+    buf_deinit(&given);
+    return EXIT_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    int words;
+    if (argc == 0) {
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    const struct verb *v = find_verb(argc, argv, &words);
+    if (!v || words != argc) {
+        bool group = argc == 1 && strcmp(argv[0], "sim") == 0;
+        if (!group)
+            return unknown_verb(argc, argv);
+        print_help(stdout);
+        return EXIT_OK;
+    }
+    print_verb_help(v, stdout);
+    return EXIT_OK;
+}
+
+int cmd_fail(const struct err *e)
+{
+    struct buf text = BUF_INIT(4096);
+    err_print(e, &text);
+    fprintf(stderr, "outfox: %s\n", buf_text(&text));
+    buf_deinit(&text);
+    return EXIT_USAGE;
+}
+
+static int run_verb(const struct verb *v, int argc, char **argv)
+{
+    struct args args;
+    struct err e = {0};
+    int code;
+    if (args_parse(&args, v, argc, argv, &e)) {
+        code = cmd_fail(&e);
+    } else if (args.help) {
+        print_verb_help(v, stdout);
+        code = EXIT_OK;
+    } else {
+        code = v->run(&args);
+    }
+    args_deinit(&args);
+    return code;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    int words;
+    if (argc == 0) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[0], "help") == 0)
+        return help(argc - 1, argv + 1);
+    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
+        return help(0, NULL);
+    if (strcmp(argv[0], "--version") == 0)
+        return cmd_version(NULL);
+    const struct verb *v = find_verb(argc, argv, &words);
+    return v ? run_verb(v, argc - words, argv + words) : unknown_verb(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, reported below */
+    int code = dispatch(argc - 1, argv + 1);
+    errno = 0;
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "outfox: the result cannot be written: %s\n",
+                errno ? strerror(errno) : "write error");
+        return EXIT_ENVIRONMENT;
+    }
+    return code;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fault: a mode at a point. faultload: a set of faults on different points. Text:
+ *
+ *   fault      uid : mode
+ *   faultload  fault & fault & ...      the empty one is "none"
+ *
+ * A campaign makes millions of faultloads, nearly all of which are an earlier one with one fault more. So they are
+ * kept as a tree: a faultload is a number, its row names the faultload that it extends and the fault it adds. The
+ * order along the way up is the causal order in which the faults fire; it does not matter for equality. */
+#ifndef OUTFOX_CORE_FAULT_H
+#define OUTFOX_CORE_FAULT_H
+
+#include "base/vec.h"
+#include "core/mode.h"
+#include "core/names.h"
+
+struct fault {
+    uid point; /* may be one with n = N_ANY: every equal sibling */
+    mode mode;
+};
+
+typedef uint32_t faultload;
+#define FAULTLOAD_EMPTY 0u
+
+struct faultload_row {
+    faultload rest; /* all but the last fault */
+    uint32_t size;
+    struct fault last;
+};
+
+struct faultloads {
+    VEC(struct faultload_row) rows; /* [0] is the empty one */
+};
+
+void faultloads_init(struct faultloads *fl);
+void faultloads_deinit(struct faultloads *fl);
+
+/* rest with one fault more; its point is not in rest. */
+faultload faultload_extend(struct faultloads *fl, faultload rest, struct fault last);
+
+static inline uint32_t faultload_size(const struct faultloads *fl, faultload f)
+{
+    return fl->rows.at[f].size;
+}
+
+/* The mode at this very point, or MODE_NONE. */
+mode faultload_at(const struct faultloads *fl, faultload f, uid point);
+
+/* The same faults, in whatever order? */
+bool faultload_eq(const struct faultloads *fl, faultload a, faultload b);
+
+/* Is every fault of a in b? */
+bool faultload_within(const struct faultloads *fl, faultload a, faultload b);
+
+void fault_print(const struct names *names, struct fault f, struct buf *out);
+void faultload_print(const struct names *names, const struct faultloads *fl, faultload f,
+                     struct buf *out);
+
+/* The canonical text back to a faultload. Two faults at one point are refused. */
+int faultload_parse(struct names *names, struct faultloads *fl, slice text, faultload *out,
+                    struct err *e) MUST_USE;
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/interface.h"
+
+#include <regex.h>
+
+#include "base/vec.h"
+
+enum { PATH_MAX_BYTES = 8192, MATCHES_MAX = 256 };
+
+struct rewrite_rule {
+    regex_t regex;
+    char *text;
+};
+
+struct rewrite {
+    struct arena arena;
+    VEC(struct rewrite_rule) rules;
+};
+
+struct rewrite *rewrite_new(void)
+{
+    return mem_zero(sizeof(struct rewrite));
+}
+
+void rewrite_free(struct rewrite *rw)
+{
+    if (!rw)
+        return;
+    for (uint32_t i = 0; i < rw->rules.n; i++)
+        regfree(&rw->rules.at[i].regex);
+    vec_deinit(&rw->rules);
+    arena_deinit(&rw->arena);
+    mem_free(rw);
+}
+
+int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
+{
+    slice rest = rule;
+    size_t at = 0;
+    while (at + 4 <= rule.n && memcmp(rule.p + at, " -> ", 4) != 0)
+        at++;
+    if (at + 4 > rule.n)
+        return err_set(e, 0, 0, "a rule is written \"REGEX -> TEXT\"");
+    slice pattern = slice_trim((slice){rule.p, at});
+    rest = slice_trim(slice_from(rule, at + 4));
+    if (pattern.n == 0 || pattern.n > 500)
+        return err_set(e, 0, 0, "the expression before \" -> \" must have 1 to 500 bytes");
+    struct rewrite_rule row;
+    int code = regcomp(&row.regex, arena_copy(&rw->arena, pattern.p, pattern.n), REG_EXTENDED);
+    if (code) {
+        char why[128];
+        regerror(code, &row.regex, why, sizeof why);
+        return err_set(e, 0, 0, "\"%.*s\" is not a regular expression: %s",
+                       (int)(pattern.n < 200 ? pattern.n : 200), pattern.p, why);
+    }
+    row.text = arena_copy(&rw->arena, rest.p, rest.n);
+    vec_push(&rw->rules, row);
+    return 0;
+}
+
+static bool all_digits(slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+    return s.n > 0;
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_uuid(slice s)
+{
+    if (s.n != 36)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? s.p[i] != '-' : !is_hex(s.p[i]))
+            return false;
+    }
+    return true;
+}
+
+static void add_escaped(slice s, struct buf *out)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c > 0x20 && c != 0x7f)
+            buf_addc(out, s.p[i]);
+        else
+            buf_addf(out, "%%%02X", (unsigned)c);
+    }
+}
+
+static void add_segments(slice path, struct buf *out)
+{
+    slice part;
+    bool first = true;
+    while (slice_cut(&path, '/', &part)) {
+        if (!first)
+            buf_addc(out, '/');
+        first = false;
+        if (all_digits(part))
+            buf_adds(out, "[id]");
+        else if (is_uuid(part))
+            buf_adds(out, "[uuid]");
+        else
+            add_escaped(part, out);
+    }
+}
+
+static void apply_rule(const struct rewrite_rule *rule, struct buf *path)
+{
+    struct buf result = BUF_INIT(PATH_MAX_BYTES);
+    const char *at = buf_text(path);
+    regmatch_t match;
+    for (int i = 0; i < MATCHES_MAX && *at; i++) {
+        if (regexec(&rule->regex, at, 1, &match, at != buf_text(path) ? REG_NOTBOL : 0))
+            break;
+        buf_add(&result, (slice){at, (size_t)match.rm_so});
+        add_escaped(slice_of(rule->text), &result);
+        if (match.rm_eo == 0) /* an empty match: step over one byte */
+            buf_addc(&result, *at++);
+        at += match.rm_eo;
+    }
+    buf_adds(&result, at);
+    buf_deinit(path);
+    *path = result;
+}
+
+void interface_make(slice method, slice path, const struct rewrite *rules, struct buf *out)
+{
+    if (method.n) {
+        add_escaped(method, out);
+        buf_addc(out, ' ');
+    }
+    path.n = slice_find(path, '?');
+    if (path.n == 0)
+        path = SLICE("/");
+    if (!rules || rules->rules.n == 0) {
+        add_segments(path, out);
+        return;
+    }
+    struct buf text = BUF_INIT(PATH_MAX_BYTES);
+    add_segments(path, &text);
+    for (uint32_t i = 0; i < rules->rules.n; i++)
+        apply_rule(&rules->rules.at[i], &text);
+    buf_add(out, buf_slice(&text));
+    buf_deinit(&text);
+}

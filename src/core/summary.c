@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/summary.h"
+
+void summary_deinit(struct summary *s)
+{
+    for (uint32_t i = 0; i < s->findings.n; i++)
+        vec_deinit(&s->findings.at[i].alike);
+    vec_deinit(&s->runs_by_size);
+    vec_deinit(&s->outcomes);
+    vec_deinit(&s->skipped);
+    vec_deinit(&s->assumptions);
+    vec_deinit(&s->findings);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * summary: what came of exploring one scenario. The one model that all reports are printed from. */
+#ifndef OUTFOX_CORE_SUMMARY_H
+#define OUTFOX_CORE_SUMMARY_H
+
+#include "base/vec.h"
+#include "core/suspect.h"
+#include "core/verdict.h"
+
+struct finding {
+    faultload faultload; /* the smallest that shows it, the first seen of its kind */
+    VEC(faultload) alike; /* the same points in other modes, the same sentence */
+    const char *why;
+    outcome status;
+    uint64_t runs; /* failed runs that have it, larger faultloads included */
+};
+
+struct summary_outcome {
+    outcome status;
+    bool pass;
+    uint64_t runs;
+};
+
+struct summary_skip {
+    const char *name; /* of a policy or reduction */
+    const char *why;
+    double n;
+};
+
+struct summary {
+    const char *system, *scenario, *file;
+    const struct names *names;
+    const struct faultloads *faultloads;
+    uint32_t n_modes;
+    const mode *modes;
+    const char *order;
+    uint64_t seed;
+
+    uint32_t points, conditional;
+    double space; /* all combinations of faults */
+    uint64_t runs, repeats, audited, edges, transcripts;
+    VEC(uint64_t) runs_by_size;
+    VEC(struct summary_outcome) outcomes;
+    VEC(struct summary_skip) skipped;
+    VEC(const char *) assumptions; /* of the reductions in use, as "name: sentence" */
+    VEC(struct finding) findings;
+    uint64_t failed_runs;
+    uint64_t more_findings; /* beyond the bound of what is kept */
+    uint32_t n_suspects;
+    const struct suspect *suspects;
+    uint64_t all_suspects;
+
+    const char *stopped;       /* by which budget; NULL: by itself */
+    uint64_t queued;           /* faultloads that were left then */
+    const char *broken;        /* why the scenario fails without any fault; NULL: it does not */
+    int64_t elapsed_ns;
+};
+
+void summary_deinit(struct summary *summary);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call: the record of one call. trace: all calls of one run, in the order in which they started; the first is the
+ * scenario's own request. Every call has exactly one record.
+ *
+ * A trace is read in *causal order*: the calls of a handler one after the other, those that overlap in time
+ * brought into an order that does not depend on chance (see trace_order). */
+#ifndef OUTFOX_CORE_TRACE_H
+#define OUTFOX_CORE_TRACE_H
+
+#include "base/vec.h"
+#include "core/fault.h"
+
+#define CALL_NONE UINT32_MAX
+
+struct call {
+    uid uid;
+    uint32_t parent;  /* index of the call whose handler made it; CALL_NONE for the first */
+    mode mode;        /* the fault that fired at it, or MODE_NONE */
+    uid fault_point;  /* the point of that fault: uid, or the one with n = N_ANY */
+    outcome seen;     /* what the caller saw */
+    bool handled;     /* did the service get the request? */
+    outcome reply;    /* what the service answered, when handled */
+    int64_t start_ns, end_ns; /* end >= start + 1 */
+};
+
+struct trace {
+    VEC(struct call) calls;
+};
+
+/* What stands for this call in its caller's transcript. */
+static inline label call_label(const struct call *c)
+{
+    return c->mode != MODE_NONE ? mode_label(c->mode) : c->seen;
+}
+
+/* The causal order: children of calls[i] are child[first[i]] .. child[first[i + 1] - 1]. */
+struct trace_order {
+    VEC(uint32_t) first;
+    VEC(uint32_t) child;
+};
+
+/* Of two calls of one handler, the one that ended before the other started comes first. Where calls overlap, the
+ * smallest element (element_cmp) among those that nothing left must precede comes next. */
+void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out);
+void trace_order_deinit(struct trace_order *order);
+
+#endif

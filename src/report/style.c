@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/style.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct style style_plain = {"", "", "", "", "", ""};
+const struct style style_colour = {"\033[1m",  "\033[31m", "\033[32m",
+                                   "\033[33m", "\033[2m",  "\033[0m"};
+
+static bool set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0];
+}
+
+const struct style *style_for(int fd, const char *when)
+{
+    const char *term = getenv("TERM");
+    if (strcmp(when, "always") == 0)
+        return &style_colour;
+    if (strcmp(when, "never") == 0 || set("NO_COLOR"))
+        return &style_plain;
+    const char *force = getenv("CLICOLOR_FORCE");
+    if (force && force[0] && strcmp(force, "0") != 0)
+        return &style_colour;
+    bool dumb = !term || strcmp(term, "dumb") == 0;
+    return isatty(fd) && !dumb ? &style_colour : &style_plain;
+}

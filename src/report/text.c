@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The summary for people: the verdict first, then each finding with how to replay it, then the figures. */
+#include "report/report.h"
+#include "report/words.h"
+
+enum { SUSPECTS_SHOWN = 10, FINDINGS_SHOWN = 20 };
+
+static void print_number(FILE *out, double n)
+{
+    struct buf text = BUF_INIT(64);
+    words_number(n, &text);
+    fputs(buf_text(&text), out);
+    buf_deinit(&text);
+}
+
+static void print_verdict(const struct summary *s, const struct style *st, FILE *out)
+{
+    fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
+    if (s->broken)
+        fprintf(out, "%sfails without any fault%s: %s\n", st->red, st->off, s->broken);
+    else if (s->findings.n)
+        fprintf(out, "%s%u %s%s\n", st->red, (unsigned)s->findings.n,
+                s->findings.n == 1 ? "finding" : "findings", st->off);
+    else if (s->stopped || s->all_suspects)
+        fprintf(out, "%sno finding, but inconclusive%s: %s\n", st->yellow, st->off,
+                s->stopped ? "the budget ended before the search did" : "not everything was stable");
+    else
+        fprintf(out, "%sno finding%s\n", st->green, st->off);
+}
+
+static void print_what(const struct summary *s, FILE *out)
+{
+    fprintf(out, "\n  %u calls can fail", (unsigned)s->points);
+    if (s->conditional)
+        fprintf(out, " (%u of them happen only after a fault)", (unsigned)s->conditional);
+    fprintf(out, ", each in %u ways: ", (unsigned)s->n_modes);
+    print_number(out, s->space);
+    fprintf(out, " combinations.\n  ");
+    print_number(out, (double)s->runs);
+    fprintf(out, " runs ");
+    if (s->stopped) {
+        fprintf(out, "were made before the budget of %s ended; ", s->stopped);
+        print_number(out, (double)s->queued);
+        fprintf(out, " more were waiting.\n");
+    } else if (s->assumptions.n) {
+        fprintf(out, "show all that can happen under these assumptions:\n");
+    } else {
+        fprintf(out, "show all that any of them can do.\n");
+    }
+    for (uint32_t i = 0; i < s->assumptions.n; i++)
+        fprintf(out, "    %s\n", s->assumptions.at[i]);
+}
+
+static void print_finding(const struct summary *s, uint32_t i, const struct style *st, FILE *out)
+{
+    const struct finding *f = &s->findings.at[i];
+    struct buf text = BUF_INIT(1 << 16);
+    fprintf(out, "\n%sFINDING %u%s  %s%s%s\n", st->red, (unsigned)i + 1, st->off, st->bold, f->why,
+            st->off);
+    words_finding(s, f, &text);
+    fprintf(out, "  when    %s\n", buf_text(&text));
+    buf_clear(&text);
+    outcome_print(f->status, &text);
+    fprintf(out, "  then    the client gets %s; %llu %s with this\n", buf_text(&text),
+            (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
+    buf_clear(&text);
+    words_replay(s, f->faultload, &text);
+    fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
+    buf_deinit(&text);
+}
+
+static void print_findings(const struct summary *s, const struct style *st, FILE *out)
+{
+    for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
+        print_finding(s, i, st, out);
+    uint64_t more = s->findings.n > FINDINGS_SHOWN ? s->findings.n - FINDINGS_SHOWN : 0;
+    if (more + s->more_findings)
+        fprintf(out, "\n  ... and %llu more findings; --json lists up to 200.\n",
+                (unsigned long long)(more + s->more_findings));
+}
+
+static void print_suspects(const struct summary *s, const struct style *st, FILE *out)
+{
+    if (s->all_suspects == 0)
+        return;
+    fprintf(out, "\n%sSUSPECT%s  %llu %s; nothing is claimed about what they touch\n", st->yellow,
+            st->off, (unsigned long long)s->all_suspects,
+            s->all_suspects == 1 ? "observation was not as it should be"
+                                 : "observations were not as they should be");
+    struct buf text = BUF_INIT(1 << 16);
+    for (uint32_t i = 0; i < s->n_suspects && i < SUSPECTS_SHOWN; i++) {
+        buf_clear(&text);
+        words_suspect(s, &s->suspects[i], &text);
+        fprintf(out, "  - %s\n", buf_text(&text));
+    }
+    buf_deinit(&text);
+    if (s->all_suspects > SUSPECTS_SHOWN)
+        fprintf(out, "  ... and %llu more; --json lists up to 200\n",
+                (unsigned long long)(s->all_suspects - SUSPECTS_SHOWN));
+}
+
+static void print_figures(const struct summary *s, FILE *out)
+{
+    fprintf(out, "\n  runs by number of faults\n   ");
+    for (uint32_t i = 0; i < s->runs_by_size.n; i++)
+        fprintf(out, " %u: %llu%s", (unsigned)i, (unsigned long long)s->runs_by_size.at[i],
+                i + 1 < s->runs_by_size.n ? "," : "\n");
+    fprintf(out, "  what the client saw\n");
+    for (uint32_t i = 0; i < s->outcomes.n; i++) {
+        struct buf text = BUF_INIT(64);
+        outcome_print(s->outcomes.at[i].status, &text);
+        fprintf(out, "    %-9s %8llu runs  %s\n", buf_text(&text),
+                (unsigned long long)s->outcomes.at[i].runs,
+                s->outcomes.at[i].pass ? "as expected" : "NOT as expected");
+        buf_deinit(&text);
+    }
+    fprintf(out, "  not run, and why\n");
+    for (uint32_t i = 0; i < s->skipped.n; i++) {
+        struct buf text = BUF_INIT(64);
+        words_number(s->skipped.at[i].n, &text);
+        fprintf(out, "    %-14s %16s  %s\n", s->skipped.at[i].name, buf_text(&text),
+                s->skipped.at[i].why);
+        buf_deinit(&text);
+    }
+    if (s->skipped.n == 0)
+        fprintf(out, "    nothing\n");
+    fprintf(out, "  handler transcripts covered: %llu", (unsigned long long)s->transcripts);
+    if (s->repeats)
+        fprintf(out, "; runs repeated to learn what is stable: %llu", (unsigned long long)s->repeats);
+    if (s->audited)
+        fprintf(out, "; skipped ones run as an audit: %llu", (unsigned long long)s->audited);
+    fputc('\n', out);
+}
+
+void report_text(const struct summary *s, const struct style *style, FILE *out)
+{
+    print_verdict(s, style, out);
+    if (!s->broken)
+        print_what(s, out);
+    print_findings(s, style, out);
+    print_suspects(s, style, out);
+    print_figures(s, out);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/words.h"
+
+#include <stdio.h>
+
+void words_number(double n, struct buf *out)
+{
+    if (n >= 1e15) {
+        buf_addf(out, "%.2g", n);
+        return;
+    }
+    char digits[32];
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            buf_addc(out, ',');
+        buf_addc(out, digits[i]);
+    }
+}
+
+void words_call(const struct names *names, uid u, struct buf *out)
+{
+    uid parent = uid_parent(names, u);
+    if (parent != UID_NONE && uid_parent(names, parent) != UID_NONE) {
+        /* below the first service: say who calls */
+        const struct element *caller = uid_element(names, parent);
+        buf_add(out, names_text(names, caller->service));
+        if (caller->n == N_ANY)
+            buf_adds(out, " #*");
+        else if (caller->n)
+            buf_addf(out, " #%u", (unsigned)caller->n);
+        buf_adds(out, " > ");
+    }
+    element_print(names, uid_element(names, u), out);
+}
+
+/* What a caller sees under this mode, as a verb. */
+static void words_mode(mode m, struct buf *out)
+{
+    static const char *const verbs[MODE_KINDS] = {
+        [MODE_STATUS] = "answers ",     [MODE_GRPC] = "answers ", [MODE_REFUSE] = "refuses the connection",
+        [MODE_RESET] = "resets the connection", [MODE_CLOSE] = "closes the connection",
+        [MODE_HOLD] = "never answers", [MODE_DELAY] = "answers later by ",
+    };
+    buf_adds(out, verbs[mode_kind(m)] ? verbs[mode_kind(m)] : "fails");
+    if (mode_kind(m) == MODE_STATUS)
+        buf_addf(out, "%u", (unsigned)mode_argument(m));
+    else if (mode_kind(m) == MODE_GRPC)
+        buf_addf(out, "gRPC %u", (unsigned)mode_argument(m));
+    else if (mode_kind(m) == MODE_DELAY)
+        buf_add_ns(out, mode_delay_ns(m));
+    if (mode_lost(m))
+        buf_adds(out, " after the work is done");
+}
+
+/* All modes that the finding has at this point, each once. */
+static void words_modes_at(const struct summary *s, const struct finding *finding, uid point,
+                           struct buf *out)
+{
+    mode modes[8];
+    uint32_t n = 0, left = 0;
+    for (uint32_t i = 0; i <= finding->alike.n; i++) {
+        faultload f = i ? finding->alike.at[i - 1] : finding->faultload;
+        mode m = faultload_at(s->faultloads, f, point);
+        bool known = false;
+        for (uint32_t k = 0; k < n; k++)
+            known |= modes[k] == m;
+        if (known)
+            continue;
+        if (n < 8)
+            modes[n++] = m;
+        else
+            left++;
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        bool plain = k > 0 && mode_kind(modes[k]) == MODE_STATUS && !mode_lost(modes[k]) &&
+                     mode_kind(modes[k - 1]) == MODE_STATUS;
+        if (k)
+            buf_adds(out, k + 1 < n || left ? ", " : " or ");
+        if (plain)
+            buf_addf(out, "%u", (unsigned)mode_argument(modes[k]));
+        else
+            words_mode(modes[k], out);
+    }
+    if (left)
+        buf_addf(out, " or in %u other ways", (unsigned)left);
+}
+
+/* The faults in causal order: the last row of a faultload is the last to fire. */
+static void words_faults(const struct summary *s, const struct finding *finding, faultload f,
+                         struct buf *out)
+{
+    const struct faultload_row *row = &s->faultloads->rows.at[f];
+    if (row->rest != FAULTLOAD_EMPTY) {
+        words_faults(s, finding, row->rest, out);
+        buf_adds(out, " and ");
+    }
+    words_call(s->names, row->last.point, out);
+    buf_addc(out, ' ');
+    words_modes_at(s, finding, row->last.point, out);
+}
+
+void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    if (finding->faultload == FAULTLOAD_EMPTY)
+        buf_adds(out, "nothing fails at all");
+    else
+        words_faults(s, finding, finding->faultload, out);
+}
+
+static void add_quoted(slice text, struct buf *out)
+{
+    buf_addc(out, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\'')
+            buf_adds(out, "'\\''");
+        else
+            buf_addc(out, text.p[i]);
+    }
+    buf_addc(out, '\'');
+}
+
+static void add_fault_flags(const struct summary *s, faultload f, struct buf *out)
+{
+    if (f == FAULTLOAD_EMPTY)
+        return;
+    const struct faultload_row *row = &s->faultloads->rows.at[f];
+    struct buf text = BUF_INIT(1 << 16);
+    add_fault_flags(s, row->rest, out);
+    fault_print(s->names, row->last, &text);
+    buf_adds(out, " --fault ");
+    add_quoted(buf_slice(&text), out);
+    buf_deinit(&text);
+}
+
+void words_replay(const struct summary *s, faultload f, struct buf *out)
+{
+    buf_adds(out, "outfox sim run ");
+    bool plain = true;
+    for (const char *c = s->file; *c; c++)
+        plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
+                 strchr("/._-", *c);
+    if (plain)
+        buf_adds(out, s->file);
+    else
+        add_quoted(slice_of(s->file), out);
+    buf_addf(out, " --scenario %s", s->scenario);
+    add_fault_flags(s, f, out);
+}
+
+const char *suspect_name(enum suspect_kind kind)
+{
+    static const char *const names[SUSPECT_KINDS] = {
+        [SUSPECT_NOT_FIRED] = "fault-not-fired", [SUSPECT_STEP] = "unstable-handler",
+        [SUSPECT_MISSING] = "unstable-call",     [SUSPECT_BLOCKED] = "given-up",
+        [SUSPECT_AUDIT] = "assumption-wrong",
+    };
+    return names[kind];
+}
+
+static void words_cause(const struct summary *s, const struct suspect *x, struct buf *out)
+{
+    switch (x->cause) {
+    case CAUSE_PAYLOAD:
+        buf_adds(out, ": the call came with another payload, so its payload differs between runs; "
+                      "leave the payload out of its name (identify: { payload: off })");
+        break;
+    case CAUSE_INTERFACE:
+        buf_adds(out, ": instead came \"");
+        words_call(s->names, x->other, out);
+        buf_adds(out, "\", so its path may differ between runs; add a rule to \"normalise\"");
+        break;
+    case CAUSE_COUNT:
+        buf_adds(out, ": the call came less often than before, so the order or number of equal "
+                      "calls differs between runs");
+        break;
+    case CAUSE_ABSENT:
+        buf_adds(out, ": its caller did not call it this time, so the caller does not decide by "
+                      "outcomes alone (state from earlier runs? random choice?)");
+        break;
+    case CAUSE_UNKNOWN: buf_adds(out, ": its caller was not reached this time"); break;
+    }
+}
+
+static void words_step(const struct summary *s, const struct suspect *x, struct buf *out)
+{
+    words_call(s->names, x->point, out);
+    buf_adds(out, " went on differently after the same outcomes");
+    if (x->other != UID_NONE) {
+        buf_adds(out, " (an earlier run then called ");
+        element_print(s->names, uid_element(s->names, x->other), out);
+        buf_addc(out, ')');
+    }
+    buf_adds(out, ": it depends on something besides the outcomes of its calls, such as state kept "
+                  "between runs, time or chance");
+}
+
+void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)
+{
+    switch (x->kind) {
+    case SUSPECT_NOT_FIRED:
+        buf_adds(out, "the fault at ");
+        words_call(s->names, x->point, out);
+        buf_addf(out, " did not fire in %u attempts", (unsigned)x->n);
+        words_cause(s, x, out);
+        break;
+    case SUSPECT_STEP: words_step(s, x, out); break;
+    case SUSPECT_MISSING:
+        words_call(s->names, x->point, out);
+        buf_addf(out, " happened in only %u of the fault-free runs", (unsigned)x->n);
+        break;
+    case SUSPECT_BLOCKED:
+        buf_adds(out, "faults at calls like ");
+        words_call(s->names, x->point, out);
+        buf_adds(out, " are tried no more");
+        words_cause(s, x, out);
+        break;
+    case SUSPECT_AUDIT:
+        buf_addf(out, "the assumption \"%s\" does not hold: a run that it had skipped showed %s, ",
+                 x->reduction, x->what);
+        words_call(s->names, x->point, out);
+        break;
+    case SUSPECT_KINDS: break;
+    }
+}

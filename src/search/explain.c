@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why a faultload was run, or need not be, or cannot be. The trees predict what the system does under it: starting at
+ * the scenario's own request, every handler is followed along its tree, with the outcome of each call either the
+ * planned fault's or what the callee's own tree says that it answers. */
+#include "search/search_int.h"
+
+/* A prediction under way. */
+struct walk {
+    const struct search *s;
+    faultload f;
+    VEC(struct fault) fired;
+    VEC(uint32_t) fired_edge; /* by fault: the edge that it takes */
+    VEC(uid) reached;         /* handlers that were entered */
+    VEC(uint32_t) end;        /* and where each one's walk ended */
+    uint32_t stop;            /* the edge that nobody has seen, or NODE_NONE */
+    uid stop_handler;
+    label stop_label;
+};
+
+static mode planned(const struct walk *w, uid u, uid *point)
+{
+    *point = u;
+    mode m = faultload_at(w->s->fl, w->f, u);
+    if (m == MODE_NONE) {
+        *point = names_uid_all(w->s->names, u);
+        m = faultload_at(w->s->fl, w->f, *point);
+    }
+    return m;
+}
+
+static label follow(struct walk *w, uid handler);
+
+/* The label that the call u gets. */
+static label predict(struct walk *w, uid u, struct fault *fault)
+{
+    fault->mode = planned(w, u, &fault->point);
+    if (fault->mode == MODE_NONE || mode_reached(fault->mode)) {
+        label natural = follow(w, u);
+        if (fault->mode == MODE_NONE)
+            return natural;
+    }
+    return mode_label(fault->mode);
+}
+
+/* Follows one handler to its reply; OUT_NONE when its tree does not tell. */
+static label follow(struct walk *w, uid handler)
+{
+    const struct tree *tree = &w->s->tree;
+    uint32_t node = tree_find_root(tree, w->s->names, handler);
+    uint32_t at = w->reached.n;
+    vec_push(&w->reached, handler);
+    vec_push(&w->end, node);
+    while (node != NODE_NONE && tree->nodes.at[node].child != NODE_NONE) {
+        uint32_t element = tree->nodes.at[tree->nodes.at[node].child].element;
+        struct fault fault;
+        label l = predict(w, names_uid(w->s->names, handler, element), &fault);
+        if (w->stop_handler != UID_NONE)
+            return OUT_NONE;
+        uint32_t edge = tree_find(tree, node, element, l);
+        if (edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
+            w->stop = edge;
+            w->stop_handler = handler;
+            w->stop_label = l;
+            return OUT_NONE;
+        }
+        if (fault.mode != MODE_NONE) {
+            vec_push(&w->fired, fault);
+            vec_push(&w->fired_edge, edge);
+        }
+        node = edge;
+        w->end.at[at] = node;
+    }
+    return node == NODE_NONE ? OUT_NONE : tree->nodes.at[node].reply;
+}
+
+static bool was_run(const struct search *s, faultload f, struct explanation *out)
+{
+    for (uint32_t i = 0; i < s->runs.n; i++)
+        if (s->runs.at[i].fired && faultload_eq(s->fl, s->runs.at[i].faultload, f)) {
+            out->kind = EXPLAIN_RUN;
+            out->run = i;
+            return true;
+        }
+    return false;
+}
+
+static bool seen_point(const struct search *s, uid u)
+{
+    if (u < s->seen_in.n && s->seen_in.at[u] > 0)
+        return true;
+    if (uid_element(s->names, u)->n != N_ANY)
+        return false;
+    for (uid v = 1; v < s->seen_in.n; v++)
+        if (s->seen_in.at[v] > 0 && s->names->uids.at[v].all == u)
+            return true;
+    return false;
+}
+
+/* A point that no run has shown, or one below another that is to fail. */
+static bool plainly_wrong(const struct search *s, faultload f, struct explanation *out)
+{
+    for (faultload a = f; a != FAULTLOAD_EMPTY; a = s->fl->rows.at[a].rest) {
+        out->fault = s->fl->rows.at[a].last;
+        if (!seen_point(s, out->fault.point)) {
+            out->kind = EXPLAIN_UNSEEN;
+            return true;
+        }
+        for (faultload b = f; b != FAULTLOAD_EMPTY; b = s->fl->rows.at[b].rest) {
+            struct fault above = s->fl->rows.at[b].last;
+            if (a == b || mode_reached(above.mode) ||
+                !uid_contains(s->names, above.point, out->fault.point))
+                continue;
+            out->kind = EXPLAIN_IMPOSSIBLE;
+            out->policy = POLICY_DOWNSTREAM;
+            out->after = above.point;
+            out->outcome = mode_label(above.mode);
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint32_t reached_at(const struct walk *w, uid handler)
+{
+    uint32_t i = 0;
+    while (i < w->reached.n && w->reached.at[i] != handler)
+        i++;
+    return i;
+}
+
+/* The last failed call on the way to this node. */
+static void last_failure(const struct walk *w, uid handler, uint32_t node, struct explanation *out)
+{
+    const struct tree_node *nodes = w->s->tree.nodes.at;
+    for (; nodes[node].parent != NODE_NONE; node = nodes[node].parent) {
+        label l = nodes[node].label;
+        if (!(l & LABEL_MODE) && outcome_ok(l))
+            continue;
+        out->after = names_uid(w->s->names, handler, nodes[node].element);
+        out->outcome = l;
+        return;
+    }
+}
+
+/* A node of this handler after which it makes this call; NODE_NONE when there is none. */
+static uint32_t example_of(const struct search *s, uid handler, uint32_t element)
+{
+    const struct tree_node *nodes = s->tree.nodes.at;
+    uint32_t root = tree_find_root(&s->tree, s->names, handler);
+    for (uint32_t i = 1; i < s->tree.nodes.n; i++) {
+        if (nodes[i].element != element || nodes[i].parent == NODE_NONE)
+            continue;
+        uint32_t top = i;
+        while (nodes[top].parent != NODE_NONE)
+            top = nodes[top].parent;
+        if (top == root)
+            return nodes[i].parent;
+    }
+    return NODE_NONE;
+}
+
+/* A fault that never fires: whose decision was it? */
+static void explain_unfired(const struct walk *w, struct fault fault, struct explanation *out)
+{
+    const struct search *s = w->s;
+    uid missing = fault.point;
+    while (uid_parent(s->names, missing) != UID_NONE &&
+           reached_at(w, uid_parent(s->names, missing)) == w->reached.n)
+        missing = uid_parent(s->names, missing);
+    out->kind = EXPLAIN_IMPOSSIBLE;
+    out->fault = fault;
+    out->handler = uid_parent(s->names, missing);
+    uint32_t at = reached_at(w, out->handler);
+    bool happy = missing < s->happy.n && s->happy.at[missing];
+    out->policy = missing != fault.point ? POLICY_UNREACHABLE
+                  : happy                ? POLICY_EXCLUSION
+                                         : POLICY_INCLUSION;
+    if (at == w->reached.n)
+        return;
+    if (happy) {
+        last_failure(w, out->handler, w->end.at[at], out);
+        out->run = s->tree.nodes.at[w->end.at[at]].run;
+        return;
+    }
+    uint32_t example = example_of(s, out->handler, s->names->uids.at[missing].element);
+    if (example != NODE_NONE) {
+        last_failure(w, out->handler, example, out);
+        out->run = s->tree.nodes.at[example].run;
+    }
+}
+
+/* Everything fires and every edge was seen: which run showed the last fault's edge, and how? */
+static void explain_redundant(const struct walk *w, struct explanation *out)
+{
+    const struct search *s = w->s;
+    out->kind = EXPLAIN_REDUNDANT;
+    if (w->fired.n == 0)
+        return;
+    uint32_t last = 0; /* the fault whose edge was seen last decides */
+    for (uint32_t i = 1; i < w->fired.n; i++)
+        if (s->tree.nodes.at[w->fired_edge.at[i]].run >= s->tree.nodes.at[w->fired_edge.at[last]].run)
+            last = i;
+    out->fault = w->fired.at[last];
+    out->run = s->tree.nodes.at[w->fired_edge.at[last]].run;
+    out->handler = uid_parent(s->names, out->fault.point);
+    bool injected = faultload_at(s->fl, s->runs.at[out->run].faultload, out->fault.point) != MODE_NONE;
+    out->policy = injected ? POLICY_ENCAPSULATION : POLICY_PROPAGATION;
+}
+
+static void explain_walk(struct walk *w, struct explanation *out)
+{
+    const struct search *s = w->s;
+    follow(w, s->tree.nodes.n > 1 ? s->tree.nodes.at[1].element : UID_NONE);
+    if (w->stop_handler != UID_NONE) {
+        const struct tree_node *edge = &s->tree.nodes.at[w->stop];
+        bool skipped = w->stop != NODE_NONE && edge->state == EDGE_SKIPPED;
+        out->kind = skipped ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
+        out->reduction = reduction_rows[edge->why].name;
+        out->handler = w->stop_handler;
+        out->outcome = w->stop_label;
+        if (w->stop != NODE_NONE)
+            out->after = names_uid(s->names, w->stop_handler, edge->element);
+        return;
+    }
+    for (faultload f = w->f; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
+        bool fired = false;
+        for (uint32_t i = 0; i < w->fired.n; i++)
+            fired |= w->fired.at[i].point == s->fl->rows.at[f].last.point;
+        if (!fired) {
+            explain_unfired(w, s->fl->rows.at[f].last, out);
+            return;
+        }
+    }
+    explain_redundant(w, out);
+}
+
+void search_explain(const struct search *s, faultload f, struct explanation *out)
+{
+    *out = (struct explanation){.run = UINT32_MAX};
+    struct walk w = {.s = s, .f = f};
+    if (!was_run(s, f, out) && !plainly_wrong(s, f, out))
+        explain_walk(&w, out);
+    if (out->run != UINT32_MAX)
+        out->run_faultload = s->runs.at[out->run].faultload;
+    vec_deinit(&w.fired);
+    vec_deinit(&w.fired_edge);
+    vec_deinit(&w.reached);
+    vec_deinit(&w.end);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a trace into the handler trees. Calls are visited in causal order, each handler's after each other, callees
+ * inside. The faults met on the way form `fired`; those met before a call are its causes: they lie in the subtrees
+ * of steps that precede it, or its ancestors, so a further fault at this call cannot undo them. */
+#include "search/search_int.h"
+
+#include "base/hash.h"
+
+static bool already_fired(const struct reading *r, uid point)
+{
+    for (uint32_t i = 0; i < r->fired.n; i++)
+        if (r->fired.at[i].point == point)
+            return true;
+    return false;
+}
+
+/* The handler went on (element) or ended (reply) where an earlier run did otherwise. */
+static void check_step(struct search *s, uint32_t node, uid handler, uint32_t element)
+{
+    struct tree_node *n = &s->tree.nodes.at[node];
+    bool ends = element == UINT32_MAX;
+    bool other = n->child != NODE_NONE && (ends || s->tree.nodes.at[n->child].element != element);
+    if (!other && (ends || n->reply == OUT_NONE))
+        return;
+    if (n->unstable)
+        return;
+    n->unstable = true;
+    uint32_t before = n->child != NODE_NONE ? s->tree.nodes.at[n->child].element : UINT32_MAX;
+    suspect_add(s, (struct suspect){
+                       .kind = SUSPECT_STEP,
+                       .faultload = s->current.faultload,
+                       .point = handler,
+                       .other = before != UINT32_MAX ? names_uid(s->names, handler, before) : UID_NONE});
+}
+
+static void see(struct search *s, uint32_t node)
+{
+    struct tree_node *n = &s->tree.nodes.at[node];
+    if (n->state != EDGE_SEEN) {
+        n->state = EDGE_SEEN;
+        n->run = s->runs.n;
+    }
+}
+
+static void end_transcript(struct search *s, const struct call *c, uint32_t node)
+{
+    check_step(s, node, c->uid, UINT32_MAX);
+    struct tree_node *n = &s->tree.nodes.at[node];
+    if (n->reply == c->reply)
+        return;
+    if (n->reply != OUT_NONE && !n->unstable) {
+        n->unstable = true;
+        suspect_add(s, (struct suspect){.kind = SUSPECT_STEP, .faultload = s->current.faultload,
+                                        .point = c->uid});
+    }
+    n->reply = c->reply;
+    s->tree.transcripts++;
+}
+
+static void visit(struct search *s, const struct trace *trace, uint32_t handler)
+{
+    struct reading *r = &s->reading;
+    const struct call *h = &trace->calls.at[handler];
+    uint32_t node = tree_root(&s->tree, s->names, h->uid);
+    for (uint32_t i = r->order.first.at[handler]; i < r->order.first.at[handler + 1]; i++) {
+        uint32_t index = r->order.child.at[i];
+        const struct call *c = &trace->calls.at[index];
+        uint32_t element = s->names->uids.at[c->uid].element;
+        r->node.at[index] = node;
+        r->causes.at[index] = r->fired.n;
+        if (c->handled)
+            visit(s, trace, index);
+        vec_push(&r->post, index);
+        check_step(s, node, h->uid, element);
+        node = tree_child(&s->tree, node, element, call_label(c));
+        see(s, node);
+        if (c->mode != MODE_NONE && !already_fired(r, c->fault_point))
+            vec_push(&r->fired, (struct fault){c->fault_point, c->mode});
+    }
+    vec_push(&r->handlers, handler);
+    vec_push(&r->ends, node);
+    end_transcript(s, h, node);
+}
+
+/* prefix[k], sharing the rows of the faultload that was run as far as the order agrees. */
+static void fill_prefixes(struct search *s)
+{
+    struct reading *r = &s->reading;
+    const struct faultload_row *rows = s->fl->rows.at;
+    uint32_t size = rows[s->current.faultload].size;
+    r->prefix.n = 0;
+    for (uint32_t k = 0; k <= r->fired.n; k++)
+        vec_push(&r->prefix, FAULTLOAD_EMPTY);
+    faultload f = s->current.faultload;
+    for (uint32_t k = size; k > 0; k--, f = rows[f].rest)
+        if (k <= r->fired.n)
+            r->prefix.at[k] = f;
+    bool same = size == r->fired.n;
+    for (uint32_t k = 1; k <= r->fired.n; k++) {
+        struct fault fault = r->fired.at[k - 1];
+        if (same) {
+            struct fault planned = s->fl->rows.at[r->prefix.at[k]].last;
+            same = planned.point == fault.point && planned.mode == fault.mode;
+        }
+        if (!same)
+            r->prefix.at[k] = faultload_extend(s->fl, r->prefix.at[k - 1], fault);
+    }
+}
+
+static void count_seen(struct search *s, const struct trace *trace)
+{
+    for (uint32_t i = 1; i < trace->calls.n; i++) {
+        uid u = trace->calls.at[i].uid;
+        while (s->seen_in.n <= u) {
+            vec_push(&s->seen_in, 0);
+            vec_push(&s->happy, false);
+        }
+        s->seen_in.at[u]++;
+        if (s->runs.n == 0)
+            s->happy.at[u] = true;
+    }
+}
+
+void reading_fill(struct search *s, const struct trace *trace)
+{
+    struct reading *r = &s->reading;
+    trace_order(trace, s->names, &r->order);
+    r->post.n = r->fired.n = r->handlers.n = r->ends.n = 0;
+    while (r->node.n < trace->calls.n) {
+        vec_push(&r->node, 0);
+        vec_push(&r->causes, 0);
+    }
+    visit(s, trace, 0);
+    fill_prefixes(s);
+    count_seen(s, trace);
+}
+
+void reading_deinit(struct reading *r)
+{
+    trace_order_deinit(&r->order);
+    vec_deinit(&r->post);
+    vec_deinit(&r->node);
+    vec_deinit(&r->causes);
+    vec_deinit(&r->fired);
+    vec_deinit(&r->prefix);
+    vec_deinit(&r->handlers);
+    vec_deinit(&r->ends);
+}
+
+uint64_t reading_signature(const struct search *s, const struct trace *trace, uid point,
+                           bool without_below)
+{
+    uint64_t hash = trace->calls.at[0].reply;
+    for (uint32_t i = 0; i < s->reading.post.n; i++) {
+        const struct call *c = &trace->calls.at[s->reading.post.at[i]];
+        bool starred = c->uid == point || c->fault_point == point;
+        if (without_below && c->uid != point && uid_contains(s->names, point, c->uid))
+            continue;
+        hash = hash_mix(hash, c->uid);
+        hash = hash_mix(hash, starred ? 0 : (uint64_t)call_label(c) << 32 | c->reply);
+    }
+    return hash;
+}

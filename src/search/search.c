@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop's two halves. search_next takes from the frontier what still has something to show; search_observe reads
+ * the trace into the trees and queues, for every call and mode, the edge that nobody has seen yet.
+ *
+ *   idle --search_next--> out --search_observe--> idle        (s->out)
+ *
+ * 1. A queued faultload is causes(c) + one fault at c: everything in it fires when the system is deterministic.
+ * 2. An edge is queued at most once, so no faultload is run twice (but for repeats that are counted apart).
+ * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is concluded from it. */
+#include "search/search_int.h"
+
+const struct reduction_row reduction_rows[REDUCTIONS] = {
+    [REDUCE_STATELESS] = {"stateless",
+                          "the same endpoint with the same payload behaves the same wherever it is called from", true},
+    [REDUCE_MODES] = {"modes",
+                      "modes after which everything went on identically stay alike when further faults are added", true},
+    [REDUCE_MODES_ONCE] = {"modes-once",
+                           "modes that were alike at a call in one context are alike at it in every context", true},
+    [REDUCE_RETRIES] = {"retries", "a retry loop matters only when it fails once or for ever", true},
+    [REDUCE_MAX_FAULTS] = {"max-faults", "what more than this many simultaneous faults would show does not matter", false},
+    [REDUCE_T_WAY] = {"t-way",
+                      "faults that are absorbed on their own interact at most this many at a time", false},
+};
+
+struct search *search_new(struct names *names, struct faultloads *fl,
+                          const struct search_options *options)
+{
+    struct search *s = mem_zero(sizeof *s);
+    s->names = names;
+    s->fl = fl;
+    s->opt = *options;
+    if (!s->opt.baselines)
+        s->opt.baselines = 3;
+    if (!s->opt.attempts)
+        s->opt.attempts = 3;
+    if (ASSUMES(s, REDUCE_MODES_ONCE))
+        s->opt.assume |= 1u << REDUCE_MODES;
+    s->audit_rng.state = options->seed + 1;
+    tree_init(&s->tree, ASSUMES(s, REDUCE_STATELESS));
+    frontier_init(&s->frontier, options->order, options->seed);
+    return s;
+}
+
+void search_free(struct search *s)
+{
+    if (!s)
+        return;
+    tree_deinit(&s->tree);
+    frontier_deinit(&s->frontier);
+    reading_deinit(&s->reading);
+    vec_deinit(&s->runs);
+    vec_deinit(&s->seen_in);
+    vec_deinit(&s->happy);
+    vec_deinit(&s->suspects);
+    map_deinit(&s->unfired);
+    vec_deinit(&s->to_audit);
+    map_deinit(&s->facts);
+    map_deinit(&s->mode_signatures);
+    map_deinit(&s->mode_classes);
+    vec_deinit(&s->tway.waiting);
+    vec_deinit(&s->tway.factors);
+    vec_deinit(&s->tway.values);
+    vec_deinit(&s->tway.absorbed);
+    map_deinit(&s->tway.baseline);
+    mem_free(s);
+}
+
+/* ---- next ---- */
+
+static bool give(struct search *s, struct frontier_item item, enum search_purpose purpose,
+                 faultload *out)
+{
+    s->current = item;
+    s->purpose = purpose;
+    s->attempt = 0;
+    s->out = true;
+    *out = item.faultload;
+    return true;
+}
+
+/* From the frontier, what still has something to show. */
+static bool take(struct search *s, struct frontier_item *item)
+{
+    while (frontier_pop(&s->frontier, item)) {
+        struct tree_node *edge = &s->tree.nodes.at[item->edge];
+        if (item->edge != NODE_NONE && edge->state == EDGE_SEEN) {
+            s->n_dropped++;
+            continue;
+        }
+        if (ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item->faultload)) {
+            search_skip(s, *item, REDUCE_MODES_ONCE);
+            continue;
+        }
+        return true;
+    }
+    return false;
+}
+
+bool search_next(struct search *s, faultload *out)
+{
+    struct frontier_item item;
+    if (s->out) { /* not all faults fired: the same again */
+        s->attempt++;
+        *out = s->current.faultload;
+        return true;
+    }
+    if (s->baselines_done < s->opt.baselines)
+        return give(s, (struct frontier_item){FAULTLOAD_EMPTY, NODE_NONE}, FOR_BASELINE, out);
+    do {
+        if (take(s, &item))
+            return give(s, item, FOR_SEARCH, out);
+    } while (ASSUMES(s, REDUCE_T_WAY) && tway_advance(s));
+    if (s->audit_at < s->to_audit.n) {
+        s->audited = s->to_audit.at[s->audit_at].reduction;
+        return give(s, s->to_audit.at[s->audit_at++].item, FOR_AUDIT, out);
+    }
+    return false;
+}
+
+/* ---- observe ---- */
+
+void search_queue(struct search *s, struct frontier_item item)
+{
+    if (item.edge != NODE_NONE)
+        s->tree.nodes.at[item.edge].state = EDGE_QUEUED;
+    frontier_push(&s->frontier, item, faultload_size(s->fl, item.faultload));
+}
+
+void search_skip(struct search *s, struct frontier_item item, enum reduction why)
+{
+    struct tree_node *edge = &s->tree.nodes.at[item.edge];
+    bool again = edge->state == EDGE_SKIPPED;
+    edge->state = EDGE_SKIPPED;
+    edge->why = (uint8_t)why;
+    if (again)
+        return;
+    s->n_skipped[why]++;
+    if (s->opt.audit > 0)
+        audit_skip(s, item, why);
+}
+
+/* Queues a candidate for an edge that was not seen, or says which reduction keeps it from that. */
+static void consider(struct search *s, const struct trace *trace, uint32_t call,
+                     struct candidate c, uint32_t edge, bool duplicate)
+{
+    struct frontier_item item = {.edge = edge};
+    struct candidate lasting = c;
+    bool admitted = !ASSUMES(s, REDUCE_RETRIES) || retries_admit(s, trace, call, &lasting);
+    if (!admitted || duplicate) {
+        if (s->tree.nodes.at[edge].state == EDGE_SKIPPED)
+            return;
+        item.faultload = faultload_extend(s->fl, c.causes, c.fault);
+        search_skip(s, item, admitted ? REDUCE_MODES : REDUCE_RETRIES);
+        return;
+    }
+    c = lasting;
+    bool too_many = ASSUMES(s, REDUCE_MAX_FAULTS) && c.size > s->opt.max_faults;
+    if (too_many && s->tree.nodes.at[edge].state == EDGE_SKIPPED)
+        return;
+    item.faultload = faultload_extend(s->fl, c.causes, c.fault);
+    if (too_many) {
+        search_skip(s, item, REDUCE_MAX_FAULTS);
+        return;
+    }
+    enum tway_answer answer = ASSUMES(s, REDUCE_T_WAY) ? tway_ask(s, item.faultload) : TWAY_RUN;
+    if (answer == TWAY_SKIP) {
+        search_skip(s, item, REDUCE_T_WAY);
+    } else if (answer == TWAY_WAIT) {
+        s->tree.nodes.at[edge].state = EDGE_QUEUED;
+        vec_push(&s->tway.waiting, item);
+    } else {
+        search_queue(s, item);
+    }
+}
+
+/* All modes of one call. */
+static void expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate)
+{
+    const struct call *c = &trace->calls.at[call];
+    uint32_t node = s->reading.node.at[call], causes = s->reading.causes.at[call];
+    if (s->tree.nodes.at[node].expanded || suspect_blocks(s, c))
+        return;
+    bool final = !duplicate;
+    for (uint32_t i = 0; i < s->opt.n_modes; i++) {
+        mode m = s->opt.modes[i];
+        uint32_t edge = tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
+        uint8_t state = s->tree.nodes.at[edge].state;
+        if (state == EDGE_SEEN || state == EDGE_QUEUED)
+            continue;
+        struct candidate candidate = {.call = c, .fault = {c->uid, m},
+                                      .causes = s->reading.prefix.at[causes], .size = causes + 1};
+        consider(s, trace, call, candidate, edge, duplicate);
+        final &= s->tree.nodes.at[edge].state == EDGE_QUEUED;
+    }
+    /* an unstable handler may make another call next time */
+    s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;
+}
+
+static void record(struct search *s, const struct verdict *verdict, bool fired)
+{
+    struct search_run run = {.faultload = s->current.faultload, .status = verdict->status,
+                             .pass = verdict->pass, .fired = fired, .purpose = s->purpose};
+    bool repeat = s->attempt > 0 || (s->purpose == FOR_BASELINE && s->baselines_done > 0);
+    if (repeat)
+        s->n_repeats++;
+    else if (s->purpose == FOR_AUDIT)
+        s->n_audited++;
+    else
+        s->n_runs++;
+    vec_push(&s->runs, run);
+}
+
+void search_observe(struct search *s, const struct trace *trace, const struct verdict *verdict)
+{
+    reading_fill(s, trace);
+    bool fired = suspect_all_fired(s);
+    record(s, verdict, fired);
+    if (!fired) {
+        s->out = s->attempt + 1 < s->opt.attempts; /* again, as often as is allowed */
+        if (!s->out)
+            suspect_not_fired(s, trace);
+        return;
+    }
+    s->out = false;
+    if (s->opt.audit > 0)
+        audit_observe(s, trace, verdict);
+    if (s->purpose == FOR_AUDIT)
+        return;
+    bool duplicate = ASSUMES(s, REDUCE_MODES) && modes_duplicate(s, trace, verdict);
+    if (ASSUMES(s, REDUCE_T_WAY))
+        tway_observe(s, trace);
+    for (uint32_t i = 0; i < s->reading.post.n; i++)
+        expand(s, trace, s->reading.post.at[i], duplicate);
+    if (s->purpose == FOR_BASELINE && ++s->baselines_done == s->opt.baselines)
+        suspect_baselines(s);
+}
+
+/* ---- what came of it ---- */
+
+void search_stats(const struct search *s, struct search_stats *out)
+{
+    *out = (struct search_stats){.runs = s->n_runs,
+                                 .repeats = s->n_repeats,
+                                 .audited = s->n_audited,
+                                 .edges = s->tree.edges,
+                                 .transcripts = s->tree.transcripts,
+                                 .dropped = s->n_dropped,
+                                 .queued = s->frontier.n + s->tway.waiting.n};
+    memcpy(out->skipped, s->n_skipped, sizeof out->skipped);
+    for (uint32_t u = 0; u < s->seen_in.n; u++) {
+        out->points += s->seen_in.at[u] > 0;
+        out->conditional += s->seen_in.at[u] > 0 && !s->happy.at[u];
+    }
+    out->complete = out->queued == 0 && !s->out && s->baselines_done == s->opt.baselines &&
+                    s->audit_at == s->to_audit.n;
+}
+
+const struct search_run *search_runs(const struct search *s, uint32_t *n)
+{
+    *n = s->runs.n;
+    return s->runs.at;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search: which faultload is worth a run next (docs/search.md). A pure library: search_next gives a faultload,
+ * search_observe takes what happened under it, nothing else drives it. No clock, no I/O; equal options and equal
+ * observations give equal decisions, so a campaign is resumed by observing its past runs again. */
+#ifndef OUTFOX_SEARCH_SEARCH_H
+#define OUTFOX_SEARCH_SEARCH_H
+
+#include "core/fault.h"
+#include "core/suspect.h"
+#include "core/trace.h"
+#include "core/verdict.h"
+
+/* ---- options ---- */
+
+/* Reductions: less work under a stated assumption. The order is that of reduction_rows. */
+enum reduction {
+    REDUCE_STATELESS,
+    REDUCE_MODES,
+    REDUCE_MODES_ONCE,
+    REDUCE_RETRIES,
+    REDUCE_MAX_FAULTS,
+    REDUCE_T_WAY,
+    REDUCTIONS
+};
+
+struct reduction_row {
+    const char *name;
+    const char *assumption; /* a sentence for the report */
+    bool flag;              /* chosen with --assume; the others have an option of their own */
+};
+
+extern const struct reduction_row reduction_rows[REDUCTIONS];
+
+/* Orders: which of the queued faultloads comes next. */
+struct order_row {
+    const char *name, *doc;
+};
+
+extern const struct order_row *const order_rows;
+extern const uint32_t order_count;
+
+struct search_options {
+    const mode *modes; /* lives as long as the search */
+    uint32_t n_modes;
+    uint32_t assume;     /* bits 1 << enum reduction */
+    uint32_t max_faults; /* with REDUCE_MAX_FAULTS */
+    uint32_t t_way;      /* with REDUCE_T_WAY: 2 to 4 */
+    double audit;        /* per cent of what reductions skip that is run after all, 0 to 100 */
+    uint32_t order;      /* index into order_rows */
+    uint64_t seed;       /* of the random order and of the audit */
+    uint32_t baselines;  /* fault-free runs; 0: 3 */
+    uint32_t attempts;   /* of a faultload whose faults do not all fire; 0: 3 */
+};
+
+/* ---- driving it ---- */
+
+struct search;
+
+struct search *search_new(struct names *names, struct faultloads *faultloads,
+                          const struct search_options *options);
+void search_free(struct search *s);
+
+/* The next faultload to run; false when nothing is left. Must be answered by search_observe. */
+bool search_next(struct search *s, faultload *out) MUST_USE;
+void search_observe(struct search *s, const struct trace *trace, const struct verdict *verdict);
+
+/* ---- what came of it ---- */
+
+enum search_purpose { FOR_BASELINE, FOR_SEARCH, FOR_AUDIT };
+
+struct search_run {
+    faultload faultload;
+    outcome status;
+    bool pass, fired; /* fired: every planned fault did */
+    enum search_purpose purpose;
+};
+
+struct search_stats {
+    uint32_t points, conditional; /* calls that can fail; those that only faults bring about */
+    uint64_t runs;                /* different faultloads that were run, without the audit */
+    uint64_t repeats;             /* further fault-free runs and attempts */
+    uint64_t audited;
+    uint64_t edges;               /* of the handler trees: seen, queued or skipped */
+    uint64_t transcripts;         /* different (handler, transcript, reply) */
+    uint64_t dropped;             /* queued, but seen before their turn came */
+    uint64_t skipped[REDUCTIONS]; /* faultloads that a reduction kept from being run */
+    uint64_t queued;              /* what is left */
+    bool complete;                /* nothing is left */
+};
+
+void search_stats(const struct search *s, struct search_stats *out);
+
+/* All runs in their order, including repeats and audits. */
+const struct search_run *search_runs(const struct search *s, uint32_t *n);
+
+/* What was not as it should be; at most SUSPECTS_MAX are kept, *total counts all. */
+enum { SUSPECTS_MAX = 200 };
+const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total);
+
+/* How many faultloads of the full space fall where. Known when the search was exact, complete and stable. */
+struct search_space {
+    double space;       /* (modes + 1) ^ points */
+    bool known;         /* the rest is filled in */
+    double downstream;  /* a fault below another one: it cannot fire */
+    double unreachable; /* a fault at a call that the others keep from happening, or do not bring about */
+    double redundant;   /* possible, but every edge of it was seen in some run */
+};
+
+void search_space(const struct search *s, struct search_space *out);
+
+/* ---- explain ---- */
+
+void search_explain(const struct search *s, faultload f, struct explanation *out);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of search/. One observation passes through these, in this order:
+ *
+ *   read.c       trace -> reading: causal order, nodes of the trees, faults that fired
+ *   suspect.c    is it a result at all?
+ *   audit.c      does it contradict an assumption?
+ *   reduce_*.c   what of it need not be followed up?
+ *   search.c     the rest is queued */
+#ifndef OUTFOX_SEARCH_SEARCH_INT_H
+#define OUTFOX_SEARCH_SEARCH_INT_H
+
+#include "base/index.h"
+#include "search/frontier.h"
+#include "search/search.h"
+#include "search/tree.h"
+
+/* What a trace says, call by call. Refilled for every observation. */
+struct reading {
+    struct trace_order order;
+    VEC(uint32_t) post;        /* calls, callees before callers, without the first */
+    VEC(uint32_t) node;        /* by call: the prefix before it in its handler's tree */
+    VEC(uint32_t) causes;      /* by call: how many of `fired` fired before it */
+    VEC(struct fault) fired;   /* in causal order */
+    VEC(faultload) prefix;     /* prefix[k]: the first k of `fired` */
+    VEC(uint32_t) handlers;    /* calls that were handled, and */
+    VEC(uint32_t) ends;        /* the node at which each one's transcript ends */
+};
+
+/* t-way: see reduce_tway.c */
+struct tway_factor {
+    uid point;
+    uint32_t n_values;
+    mode value[65]; /* [0] is MODE_NONE: not failed */
+};
+
+struct tway {
+    enum { TWAY_SINGLES, TWAY_ROWS, TWAY_CHECKED } phase;
+    VEC(struct frontier_item) waiting;
+    VEC(struct tway_factor) factors;
+    VEC(uint32_t) values;          /* of each run, factors.n long; TWAY_ABSENT: the call did not happen */
+    struct map baseline;           /* point -> signature without it, folded */
+    VEC(struct fault) absorbed;    /* single faults after which all went on as without */
+};
+
+struct audit_item {
+    struct frontier_item item;
+    enum reduction reduction;
+};
+
+struct search {
+    struct names *names;
+    struct faultloads *fl;
+    struct search_options opt;
+    struct tree tree;
+    struct frontier frontier;
+    struct reading reading;
+
+    /* the faultload that is out */
+    struct frontier_item current;
+    enum search_purpose purpose;
+    enum reduction audited; /* FOR_AUDIT: on whose behalf */
+    uint32_t attempt;       /* 0: the first */
+    bool out;
+
+    VEC(struct search_run) runs;
+    VEC(uint32_t) seen_in; /* by uid: number of runs that showed it */
+    VEC(bool) happy;       /* by uid: shown by the first fault-free run */
+    uint32_t baselines_done;
+    uint64_t n_runs, n_repeats, n_audited, n_dropped, n_skipped[REDUCTIONS];
+
+    /* suspect.c */
+    VEC(struct suspect) suspects;
+    uint64_t n_suspects;
+    struct map unfired; /* shape of a call -> how often a fault at it did not fire */
+
+    /* audit.c */
+    VEC(struct audit_item) to_audit;
+    uint32_t audit_at;
+    struct map facts;
+    struct rng audit_rng;
+
+    /* reductions */
+    struct map mode_signatures; /* (context, signature) -> mode */
+    struct map mode_classes;    /* (point, mode) -> representative; (point) -> how many are known */
+    struct tway tway;
+};
+
+#define ASSUMES(s, r) ((s)->opt.assume >> (r) & 1)
+
+/* One thing that could be tried. */
+struct candidate {
+    const struct call *call;
+    struct fault fault;
+    faultload causes;
+    uint32_t size; /* with the fault */
+};
+
+/* read.c */
+void reading_fill(struct search *s, const struct trace *trace);
+void reading_deinit(struct reading *r);
+
+/* A hash of all that the run showed, with the outcome of `point` (and all below it) left out. */
+uint64_t reading_signature(const struct search *s, const struct trace *trace, uid point,
+                           bool without_below);
+
+/* suspect.c */
+void suspect_add(struct search *s, struct suspect suspect);
+bool suspect_all_fired(struct search *s);
+void suspect_not_fired(struct search *s, const struct trace *trace);
+void suspect_baselines(struct search *s);
+
+/* Are names of calls like this one so unstable that faults at it are not worth trying? */
+bool suspect_blocks(struct search *s, const struct call *call);
+
+/* audit.c */
+void audit_skip(struct search *s, struct frontier_item item, enum reduction why);
+void audit_observe(struct search *s, const struct trace *trace, const struct verdict *verdict);
+
+/* reduce_modes.c: does this run go on exactly as one with another mode in place of its last fault did? */
+bool modes_duplicate(struct search *s, const struct trace *trace, const struct verdict *verdict);
+bool modes_once_skips(const struct search *s, faultload f);
+
+/* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. */
+bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, struct candidate *c);
+
+/* reduce_tway.c */
+enum tway_answer { TWAY_RUN, TWAY_WAIT, TWAY_SKIP };
+enum tway_answer tway_ask(struct search *s, faultload f);
+void tway_observe(struct search *s, const struct trace *trace);
+
+/* The frontier is empty: moves on to the next phase. True when that queued something. */
+bool tway_advance(struct search *s);
+
+/* covering.c: rows of a covering array of strength t over factors with n_values[i] values each. Calls row() with
+ * each; false when it would be too large. */
+bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
+                    void (*row)(void *ctx, const uint32_t *values), void *ctx) MUST_USE;
+
+/* search.c */
+void search_queue(struct search *s, struct frontier_item item);
+void search_skip(struct search *s, struct frontier_item item, enum reduction why);
+
+#endif

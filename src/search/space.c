@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How large the space of faultloads is and where it goes. The possible faultloads (every fault fires) are counted
+ * from the finished trees: an edge is reached in as many ways as its prefix, times the ways in which its outcome
+ * comes about, by a fault at the call itself or by the faults below it that make the callee answer so. */
+#include "search/search_int.h"
+
+#include <math.h>
+
+struct ways {
+    uint32_t root; /* of a handler's tree */
+    label reply;
+    double n;
+};
+
+struct count {
+    const struct search *s;
+    VEC(double) node_ways;  /* by node: faultloads that lead to it, within its handler's subtree */
+    VEC(struct ways) ways;  /* sorted into runs per handler: */
+    VEC(uint32_t) first;    /* by root: its run in `ways`, + 1 */
+};
+
+/* Faultloads below a handler that make it answer `reply`; all of them when reply is OUT_NONE. */
+static double ways_of(const struct count *c, uint32_t root, label reply)
+{
+    double sum = 0;
+    if (root == NODE_NONE || c->first.at[root] == 0)
+        return 0;
+    for (uint32_t i = c->first.at[root] - 1; i < c->ways.n && c->ways.at[i].root == root; i++)
+        if (reply == OUT_NONE || c->ways.at[i].reply == reply)
+            sum += c->ways.at[i].n;
+    return sum;
+}
+
+static double edge_ways(const struct count *c, uid handler, const struct tree_node *edge)
+{
+    const struct search *s = c->s;
+    uid callee = names_uid(s->names, handler, edge->element);
+    uint32_t root = tree_find_root(&s->tree, s->names, callee);
+    if (edge->label & LABEL_MODE)
+        return ways_of(c, root, OUT_NONE);
+    double injected = 0;
+    for (uint32_t i = 0; i < s->opt.n_modes; i++)
+        injected += mode_label(s->opt.modes[i]) == edge->label;
+    return injected + ways_of(c, root, edge->label);
+}
+
+static void add_ways(struct count *c, uint32_t root, label reply, double n)
+{
+    for (uint32_t i = c->first.at[root] - 1; i < c->ways.n; i++)
+        if (c->ways.at[i].reply == reply) {
+            c->ways.at[i].n += n;
+            return;
+        }
+    vec_push(&c->ways, (struct ways){root, reply, n});
+}
+
+/* One handler: its nodes in the order in which they were made, so parents come first. */
+static void count_handler(struct count *c, uint32_t root, const uint32_t *node, uint32_t n)
+{
+    const struct tree_node *nodes = c->s->tree.nodes.at;
+    c->first.at[root] = c->ways.n + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tree_node *at = &nodes[node[i]];
+        if (node[i] == root)
+            c->node_ways.at[root] = 1;
+        else if (at->state == EDGE_SEEN)
+            c->node_ways.at[node[i]] =
+                c->node_ways.at[at->parent] * edge_ways(c, nodes[root].element, at);
+        if (at->reply != OUT_NONE)
+            add_ways(c, root, at->reply, c->node_ways.at[node[i]]);
+    }
+}
+
+static uint32_t depth_of(const struct names *names, uid u)
+{
+    uint32_t depth = 0;
+    for (; u != UID_NONE; u = uid_parent(names, u))
+        depth++;
+    return depth;
+}
+
+/* All handlers, the deepest first, so that callees come before callers. */
+static double count_possible(const struct search *s)
+{
+    const struct tree_node *nodes = s->tree.nodes.at;
+    uint32_t n = s->tree.nodes.n, deepest = 0, top = NODE_NONE;
+    struct count c = {.s = s};
+    VEC(uint32_t) start = {0}, order = {0}, root = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        vec_push(&c.node_ways, 0);
+        vec_push(&c.first, 0);
+        vec_push(&start, 0);
+        vec_push(&order, 0);
+        vec_push(&root, nodes[i].parent == NODE_NONE ? i : root.at[nodes[i].parent]);
+    }
+    vec_push(&start, 0);
+    for (uint32_t i = 1; i < n; i++)
+        start.at[root.at[i] + 1]++;
+    for (uint32_t i = 1; i <= n; i++)
+        start.at[i] += start.at[i - 1];
+    for (uint32_t i = 1; i < n; i++)
+        order.at[start.at[root.at[i]]++] = i;
+    /* start[r] is now the end of r's run, and start[r - 1] its beginning */
+    for (uint32_t i = 1; i < n; i++)
+        if (root.at[i] == i && depth_of(s->names, nodes[i].element) > deepest)
+            deepest = depth_of(s->names, nodes[i].element);
+    for (uint32_t depth = deepest; depth > 0; depth--)
+        for (uint32_t i = 1; i < n; i++)
+            if (root.at[i] == i && depth_of(s->names, nodes[i].element) == depth) {
+                count_handler(&c, i, order.at + start.at[i - 1], start.at[i] - start.at[i - 1]);
+                top = i; /* ends as the scenario's own request, the only one at depth 1 */
+            }
+    double possible = top == NODE_NONE ? 0 : ways_of(&c, top, OUT_NONE);
+    vec_deinit(&c.node_ways);
+    vec_deinit(&c.ways);
+    vec_deinit(&c.first);
+    vec_deinit(&start);
+    vec_deinit(&order);
+    vec_deinit(&root);
+    return possible;
+}
+
+/* Faultloads without a fault below another one that keeps it from happening. */
+static double count_apart(const struct search *s)
+{
+    uint32_t reached = 0;
+    for (uint32_t i = 0; i < s->opt.n_modes; i++)
+        reached += mode_reached(s->opt.modes[i]);
+    uint32_t n = s->names->uids.n;
+    double *below = mem_alloc(n * sizeof *below), all;
+    for (uint32_t u = 0; u < n; u++)
+        below[u] = 1;
+    for (uint32_t u = n; u-- > 1;) {
+        uid parent = uid_parent(s->names, u);
+        bool point = u < s->seen_in.n && s->seen_in.at[u] > 0;
+        if (point)
+            below[parent] *= (1 + reached) * below[u] + (s->opt.n_modes - reached);
+        else if (parent == UID_NONE)
+            below[parent] *= below[u]; /* the scenario's own request cannot fail */
+    }
+    all = below[UID_NONE];
+    mem_free(below);
+    return all;
+}
+
+void search_space(const struct search *s, struct search_space *out)
+{
+    struct search_stats stats;
+    search_stats(s, &stats);
+    *out = (struct search_space){.space = pow(s->opt.n_modes + 1.0, stats.points)};
+    out->known = stats.complete && s->opt.assume == 0 && s->n_suspects == 0;
+    if (!out->known)
+        return;
+    double apart = count_apart(s), possible = count_possible(s);
+    out->downstream = out->space - apart;
+    out->unreachable = apart - possible;
+    out->redundant = possible - (double)stats.runs;
+}
