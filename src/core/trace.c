@@ -23,50 +23,31 @@ static void group_children(const struct trace *trace, struct trace_order *out)
             out->child.at[first[trace->calls.at[i].parent + 1]++] = i;
 }
 
-static bool sequential(const struct call *calls, const uint32_t *child, uint32_t n)
+static bool comes_before(const struct call *a, const struct call *b, const struct names *names)
 {
-    for (uint32_t i = 1; i < n; i++)
-        if (calls[child[i - 1]].end_ns > calls[child[i]].start_ns)
-            return false;
-    return true;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns;
+    return element_cmp(names, names->uids.at[a->uid].element, names->uids.at[b->uid].element) < 0;
 }
 
-/* Selection sort by the rule in the header: quadratic, on groups of overlapping calls only. */
-static void order_overlapping(const struct call *calls, const struct names *names, uint32_t *child,
-                              uint32_t n)
+/* Insertion sort: children stand nearly in order already. */
+static void sort_children(const struct call *calls, const struct names *names, uint32_t *child,
+                          uint32_t n)
 {
-    for (; n > 1; child++, n--) {
-        uint32_t best = 0;
-        bool found = false;
-        int64_t first_end = INT64_MAX;
-        for (uint32_t i = 0; i < n; i++)
-            if (calls[child[i]].end_ns < first_end)
-                first_end = calls[child[i]].end_ns;
-        for (uint32_t i = 0; i < n; i++) {
-            const struct call *c = &calls[child[i]];
-            if (c->start_ns >= first_end)
-                continue; /* something that is left ended before it started */
-            if (!found || element_cmp(names, names->uids.at[c->uid].element,
-                                      names->uids.at[calls[child[best]].uid].element) < 0)
-                best = i;
-            found = true;
-        }
-        uint32_t chosen = child[best];
-        for (uint32_t i = best; i > 0; i--)
-            child[i] = child[i - 1];
-        child[0] = chosen;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t moved = child[i], k = i;
+        for (; k > 0 && comes_before(&calls[moved], &calls[child[k - 1]], names); k--)
+            child[k] = child[k - 1];
+        child[k] = moved;
     }
 }
 
 void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out)
 {
     group_children(trace, out);
-    for (uint32_t i = 0; i < trace->calls.n; i++) {
-        uint32_t *child = out->child.at + out->first.at[i];
-        uint32_t n = out->first.at[i + 1] - out->first.at[i];
-        if (n > 1 && !sequential(trace->calls.at, child, n))
-            order_overlapping(trace->calls.at, names, child, n);
-    }
+    for (uint32_t i = 0; i < trace->calls.n; i++)
+        sort_children(trace->calls.at, names, out->child.at + out->first.at[i],
+                      out->first.at[i + 1] - out->first.at[i]);
 }
 
 void trace_order_deinit(struct trace_order *order)

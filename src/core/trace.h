@@ -3,8 +3,8 @@
  * call: the record of one call. trace: all calls of one run, in the order in which they started; the first is the
  * scenario's own request. Every call has exactly one record.
  *
- * A trace is read in *causal order*: the calls of a handler one after the other, those that overlap in time
- * brought into an order that does not depend on chance (see trace_order). */
+ * A trace is read in *causal order*: the calls of a handler in the order in which they started, those that started
+ * together in an order that does not depend on chance (see trace_order). */
 #ifndef OUTFOX_CORE_TRACE_H
 #define OUTFOX_CORE_TRACE_H
 
@@ -40,8 +40,10 @@ struct trace_order {
     VEC(uint32_t) child;
 };
 
-/* Of two calls of one handler, the one that ended before the other started comes first. Where calls overlap, the
- * smallest element (element_cmp) among those that nothing left must precede comes next. */
+/* Of two calls of one handler, the one that started first comes first; of calls that started together, the smaller
+ * element (element_cmp). A fault changes when and how its call ends, which can only matter to calls that start later:
+ * so what stands before a call in this order stays the same when that call is made to fail. (Ends must not enter the
+ * order: an injected failure comes sooner than a genuine answer.) */
 void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out);
 void trace_order_deinit(struct trace_order *order);
 

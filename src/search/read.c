@@ -71,6 +71,7 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
         r->causes.at[index] = r->fired.n;
         if (c->handled)
             visit(s, trace, index);
+        r->below.at[index] = r->fired.n - r->causes.at[index];
         vec_push(&r->post, index);
         check_step(s, node, h->uid, element);
         node = tree_child(&s->tree, node, element, call_label(c));
@@ -130,6 +131,7 @@ void reading_fill(struct search *s, const struct trace *trace)
     while (r->node.n < trace->calls.n) {
         vec_push(&r->node, 0);
         vec_push(&r->causes, 0);
+        vec_push(&r->below, 0);
     }
     visit(s, trace, 0);
     fill_prefixes(s);
@@ -142,6 +144,7 @@ void reading_deinit(struct reading *r)
     vec_deinit(&r->post);
     vec_deinit(&r->node);
     vec_deinit(&r->causes);
+    vec_deinit(&r->below);
     vec_deinit(&r->fired);
     vec_deinit(&r->prefix);
     vec_deinit(&r->handlers);

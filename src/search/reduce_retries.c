@@ -5,6 +5,8 @@
  * failure again, and again: a lasting fault, written #*, that stands in place of the first one. */
 #include "search/search_int.h"
 
+#include "base/hash.h"
+
 /* The call of the same handler that `call` repeats, if that failed; else CALL_NONE. */
 static uint32_t repeated(const struct search *s, const struct trace *trace, uint32_t call)
 {
@@ -18,24 +20,74 @@ static uint32_t repeated(const struct search *s, const struct trace *trace, uint
         const struct element *other = uid_element(s->names, b->uid);
         if (other->service == el->service && other->interface == el->interface &&
             other->payload == el->payload && other->n + 1 == el->n)
-            return outcome_ok(b->seen) ? CALL_NONE : r->order.child.at[i];
+            return outcome_ok(b->seen) || b->end_ns > c->start_ns ? CALL_NONE : r->order.child.at[i];
     }
     return CALL_NONE;
 }
 
+/* Would a lasting fault here keep a fault at this point from firing? */
+static bool hidden_by(struct search *s, uid lasting, uid point)
+{
+    for (uid u = point; u != UID_NONE; u = uid_parent(s->names, u))
+        if (names_uid_all(s->names, u) == lasting)
+            return true;
+    return false;
+}
+
+/* The causes of `call` with a lasting fault in place of all that made the tries before it fail. */
+static void make_lasting(struct search *s, uint32_t call, uid first, struct candidate *c)
+{
+    struct reading *r = &s->reading;
+    struct fault last = {names_uid_all(s->names, first), c->fault.mode};
+    uid lasting = last.point;
+    faultload f = FAULTLOAD_EMPTY;
+    for (uint32_t i = 0; i < r->causes.at[call]; i++) {
+        if (hidden_by(s, lasting, r->fired.at[i].point))
+            continue;
+        f = faultload_extend(s->fl, f, last);
+        last = r->fired.at[i];
+    }
+    c->causes = f;
+    c->fault = last;
+}
+
+/* Is the last fault below a call that a lasting one of the others hits already? */
+static bool out_of_reach(struct search *s, const struct candidate *c)
+{
+    for (faultload f = c->causes; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
+        uid point = s->fl->rows.at[f].last.point;
+        if (uid_element(s->names, point)->n == N_ANY &&
+            hidden_by(s, point, uid_parent(s->names, c->fault.point)))
+            return true;
+    }
+    return false;
+}
+
 bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, struct candidate *c)
 {
-    uint32_t first = repeated(s, trace, call), before = first;
+    if (out_of_reach(s, c))
+        return false;
+    uint32_t first = call == CALL_NONE ? CALL_NONE : repeated(s, trace, call), before = first;
     if (first == CALL_NONE)
         return true;
     while ((before = repeated(s, trace, first)) != CALL_NONE)
         first = before;
     const struct call *origin = &trace->calls.at[first];
-    if (mode_label(c->fault.mode) != call_label(origin))
+    if (uid_element(s->names, origin->uid)->n > 0)
+        return true; /* the handler makes this call for other reasons too, which #* would hit */
+    label wanted = s->tree.nodes.at[c->edge].label;
+    if (c->fault.point != trace->calls.at[call].uid) /* brought about from below */
+        return wanted == call_label(origin) || (!(wanted & LABEL_MODE) && outcome_ok(wanted));
+    if (wanted != call_label(origin))
         return false;
-    uint32_t causes = s->reading.causes.at[first];
-    c->fault.point = names_uid_all(s->names, origin->uid);
-    c->causes = s->reading.prefix.at[causes];
-    c->size = causes + 1;
+    make_lasting(s, call, origin->uid, c);
     return true;
+}
+
+bool retries_queued(struct search *s, faultload f)
+{
+    uint64_t key = 0;
+    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
+        key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
+    return map_count(&s->queued, key) > 1;
 }

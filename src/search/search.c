@@ -5,7 +5,8 @@
  *
  *   idle --search_next--> out --search_observe--> idle        (s->out)
  *
- * 1. A queued faultload is causes(c) + one fault at c: everything in it fires when the system is deterministic.
+ * 1. A queued faultload is causes(c) + one fault at c, or the faults below c that make it answer so: everything in
+ *    it fires when the system is deterministic.
  * 2. An edge is queued at most once, so no faultload is run twice (but for repeats that are counted apart).
  * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is concluded from it. */
 #include "search/search_int.h"
@@ -52,12 +53,14 @@ void search_free(struct search *s)
     vec_deinit(&s->runs);
     vec_deinit(&s->seen_in);
     vec_deinit(&s->happy);
+    replies_deinit(&s->replies);
     vec_deinit(&s->suspects);
     map_deinit(&s->unfired);
     vec_deinit(&s->to_audit);
     map_deinit(&s->facts);
     map_deinit(&s->mode_signatures);
     map_deinit(&s->mode_classes);
+    map_deinit(&s->queued);
     vec_deinit(&s->tway.waiting);
     vec_deinit(&s->tway.factors);
     vec_deinit(&s->tway.values);
@@ -140,58 +143,59 @@ void search_skip(struct search *s, struct frontier_item item, enum reduction why
         audit_skip(s, item, why);
 }
 
-/* Queues a candidate for an edge that was not seen, or says which reduction keeps it from that. */
-static void consider(struct search *s, const struct trace *trace, uint32_t call,
-                     struct candidate c, uint32_t edge, bool duplicate)
+void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
+                     bool duplicate)
 {
-    struct frontier_item item = {.edge = edge};
-    struct candidate lasting = c;
-    bool admitted = !ASSUMES(s, REDUCE_RETRIES) || retries_admit(s, trace, call, &lasting);
-    if (!admitted || duplicate) {
-        if (s->tree.nodes.at[edge].state == EDGE_SKIPPED)
-            return;
-        item.faultload = faultload_extend(s->fl, c.causes, c.fault);
-        search_skip(s, item, admitted ? REDUCE_MODES : REDUCE_RETRIES);
+    struct candidate tried = c;
+    uint8_t state = s->tree.nodes.at[c.edge].state;
+    enum reduction why = REDUCTIONS;
+    if (state == EDGE_SEEN || state == EDGE_QUEUED)
         return;
-    }
-    c = lasting;
-    bool too_many = ASSUMES(s, REDUCE_MAX_FAULTS) && c.size > s->opt.max_faults;
-    if (too_many && s->tree.nodes.at[edge].state == EDGE_SKIPPED)
-        return;
-    item.faultload = faultload_extend(s->fl, c.causes, c.fault);
-    if (too_many) {
-        search_skip(s, item, REDUCE_MAX_FAULTS);
-        return;
-    }
-    enum tway_answer answer = ASSUMES(s, REDUCE_T_WAY) ? tway_ask(s, item.faultload) : TWAY_RUN;
-    if (answer == TWAY_SKIP) {
-        search_skip(s, item, REDUCE_T_WAY);
+    if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &tried))
+        why = REDUCE_RETRIES;
+    else if (duplicate)
+        why = REDUCE_MODES;
+    else if (ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, tried.causes) >= s->opt.max_faults)
+        why = REDUCE_MAX_FAULTS;
+    if (why != REDUCTIONS && state == EDGE_SKIPPED)
+        return; /* skipped before, and counted then */
+    struct frontier_item item = {.edge = c.edge};
+    if (why == REDUCE_RETRIES)
+        tried = c;
+    item.faultload = faultload_extend(s->fl, tried.causes, tried.fault);
+    enum tway_answer answer = TWAY_RUN;
+    if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
+        answer = tway_ask(s, item.faultload);
+    if (why != REDUCTIONS || answer == TWAY_SKIP) {
+        search_skip(s, item, why != REDUCTIONS ? why : REDUCE_T_WAY);
     } else if (answer == TWAY_WAIT) {
-        s->tree.nodes.at[edge].state = EDGE_QUEUED;
+        s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
         vec_push(&s->tway.waiting, item);
+    } else if (ASSUMES(s, REDUCE_RETRIES) && retries_queued(s, item.faultload)) {
+        s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
     } else {
         search_queue(s, item);
     }
 }
 
-/* All modes of one call. */
+/* All modes of one call, and all that its callee may answer. */
 static void expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate)
 {
     const struct call *c = &trace->calls.at[call];
-    uint32_t node = s->reading.node.at[call], causes = s->reading.causes.at[call];
-    if (s->tree.nodes.at[node].expanded || suspect_blocks(s, c))
+    uint32_t node = s->reading.node.at[call];
+    if (suspect_blocks(s, c))
+        return;
+    replies_expand(s, trace, call, duplicate);
+    if (s->tree.nodes.at[node].expanded)
         return;
     bool final = !duplicate;
     for (uint32_t i = 0; i < s->opt.n_modes; i++) {
         mode m = s->opt.modes[i];
         uint32_t edge = tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
-        uint8_t state = s->tree.nodes.at[edge].state;
-        if (state == EDGE_SEEN || state == EDGE_QUEUED)
-            continue;
-        struct candidate candidate = {.call = c, .fault = {c->uid, m},
-                                      .causes = s->reading.prefix.at[causes], .size = causes + 1};
-        consider(s, trace, call, candidate, edge, duplicate);
-        final &= s->tree.nodes.at[edge].state == EDGE_QUEUED;
+        struct candidate candidate = {.edge = edge, .fault = {c->uid, m},
+                                      .causes = s->reading.prefix.at[s->reading.causes.at[call]]};
+        search_consider(s, trace, call, candidate, duplicate);
+        final &= s->tree.nodes.at[edge].state != EDGE_SKIPPED;
     }
     /* an unstable handler may make another call next time */
     s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;

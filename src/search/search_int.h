@@ -21,10 +21,29 @@ struct reading {
     VEC(uint32_t) post;        /* calls, callees before callers, without the first */
     VEC(uint32_t) node;        /* by call: the prefix before it in its handler's tree */
     VEC(uint32_t) causes;      /* by call: how many of `fired` fired before it */
+    VEC(uint32_t) below;       /* by call: how many of those after them fired below it */
     VEC(struct fault) fired;   /* in causal order */
     VEC(faultload) prefix;     /* prefix[k]: the first k of `fired` */
     VEC(uint32_t) handlers;    /* calls that were handled, and */
     VEC(uint32_t) ends;        /* the node at which each one's transcript ends */
+};
+
+/* replies.c: what a callee may answer besides the modes, and who would meet that. */
+struct replies {
+    VEC(struct reply_row {
+        label reply;
+        uid handler;         /* in whose run it was seen */
+        faultload faultload; /* its last `n` faults, all below the handler, bring it about */
+        uint32_t n;
+        uint32_t next;       /* next row of the same tree + 1 */
+    }) rows;
+    VEC(struct reply_prefix {
+        uint32_t node;       /* a prefix after which a handler calls it, */
+        uid callee;
+        faultload causes;    /* and how to get there */
+        uint32_t next;
+    }) prefixes;
+    struct map row_of, prefix_of; /* root of the callee's tree -> first row, first prefix, + 1 */
 };
 
 /* t-way: see reduce_tway.c */
@@ -69,6 +88,8 @@ struct search {
     uint32_t baselines_done;
     uint64_t n_runs, n_repeats, n_audited, n_dropped, n_skipped[REDUCTIONS];
 
+    struct replies replies;
+
     /* suspect.c */
     VEC(struct suspect) suspects;
     uint64_t n_suspects;
@@ -83,17 +104,17 @@ struct search {
     /* reductions */
     struct map mode_signatures; /* (context, signature) -> mode */
     struct map mode_classes;    /* (point, mode) -> representative; (point) -> how many are known */
+    struct map queued;          /* under `retries`: keys of the faultloads that were queued */
     struct tway tway;
 };
 
 #define ASSUMES(s, r) ((s)->opt.assume >> (r) & 1)
 
-/* One thing that could be tried. */
+/* One thing that could be tried: an edge, and the faults that lead to it. */
 struct candidate {
-    const struct call *call;
-    struct fault fault;
-    faultload causes;
-    uint32_t size; /* with the fault */
+    uint32_t edge;
+    struct fault fault; /* the last one */
+    faultload causes;   /* the others */
 };
 
 /* read.c */
@@ -121,8 +142,16 @@ void audit_observe(struct search *s, const struct trace *trace, const struct ver
 bool modes_duplicate(struct search *s, const struct trace *trace, const struct verdict *verdict);
 bool modes_once_skips(const struct search *s, faultload f);
 
-/* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. */
+/* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. `call` is the one whose outcome
+ * the candidate's edge is about. */
 bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, struct candidate *c);
+
+/* Was this faultload queued before? A lasting fault stands for many, so several edges can lead to one faultload. */
+bool retries_queued(struct search *s, faultload f);
+
+/* replies.c: considers the answers of the callee that no mode gives. */
+void replies_expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate);
+void replies_deinit(struct replies *replies);
 
 /* reduce_tway.c */
 enum tway_answer { TWAY_RUN, TWAY_WAIT, TWAY_SKIP };
@@ -138,6 +167,11 @@ bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
                     void (*row)(void *ctx, const uint32_t *values), void *ctx) MUST_USE;
 
 /* search.c */
+
+/* Queues a candidate whose edge was not seen, or says which reduction keeps it from that. `call` is the one that it
+ * is about in the trace, CALL_NONE when that is of another run. */
+void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
+                     bool duplicate);
 void search_queue(struct search *s, struct frontier_item item);
 void search_skip(struct search *s, struct frontier_item item, enum reduction why);
 

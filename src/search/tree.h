@@ -30,6 +30,7 @@ struct tree_node {
     uint32_t run; /* index of the run that first showed it */
     uint8_t state, why;
     bool expanded; /* every mode of the next call was queued or seen */
+    bool listed;   /* the callee of the next call knows that it is called from here (replies.c) */
     bool unstable; /* the handler went on in different ways from here */
 };
 

@@ -28,6 +28,7 @@ struct frame {
     struct run *run;
     uint32_t service;
     uint32_t call; /* index of the call that it handles */
+    uint32_t n_slots;
     struct env env;
     outcome reply;
     const struct node *body;
@@ -105,7 +106,7 @@ static enum flow handle(struct run *run, const struct target *t, uint32_t call,
     if (run->depth >= SIM_DEPTH_MAX)
         return abort_run(run, "calls nest too deeply", SIM_DEPTH_MAX);
     struct frame f = {.run = run, .service = t->service, .call = call, .reply = OUTCOME_OK,
-                      .body = &node_null};
+                      .body = &node_null, .n_slots = t->endpoint->n_slots};
     f.env = (struct env){.sim = run->sim, .rng = &run->rng, .now_ns = *end_ns, .payload = payload,
                          .body = &node_null};
     f.env.slot = arena_alloc(&run->sim->run_arena, t->endpoint->n_slots * sizeof *f.env.slot);
@@ -247,23 +248,48 @@ static enum flow run_branch(struct frame *f, const struct steps *steps, outcome 
     return FLOW_ON;
 }
 
+static bool slot_changed(const struct slot *a, const struct slot *b)
+{
+    return a->value != b->value || a->seen != b->seen || a->called != b->called;
+}
+
+/* The branches do not see each other's names; what they leave behind is put together at the end. A group that goes on
+ * at the first error knows of no other branch than the failed one. Which one counts as failed first is decided by the
+ * file's order, not by time: a handler decides by outcomes alone (docs/search.md, the first assumption). */
 static enum flow step_parallel(struct frame *f, const struct step *step)
 {
+    uint32_t n = f->n_slots, failed = UINT32_MAX;
+    size_t size = n * sizeof(struct slot);
+    struct slot *before = arena_alloc(&f->run->sim->run_arena, size);
+    struct slot *after = arena_alloc(&f->run->sim->run_arena, size * step->n_branches);
     int64_t start_ns = f->env.now_ns, last_ns = start_ns, error_ns = INT64_MAX;
     outcome group = OUTCOME_OK;
+    memcpy(before, f->env.slot, size);
     for (uint32_t i = 0; i < step->n_branches; i++) {
         outcome seen = OUTCOME_OK;
         f->env.now_ns = start_ns;
+        memcpy(f->env.slot, before, size);
         if (run_branch(f, &step->branch[i], &seen) == FLOW_ABORT)
             return FLOW_ABORT;
+        memcpy(after + (size_t)i * n, f->env.slot, size);
         if (f->env.now_ns > last_ns)
             last_ns = f->env.now_ns;
-        if (!outcome_ok(seen) && f->env.now_ns < error_ns) {
-            error_ns = f->env.now_ns;
+        if (outcome_ok(seen))
+            continue;
+        if (failed == UINT32_MAX) {
+            failed = i;
             group = seen;
         }
+        if (f->env.now_ns < error_ns)
+            error_ns = f->env.now_ns;
     }
-    f->env.now_ns = step->first_error && error_ns != INT64_MAX ? error_ns : last_ns;
+    bool give_up = step->first_error && failed != UINT32_MAX;
+    memcpy(f->env.slot, before, size);
+    for (uint32_t i = 0; i < step->n_branches; i++)
+        for (uint32_t k = 0; k < n && (!give_up || i == failed); k++)
+            if (slot_changed(&after[i * n + k], &before[k]))
+                f->env.slot[k] = after[i * n + k];
+    f->env.now_ns = give_up ? error_ns : last_ns;
     return run_rules(f, &step->on, group);
 }
 

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the documents against the program. Environment: OUTFOX (the program), TOP (the sources).
+
+  yaml blocks     one that begins with `system:` is written to <system>.yaml and must pass `sim check` and be
+                  explorable; one that begins with `# file: NAME` is written to NAME and not checked
+  console blocks  each `$ outfox ...` is run where the files of its document are (and a link `examples`); what
+                  follows, up to the next `$ `, must be its exact output. A line `...` stands for any lines. A trailing
+                  `# exit N` is the expected exit code; without it 0, 1 and 4 are fine. Commands may end in a backslash
+  tables          modes, verbs, options, exit codes, JSON fields and keys of simulated systems that the program
+                  knows are documented, and what the documents list exists
+  links           relative ones lead to a file, and to a heading of it
+
+With --update, console blocks without `...` are rewritten to what the program prints now: read the difference.
+The last line is `checks: N`; every failure is a line `file:line: sentence`, and the exit code is 1.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+OUTFOX = Path(os.environ["OUTFOX"]).resolve()
+TOP = Path(os.environ["TOP"]).resolve()
+WORK = Path.cwd()
+UPDATE = "--update" in sys.argv[1:]
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+LINKING = sorted({*DOCUMENTS, *TOP.glob("*.md")})
+EXPLORED = (0, 1, 4)
+TIME_LIMIT_S = 60
+
+checks = 0
+failures = []
+
+
+def check(good, where, sentence):
+    global checks
+    checks += 1
+    if not good:
+        failures.append(f"{where}: {sentence}")
+    return good
+
+
+def name_of(path):
+    return str(path.relative_to(TOP))
+
+
+# ---- running the program ----
+
+def environment():
+    keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")}
+    return {**keep, "PATH": f"{WORK / 'bin'}:{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C"}
+
+
+def shell(command, folder):
+    """(exit code, standard output, standard error)"""
+    try:
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), timeout=TIME_LIMIT_S,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except subprocess.TimeoutExpired:
+        return -1, "", f"did not end within {TIME_LIMIT_S} s"
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def help_of(*words):
+    return shell(" ".join(["outfox", "help", *words]), WORK)[1]
+
+
+# ---- blocks ----
+
+def blocks(lines):
+    """(language, index of the first line, index after the last line) of each fenced block."""
+    start = None
+    for i, line in enumerate(lines):
+        fence = re.match(r"```(\S*)\s*$", line)
+        if not fence:
+            continue
+        if start is None:
+            start, language = i + 1, fence[1]
+        else:
+            yield language, start, i
+            start = None
+
+
+def write_files(path, lines, folder):
+    """Writes the YAML blocks of a document; returns [(file, line)] of the systems."""
+    systems = []
+    for language, start, end in blocks(lines):
+        if language != "yaml" or start == end:
+            continue
+        system = re.match(r"system:\s*([\w-]+)\s*$", lines[start])
+        other = re.match(r"# file: ([\w.-]+)\s*$", lines[start])
+        if not system and not other:
+            continue
+        file = folder / (system[1] + ".yaml" if system else other[1])
+        where = f"{name_of(path)}:{start + 1}"
+        check(not file.exists(), where, f"{file.name} is in this document twice")
+        file.write_text("\n".join(lines[start:end]) + "\n", encoding="utf-8")
+        if system:
+            systems.append((file, where))
+    return systems
+
+
+def check_systems(systems, folder):
+    for file, where in systems:
+        code, _, said = shell(f"outfox sim check {file.name}", folder)
+        check(code == 0, where, f"{file.name} is not right: {said.strip()}")
+        code, _, said = shell(f"outfox sim explore --quiet {file.name}", folder)
+        check(code in EXPLORED, where, f"exploring {file.name} ended with {code}: {said.strip()}")
+
+
+def matches(expected, got):
+    """Are these lines the expected ones, where `...` stands for any number of lines?"""
+    if not expected:
+        return not got
+    if expected[0].strip() == "...":
+        return any(matches(expected[1:], got[i:]) for i in range(len(got) + 1))
+    return bool(got) and expected[0] == got[0] and matches(expected[1:], got[1:])
+
+
+def commands(lines, start, end):
+    """(index of `$ `, command, index of its first line of output, index after the last) of a console block."""
+    at = [i for i in range(start, end) if lines[i].startswith("$ ")]
+    for first, after in zip(at, at[1:] + [end]):
+        last = first
+        while lines[last].endswith("\\") and last + 1 < after:
+            last += 1
+        yield first, "\n".join(lines[first:last + 1])[2:], last + 1, after
+
+
+def check_command(where, command, expected, folder):
+    """The lines that the program printed, or None when nothing was run."""
+    exit_code = re.search(r"\s+# exit (\d+)$", command)
+    command = command[:exit_code.start()] if exit_code else command
+    if not re.match(r"outfox\b", command):
+        return None
+    code, out, said = shell(command, folder)
+    wanted = (int(exit_code[1]),) if exit_code else EXPLORED
+    got = out.splitlines()
+    check(code in wanted, where, f"`{command}` ended with exit code {code}, not {wanted}: {said.strip()}")
+    if not UPDATE or "..." in expected:
+        shown = "\n".join("    " + line for line in got)
+        check(matches(expected, got), where, f"`{command}` prints something else:\n{shown}")
+    return got
+
+
+def check_console(path, lines, folder):
+    """Runs the commands of a document; returns its lines as they should be."""
+    result, done = [], 0
+    for language, start, end in blocks(lines):
+        if language != "console":
+            continue
+        for first, command, out, after in commands(lines, start, end):
+            expected = lines[out:after]
+            blank = 1 if after < end and expected and not expected[-1] else 0  # one before the next command
+            expected = expected[:len(expected) - blank]
+            got = check_command(f"{name_of(path)}:{first + 1}", command, expected, folder)
+            if got is not None and "..." not in expected:
+                result += lines[done:out] + got
+                done = after - blank
+    return result + lines[done:]
+
+
+def check_document(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    folder = WORK / path.stem
+    folder.mkdir()
+    (folder / "examples").symlink_to(TOP / "examples")
+    check_systems(write_files(path, lines, folder), folder)
+    now = check_console(path, lines, folder)
+    if UPDATE and now != lines:
+        path.write_text("\n".join(now) + "\n", encoding="utf-8")
+        print(f"{name_of(path)}: rewritten")
+
+
+# ---- tables ----
+
+def read(name):
+    path = TOP / name
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def section(text, heading):
+    """The text below the heading that contains these words, up to the next heading of its level or above."""
+    found = re.search(rf"^(#+) .*`{re.escape(heading)}`.*$", text, re.MULTILINE)
+    if not found:
+        return ""
+    rest = text[found.end():]
+    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
+    return rest[:end.start()] if end else rest
+
+
+def first_cells(text):
+    """What stands in backticks in the first cells of the tables of a text."""
+    return {word for cell in re.findall(r"^\|([^|]*)\|", text, re.MULTILINE) for word in re.findall(r"`([^`]+)`", cell)}
+
+
+def check_modes():
+    text = read("docs/faults.md")
+    modes = json.loads(shell("outfox modes --json", WORK)[1])["modes"]
+    check(len(modes) >= 7, "outfox modes --json", f"lists only {len(modes)} modes")
+    for mode in modes:
+        row = re.search(rf"^\| `{mode['name']}[:`]", text, re.MULTILINE)
+        check(row, "docs/faults.md", f"the mode {mode['name']} has no row in a table")
+
+
+def verbs():
+    listed = help_of().partition("commands:\n")[2].partition("\n\n")[0]
+    return [re.match(r"  (\w+(?: \w+)?)\s{1,}", line)[1] for line in listed.splitlines()]
+
+
+def check_cli():
+    text = read("docs/cli.md")
+    all_verbs = verbs()
+    check(len(all_verbs) >= 6, "outfox help", f"lists only {all_verbs}")
+    for verb in all_verbs:
+        about = section(text, f"outfox {verb}")
+        check(about, "docs/cli.md", f"no section `outfox {verb}`")
+        known = set(re.findall(r"^ +(?:-\w, )?--([\w-]+)", help_of(verb), re.MULTILINE))
+        check("help" in known, f"outfox help {verb}", "lists no options")
+        named = set(re.findall(r"`(?:-\w, )?--([\w-]+)", about))
+        for option in sorted(known - named):
+            check(False, "docs/cli.md", f"--{option} is missing in the section `outfox {verb}`")
+        for option in sorted(named):
+            check(option in known, "docs/cli.md", f"`outfox {verb}` has no option --{option}")
+    codes = re.findall(r"EXIT_\w+ = (\d+)", read("src/cmd/cmd.h"))
+    check(len(codes) >= 6, "src/cmd/cmd.h", "the exit codes were not found")
+    for name in ("README.md", "docs/cli.md"):
+        for code in codes:
+            check(re.search(rf"^\| {code} \|", read(name), re.MULTILINE), name, f"exit code {code} has no row in a table")
+
+
+FREE = {"body", "skipped"}  # what is below these is the system's, or names reductions
+
+
+def fields(value, into):
+    """All keys of a JSON document."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            into.add(key)
+            if key not in FREE:
+                fields(inner, into)
+    elif isinstance(value, list):
+        for inner in value:
+            fields(inner, into)
+    return into
+
+
+# Together the commands of a row show every field. {T} is the top of the sources.
+SAMPLES = {
+    "sim explore": ["{T}/examples/shop/shop.yaml", "{T}/examples/corpus/cinema-3.yaml --assume retries --audit 100",
+                    "json/unstable.yaml"],
+    "sim run": ["{T}/examples/shop/shop.yaml", "{T}/examples/shop/shop.yaml --fault '* quote * : 503'",
+                "{T}/examples/shop/shop.yaml --fault 'quote POST /quotes : 503'"],
+    "sim explain": ["{T}/examples/shop/shop.yaml none"],
+    "sim check": ["{T}/examples/shop/shop.yaml"],
+    "modes": [""],
+}
+UNSTABLE = """system: unstable
+services:
+  a: { GET /: { choose: [{ call: b GET / }, { call: c GET / }] } }
+  b: { GET /: }
+  c: { GET /: }
+scenarios: { s: { request: a GET / } }
+"""
+
+
+def check_json():
+    text = read("docs/json.md")
+    (WORK / "json").mkdir(exist_ok=True)
+    (WORK / "json/unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
+    for verb, arguments in SAMPLES.items():
+        about = section(text, f"outfox {verb} --json")
+        shown = set()
+        for words in arguments:
+            command = f"outfox {verb} --json {words.replace('{T}', str(TOP))}"
+            code, out, said = shell(command, WORK)
+            try:
+                shown |= fields(json.loads(out), set())
+            except ValueError:
+                check(code == 2 and "SERVICE" in words, command, f"printed no JSON document: {said.strip()}")
+        check("schema_version" in shown, f"outfox {verb} --json", "no schema_version")
+        for field in sorted(shown):
+            check(f"`{field}`" in about, "docs/json.md", f"`{field}` is missing in the section `outfox {verb} --json`")
+        for field in sorted(first_cells(about)):
+            check(field in shown, "docs/json.md", f"`outfox {verb} --json` prints no field `{field}`")
+
+
+def strings_of(source, opening, closing):
+    """The string literals between a line that contains `opening` and the next `closing`."""
+    found = []
+    for part in source.split(opening)[1:]:
+        found += re.findall(r'"((?:[^"\\]|\\.)*)"', part.partition(closing)[0])
+    return found
+
+
+def check_keys():
+    load, step = read("src/sim/load.c"), read("src/sim/load_step.c")
+    keys = {
+        "keys of the file": re.findall(r'\{"([\w-]+)", load_\w+, (?:true|false)\}', load),
+        "keys of maps": strings_of(load, "allowed[] = {", "}") + strings_of(step, "allowed[] = {", "}"),
+        "keys of a service": [k for k in strings_of(load, "known[] = {", "}") if "/" not in k],
+        "steps and their keys": strings_of(step, "rows[STEP_KINDS] = {", "};"),
+        "parts of an answer": strings_of(read("src/sim/expr_parse.c"), "answer_fields[ANS_FIELDS] = {", "}"),
+        "outcomes": strings_of(read("src/sim/oset.c"), "words[] = {", "};"),
+    }
+    text = read("docs/simulated-systems.md")
+    quoted = " ".join(re.findall(r"`([^`]+)`", text))
+    words = set(re.findall(r"[\w-]+", quoted))
+    for what, names in keys.items():
+        check(len(names) >= 3, "src/sim", f"the table of {what} was not found")
+        for name in names:
+            check(name in words, "docs/simulated-systems.md", f"`{name}` ({what}) is not explained")
+
+
+# ---- links ----
+
+def slugs(text):
+    """The anchors that the headings of a document get."""
+    found = set()
+    for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        found.add(re.sub(r"[^\w\- ]", "", title.lower().replace("`", "")).strip().replace(" ", "-"))
+    return found
+
+
+def check_links():
+    for path in LINKING:
+        text = path.read_text(encoding="utf-8")
+        plain = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", plain):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            there = (path.parent / file).resolve() if file else path
+            if check(there.exists(), name_of(path), f"the link {target} leads nowhere") and anchor:
+                check(anchor in slugs(there.read_text(encoding="utf-8")), name_of(path), f"no heading for {target}")
+
+
+def main():
+    shutil.rmtree(WORK / "bin", ignore_errors=True)
+    (WORK / "bin").mkdir()
+    (WORK / "bin/outfox").symlink_to(OUTFOX)
+    for path in DOCUMENTS:
+        check_document(path)
+    for part in (check_modes, check_cli, check_json, check_keys, check_links):
+        part()
+    print("\n".join([*failures, f"checks: {checks}"]))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
