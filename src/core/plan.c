@@ -31,21 +31,32 @@ void plan_set(struct plan *plan, const struct names *names, const struct faultlo
     }
 }
 
+/* A step that is one word before `>`: `*` is any path, anything else a service, whatever is called of it. */
+static bool parse_short_step(struct plan *plan, struct names *names, slice *text)
+{
+    slice rest = *text, word, next;
+    if (!slice_word(&rest, &word))
+        return false;
+    slice after = rest;
+    if (!slice_word(&after, &next) || !slice_is(next, ">"))
+        return false;
+    struct plan_step step = {.any_path = slice_is(word, "*")};
+    if (!step.any_path)
+        step.element = (struct element){.service = names_sym(names, word), .interface = plan->star,
+                                        .n = N_ANY};
+    vec_push(&plan->steps, step);
+    *text = rest;
+    return true;
+}
+
 static int parse_step(struct plan *plan, struct names *names, slice *text, struct err *e)
 {
-    struct element element;
-    slice rest = *text, word, next;
-    if (slice_word(&rest, &word) && slice_is(word, "*")) {
-        slice after = rest;
-        if (slice_word(&after, &next) && slice_is(next, ">")) {
-            vec_push(&plan->steps, (struct plan_step){.any_path = true});
-            *text = rest;
-            return 0;
-        }
-    }
-    if (element_parse(names, text, &element, e))
+    struct plan_step step = {0};
+    if (parse_short_step(plan, names, text))
+        return 0;
+    if (element_parse(names, text, &step.element, e))
         return -1;
-    vec_push(&plan->steps, (struct plan_step){.element = element});
+    vec_push(&plan->steps, step);
     return 0;
 }
 

@@ -62,7 +62,7 @@ static void print_finding(const struct summary *s, uint32_t i, const struct styl
     fprintf(out, "  when    %s\n", buf_text(&text));
     buf_clear(&text);
     outcome_print(f->status, &text);
-    fprintf(out, "  then    the client gets %s; %llu %s with this\n", buf_text(&text),
+    fprintf(out, "  then    the client gets %s (seen in %llu %s)\n", buf_text(&text),
             (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
     buf_clear(&text);
     words_replay(s, f->faultload, &text);

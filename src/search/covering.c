@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Covering arrays: rows of values such that any t factors take every combination of their values in some row.
- * Greedy: a row starts from a combination that is still missing; every further factor takes the value that covers
- * most missing combinations together with what the row has already. */
+ * Covering arrays: rows of values such that any t factors take every combination of their values in some row. Rows
+ * with at most one value other than 0 are taken as given. Greedy: a row starts from a combination that is still
+ * missing; every further factor takes the value that covers most missing combinations together with what the row has
+ * already, ties drawn by lot. The best of several such rows is kept. Equal arguments give equal rows. */
 #include "search/search_int.h"
 
-enum { T_MAX = 4, TUPLES_MAX = 1 << 22, UNSET = UINT32_MAX };
+enum { T_MAX = 4, TUPLES_MAX = 1 << 22, WORK_MAX = 1 << 20, ROWS_TRIED = 32, UNSET = UINT32_MAX };
 
 struct covering {
     const uint32_t *n_values;
@@ -16,6 +17,7 @@ struct covering {
     }) subsets;
     VEC(bool) covered; /* by subset and combination of values */
     uint32_t missing, next; /* no combination before `next` is missing */
+    struct rng rng;
 };
 
 static bool add_subsets(struct covering *c, struct subset *part, uint32_t k, uint32_t from)
@@ -78,9 +80,9 @@ static void start_row(struct covering *c, uint32_t *row)
     }
 }
 
-static void choose_value(const struct covering *c, uint32_t *row, uint32_t factor)
+static void choose_value(struct covering *c, uint32_t *row, uint32_t factor)
 {
-    uint32_t best = 0, best_gain = 0;
+    uint32_t best = 0, best_gain = 0, ties = 0;
     for (uint32_t v = 0; v < c->n_values[factor]; v++) {
         uint32_t gain = 0;
         row[factor] = v;
@@ -90,20 +92,60 @@ static void choose_value(const struct covering *c, uint32_t *row, uint32_t facto
             uint32_t at = place(c, &c->subsets.at[i], row);
             gain += at != UNSET && !c->covered.at[at];
         }
-        if (gain > best_gain) {
-            best_gain = gain;
+        ties = gain > best_gain ? 1 : ties + (gain == best_gain);
+        if (gain > best_gain || (gain == best_gain && rng_below(&c->rng, ties) == 0))
             best = v;
-        }
+        if (gain > best_gain)
+            best_gain = gain;
     }
     row[factor] = best;
 }
 
-static void cover(struct covering *c, const uint32_t *row)
+/* How many missing combinations a row has; with `mark`, they are missing no more. */
+static uint32_t cover(struct covering *c, const uint32_t *row, bool mark)
 {
+    uint32_t gain = 0;
     for (uint32_t i = 0; i < c->subsets.n; i++) {
         uint32_t at = place(c, &c->subsets.at[i], row);
-        c->missing -= !c->covered.at[at];
-        c->covered.at[at] = true;
+        gain += !c->covered.at[at];
+        if (mark)
+            c->covered.at[at] = true;
+    }
+    c->missing -= mark ? gain : 0;
+    return gain;
+}
+
+static void cover_given(struct covering *c, uint32_t *row)
+{
+    memset(row, 0, c->n * sizeof *row);
+    cover(c, row, true);
+    for (uint32_t f = 0; f < c->n; f++) {
+        for (row[f] = 1; row[f] < c->n_values[f]; row[f]++)
+            cover(c, row, true);
+        row[f] = 0;
+    }
+}
+
+/* Fills best[] with the best of several rows. */
+static void best_row(struct covering *c, uint32_t *row, uint32_t *best)
+{
+    uint32_t best_gain = 0;
+    uint32_t tries = (uint64_t)c->subsets.n * c->n < WORK_MAX / 64 ? ROWS_TRIED : 1;
+    for (uint32_t k = 0; k < tries; k++) {
+        uint32_t shift = rng_below(&c->rng, c->n);
+        for (uint32_t f = 0; f < c->n; f++)
+            row[f] = UNSET;
+        start_row(c, row);
+        for (uint32_t i = 0; i < c->n; i++) {
+            uint32_t f = (i + shift) % c->n;
+            if (row[f] == UNSET)
+                choose_value(c, row, f);
+        }
+        uint32_t gain = cover(c, row, false);
+        if (gain > best_gain) {
+            best_gain = gain;
+            memcpy(best, row, c->n * sizeof *row);
+        }
     }
 }
 
@@ -113,19 +155,17 @@ bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
     struct covering c = {.n_values = n_values, .n = n, .t = t < T_MAX ? t : T_MAX};
     struct subset part = {0};
     bool fits = add_subsets(&c, &part, 0, 0);
-    uint32_t *row = mem_alloc(n * sizeof *row);
+    uint32_t *row = mem_alloc(n * sizeof *row), *best = mem_alloc(n * sizeof *best);
     c.missing = fits ? c.covered.n : 0;
+    if (fits)
+        cover_given(&c, row);
     while (c.missing > 0) {
-        for (uint32_t f = 0; f < n; f++)
-            row[f] = UNSET;
-        start_row(&c, row);
-        for (uint32_t f = 0; f < n; f++)
-            if (row[f] == UNSET)
-                choose_value(&c, row, f);
-        cover(&c, row);
-        emit(ctx, row);
+        best_row(&c, row, best);
+        cover(&c, best, true);
+        emit(ctx, best);
     }
     mem_free(row);
+    mem_free(best);
     vec_deinit(&c.subsets);
     vec_deinit(&c.covered);
     return fits;

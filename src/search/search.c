@@ -219,6 +219,12 @@ void search_observe(struct search *s, const struct trace *trace, const struct ve
 {
     reading_fill(s, trace);
     bool fired = suspect_all_fired(s);
+    bool row = s->purpose == FOR_SEARCH && s->current.edge == NODE_NONE;
+    if (!fired && row) {
+        /* of t-way, whose rows are guesses: it was a run of the faults that did fire */
+        s->current.faultload = s->reading.prefix.at[s->reading.fired.n];
+        fired = true;
+    }
     record(s, verdict, fired);
     if (!fired) {
         s->out = s->attempt + 1 < s->opt.attempts; /* again, as often as is allowed */

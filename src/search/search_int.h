@@ -161,8 +161,8 @@ void tway_observe(struct search *s, const struct trace *trace);
 /* The frontier is empty: moves on to the next phase. True when that queued something. */
 bool tway_advance(struct search *s);
 
-/* covering.c: rows of a covering array of strength t over factors with n_values[i] values each. Calls row() with
- * each; false when it would be too large. */
+/* covering.c: rows of a covering array of strength t over factors with n_values[i] values each, without the rows that
+ * have at most one value other than 0. Calls row() with each; false when it would be too large. */
 bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
                     void (*row)(void *ctx, const uint32_t *values), void *ctx) MUST_USE;
 

@@ -196,6 +196,11 @@ static const char *claim_random(const struct node *system, struct totals *totals
     return compare(system, totals, (struct search_options){.order = 2, .seed = 7}, true);
 }
 
+static const char *claim_stateless(const struct node *system, struct totals *totals)
+{
+    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_STATELESS}, false);
+}
+
 static const char *claim_modes(const struct node *system, struct totals *totals)
 {
     return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_MODES}, false);
@@ -210,6 +215,12 @@ static const char *claim_max_faults(const struct node *system, struct totals *to
 {
     return compare(system, totals,
                    (struct search_options){.assume = 1u << REDUCE_MAX_FAULTS, .max_faults = 2}, false);
+}
+
+static const char *claim_t_way(const struct node *system, struct totals *totals)
+{
+    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_T_WAY, .t_way = 2},
+                   false);
 }
 
 static const char *claim_retries(const struct node *system, struct totals *totals)
@@ -312,9 +323,11 @@ static void test_exact(void **state)
 
 TEST(depth, 500)
 TEST(random, 500)
+TEST(stateless, 500)
 TEST(modes, 500)
 TEST(modes_once, 500)
 TEST(max_faults, 500)
+TEST(t_way, 500)
 TEST(retries, 500)
 TEST(resume, 300)
 
@@ -322,9 +335,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),      cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_random),     cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_stateless),
+        cmocka_unit_test(test_modes),
         cmocka_unit_test(test_modes_once), cmocka_unit_test(test_max_faults),
-        cmocka_unit_test(test_retries),    cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_t_way),      cmocka_unit_test(test_retries),    cmocka_unit_test(test_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
