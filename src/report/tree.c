@@ -17,7 +17,7 @@ static void print_line(const struct drawing *d, const struct call *c, const char
     struct buf name = BUF_INIT(1 << 16), seen = BUF_INIT(256);
     element_print(d->names, uid_element(d->names, c->uid), &name);
     outcome_print(c->seen, &seen);
-    int width = 64 - (int)(strlen(indent) / 2); /* indents are two columns per step, in up to 4 bytes */
+    int width = 66 - (int)(strlen(indent) + strlen(branch));
     fprintf(d->out, "%s%s%-*s  %s%s%s", indent, branch, width > 20 ? width : 20, buf_text(&name),
             outcome_ok(c->seen) ? d->style->green : d->style->red, buf_text(&seen), d->style->off);
     if (c->mode != MODE_NONE) {

@@ -33,6 +33,23 @@ void audit_skip(struct search *s, struct frontier_item item, enum reduction why)
         vec_push(&s->to_audit, (struct audit_item){item, why});
 }
 
+/* The path with the first of equal siblings in place of each: under `retries` it does not matter which try it is. */
+static uid first_of(struct search *s, uid u)
+{
+    if (u == UID_NONE)
+        return u;
+    struct element el = *uid_element(s->names, u);
+    el.n = 0;
+    uid parent = first_of(s, uid_parent(s->names, u));
+    return names_uid(s->names, parent, names_element(s->names, el));
+}
+
+/* Which calls are the same call, as far as the reductions in use are concerned. */
+static uid alike(struct search *s, uid u)
+{
+    return ASSUMES(s, REDUCE_RETRIES) ? first_of(s, u) : u;
+}
+
 /* Adds a fact; reports it when it is new in an audited run. */
 static bool learn(struct search *s, enum fact fact, uint64_t hash, uid point)
 {
@@ -67,14 +84,14 @@ void audit_observe(struct search *s, const struct trace *trace, const struct ver
 {
     bool new = false; /* one disagreement per run is enough to tell */
     for (uint32_t i = 1; i < trace->calls.n && !new; i++) {
-        const struct call *c = &trace->calls.at[i];
-        uint32_t key = tree_key(&s->tree, s->names, uid_parent(s->names, c->uid));
-        new = learn(s, FACT_CALL, hash_mix(key, s->names->uids.at[c->uid].element), c->uid);
+        uid u = alike(s, trace->calls.at[i].uid);
+        uint32_t key = tree_key(&s->tree, s->names, uid_parent(s->names, u));
+        new = learn(s, FACT_CALL, hash_mix(key, s->names->uids.at[u].element), trace->calls.at[i].uid);
     }
     for (uint32_t i = 0; i < s->reading.handlers.n && !new; i++) {
         uint32_t handler = s->reading.handlers.at[i];
         const struct call *c = &trace->calls.at[handler];
-        uint64_t key = tree_key(&s->tree, s->names, c->uid);
+        uint64_t key = tree_key(&s->tree, s->names, alike(s, c->uid));
         new = learn(s, FACT_REPLY, hash_mix(key, c->reply), c->uid) ||
               learn(s, FACT_SHAPE, hash_mix(key, shape_of(s, trace, handler)), c->uid);
     }

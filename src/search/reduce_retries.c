@@ -5,8 +5,6 @@
  * failure again, and again: a lasting fault, written #*, that stands in place of the first one. */
 #include "search/search_int.h"
 
-#include "base/hash.h"
-
 /* The call of the same handler that `call` repeats, if that failed; else CALL_NONE. */
 static uint32_t repeated(const struct search *s, const struct trace *trace, uint32_t call)
 {
@@ -82,12 +80,4 @@ bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, s
         return false;
     make_lasting(s, call, origin->uid, c);
     return true;
-}
-
-bool retries_queued(struct search *s, faultload f)
-{
-    uint64_t key = 0;
-    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
-        key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
-    return map_count(&s->queued, key) > 1;
 }

@@ -11,6 +11,8 @@
  * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is concluded from it. */
 #include "search/search_int.h"
 
+#include "base/hash.h"
+
 const struct reduction_row reduction_rows[REDUCTIONS] = {
     [REDUCE_STATELESS] = {"stateless",
                           "the same endpoint with the same payload behaves the same wherever it is called from", true},
@@ -60,6 +62,7 @@ void search_free(struct search *s)
     map_deinit(&s->facts);
     map_deinit(&s->mode_signatures);
     map_deinit(&s->mode_classes);
+    map_deinit(&s->stateless);
     map_deinit(&s->queued);
     vec_deinit(&s->tway.waiting);
     vec_deinit(&s->tway.factors);
@@ -91,6 +94,8 @@ static bool take(struct search *s, struct frontier_item *item)
             s->n_dropped++;
             continue;
         }
+        if (suspect_blocks(s, s->fl->rows.at[item->faultload].last.point))
+            continue;
         if (ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item->faultload)) {
             search_skip(s, *item, REDUCE_MODES_ONCE);
             continue;
@@ -143,6 +148,30 @@ void search_skip(struct search *s, struct frontier_item item, enum reduction why
         audit_skip(s, item, why);
 }
 
+/* Was this faultload queued as often as it may be? In a deterministic system every edge has a faultload of its own. But
+ * a lasting fault stands for many, and where names or steps change from run to run, new prefixes ask for the same
+ * faultload again and again. */
+static bool queued_before(struct search *s, faultload f)
+{
+    bool lasting = ASSUMES(s, REDUCE_RETRIES);
+    uint64_t key = 0;
+    if (!lasting && s->n_suspects == 0)
+        return false;
+    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
+        key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
+    return map_count(&s->queued, key) > (lasting ? 1 : s->opt.attempts);
+}
+
+/* Counts the candidate that a lasting fault stands in for. */
+static void skip_original(struct search *s, struct candidate c)
+{
+    s->n_skipped[REDUCE_RETRIES]++;
+    if (s->opt.audit > 0) {
+        faultload f = faultload_extend(s->fl, c.causes, c.fault);
+        audit_skip(s, (struct frontier_item){f, NODE_NONE}, REDUCE_RETRIES);
+    }
+}
+
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
                      bool duplicate)
 {
@@ -166,12 +195,14 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     enum tway_answer answer = TWAY_RUN;
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
         answer = tway_ask(s, item.faultload);
+    if (why == REDUCTIONS && tried.fault.point != c.fault.point)
+        skip_original(s, c); /* a lasting fault is tried in its place */
     if (why != REDUCTIONS || answer == TWAY_SKIP) {
         search_skip(s, item, why != REDUCTIONS ? why : REDUCE_T_WAY);
     } else if (answer == TWAY_WAIT) {
         s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
         vec_push(&s->tway.waiting, item);
-    } else if (ASSUMES(s, REDUCE_RETRIES) && retries_queued(s, item.faultload)) {
+    } else if (queued_before(s, item.faultload)) {
         s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
     } else {
         search_queue(s, item);
@@ -183,9 +214,11 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
 {
     const struct call *c = &trace->calls.at[call];
     uint32_t node = s->reading.node.at[call];
-    if (suspect_blocks(s, c))
+    if (suspect_blocks(s, c->uid))
         return;
     replies_expand(s, trace, call, duplicate);
+    if (ASSUMES(s, REDUCE_STATELESS))
+        stateless_skip(s, trace, call);
     if (s->tree.nodes.at[node].expanded)
         return;
     bool final = !duplicate;

@@ -104,7 +104,8 @@ struct search {
     /* reductions */
     struct map mode_signatures; /* (context, signature) -> mode */
     struct map mode_classes;    /* (point, mode) -> representative; (point) -> how many are known */
-    struct map queued;          /* under `retries`: keys of the faultloads that were queued */
+    struct map stateless;       /* (call, prefix) that were counted as skipped */
+    struct map queued;          /* key of a faultload -> how often it was queued; see queued_before */
     struct tway tway;
 };
 
@@ -132,7 +133,7 @@ void suspect_not_fired(struct search *s, const struct trace *trace);
 void suspect_baselines(struct search *s);
 
 /* Are names of calls like this one so unstable that faults at it are not worth trying? */
-bool suspect_blocks(struct search *s, const struct call *call);
+bool suspect_blocks(const struct search *s, uid u);
 
 /* audit.c */
 void audit_skip(struct search *s, struct frontier_item item, enum reduction why);
@@ -146,12 +147,12 @@ bool modes_once_skips(const struct search *s, faultload f);
  * the candidate's edge is about. */
 bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, struct candidate *c);
 
-/* Was this faultload queued before? A lasting fault stands for many, so several edges can lead to one faultload. */
-bool retries_queued(struct search *s, faultload f);
-
 /* replies.c: considers the answers of the callee that no mode gives. */
 void replies_expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate);
 void replies_deinit(struct replies *replies);
+
+/* reduce_stateless.c: counts what this call would be tried with if only its own context counted. */
+void stateless_skip(struct search *s, const struct trace *trace, uint32_t call);
 
 /* reduce_tway.c */
 enum tway_answer { TWAY_RUN, TWAY_WAIT, TWAY_SKIP };

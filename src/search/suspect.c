@@ -3,9 +3,10 @@
  * Nondeterminism. What did not come out as planned is tried again a bounded number of times, recorded with a cause
  * where one can be seen, and never counted as a pass.
  *
- * A call whose name changes from run to run (a random identifier in its path or payload) would make new points in
- * every run. When faults at calls of one handler to one service have failed to fire UNFIRED_MAX times, only those of
- * them that came back at least once are followed up. So every search ends. */
+ * A call whose name changes from run to run (a random identifier in its path or payload) would make new points and
+ * new prefixes in every run. When faults at calls of one handler to one service have failed to fire UNFIRED_MAX times,
+ * only those of them that came back at least once are followed up; and once anything was suspect, no faultload is
+ * queued more often than it would be attempted. So every search ends. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -89,11 +90,11 @@ void suspect_not_fired(struct search *s, const struct trace *trace)
     }
 }
 
-bool suspect_blocks(struct search *s, const struct call *call)
+bool suspect_blocks(const struct search *s, uid u)
 {
-    if (s->unfired.items.n == 0 || s->seen_in.at[call->uid] > 1)
+    if (s->unfired.items.n == 0 || u >= s->seen_in.n || s->seen_in.at[u] != 1)
         return false;
-    const uint32_t *n = map_get(&s->unfired, shape(s->names, call->uid));
+    const uint32_t *n = map_get(&s->unfired, shape(s->names, u));
     return n && *n >= UNFIRED_MAX;
 }
 
