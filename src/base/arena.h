@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An arena: many small allocations, one release. Everything that lives as long as a run, a file or a campaign
- * hangs on one. Zero-initialised is empty and ready. */
+ * An arena: many small allocations, one release. Everything that lives as long as a run, a file or
+ * a campaign hangs on one. Zero-initialised is empty and ready. */
 #ifndef OUTFOX_BASE_ARENA_H
 #define OUTFOX_BASE_ARENA_H
 

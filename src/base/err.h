@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * An error that a person reads: where (source, line, column) and what, with the remedy in the same sentence.
- * Used wherever people's text is read: YAML, faultloads, conditions, the command line.
+ * An error that a person reads: where (source, line, column) and what, with the remedy in the same
+ * sentence. Used wherever people's text is read: YAML, faultloads, conditions, the command line.
  * Functions that take a `struct err *` return 0, or -1 with the error filled in. */
 #ifndef OUTFOX_BASE_ERR_H
 #define OUTFOX_BASE_ERR_H
@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 struct err {
-    char source[256]; /* file name, or "" */
+    char source[256];   /* file name, or "" */
     uint32_t line, col; /* 1-based; 0: no position */
     char text[512];
 };

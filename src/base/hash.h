@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hashing for identity: XXH3, the same on every machine and in every run, so hashes may be stored. */
+ * Hashing for identity: XXH3, the same on every machine and in every run, so hashes may be stored.
+ */
 #ifndef OUTFOX_BASE_HASH_H
 #define OUTFOX_BASE_HASH_H
 

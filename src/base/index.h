@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * index: a hash table from keys that live elsewhere (in a vector, say) to their 32-bit ids. The owner hashes and
- * compares; the index only remembers. Open addressing, 8 bytes per slot, at most 3/4 full, nothing is removed.
- * map: from 64-bit keys to 32-bit values, on top of it. Zero-initialised is empty. */
+ * index: a hash table from keys that live elsewhere (in a vector, say) to their 32-bit ids. The
+ * owner hashes and compares; the index only remembers. Open addressing, 8 bytes per slot, at most
+ * 3/4 full, nothing is removed. map: from 64-bit keys to 32-bit values, on top of it.
+ * Zero-initialised is empty. */
 #ifndef OUTFOX_BASE_INDEX_H
 #define OUTFOX_BASE_INDEX_H
 
@@ -16,7 +17,7 @@
 struct index {
     struct index_slot {
         uint32_t hash, id;
-    } *slot;
+    } * slot;
     uint32_t n, mask;
 };
 

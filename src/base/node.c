@@ -69,9 +69,8 @@ static bool maps_eq(const struct node *a, const struct node *b)
 {
     for (uint32_t i = 0; i < a->n; i++) {
         /* usually in the same order */
-        const struct node *other = slice_eq(a->map[i].key, b->map[i].key)
-                                       ? b->map[i].value
-                                       : node_get(b, a->map[i].key);
+        const struct node *other =
+            slice_eq(a->map[i].key, b->map[i].key) ? b->map[i].value : node_get(b, a->map[i].key);
         if (!other || !node_eq(a->map[i].value, other))
             return false;
     }

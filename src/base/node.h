@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * node: a JSON-like value. It is what a YAML file is read into (then it knows its line and column), and what the
- * simulator computes with. Nodes are immutable once built and live in an arena; sharing is free. */
+ * node: a JSON-like value. It is what a YAML file is read into (then it knows its line and column),
+ * and what the simulator computes with. Nodes are immutable once built and live in an arena;
+ * sharing is free. */
 #ifndef OUTFOX_BASE_NODE_H
 #define OUTFOX_BASE_NODE_H
 

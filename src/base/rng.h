@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A small seeded generator (splitmix64): equal seeds give equal sequences on every machine. Not for secrets. */
+ * A small seeded generator (splitmix64): equal seeds give equal sequences on every machine. Not for
+ * secrets. */
 #ifndef OUTFOX_BASE_RNG_H
 #define OUTFOX_BASE_RNG_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slice: a piece of text that somebody else owns. buf: text that grows, up to a bound that its maker names. */
+ * slice: a piece of text that somebody else owns. buf: text that grows, up to a bound that its
+ * maker names. */
 #ifndef OUTFOX_BASE_STR_H
 #define OUTFOX_BASE_STR_H
 
@@ -18,7 +19,7 @@ typedef struct slice {
 } slice;
 
 /* For printf: "%.*s", SLICE_ARG(s) */
-#define SLICE_ARG(s) (int)(s).n, (s).p
+#define SLICE_ARG(s)   (int)(s).n, (s).p
 #define SLICE(literal) ((slice){"" literal, sizeof(literal) - 1})
 
 static inline slice slice_of(const char *text)
@@ -53,7 +54,8 @@ slice slice_trim(slice s);
 /* Index of c in s, or s.n. */
 size_t slice_find(slice s, char c);
 
-/* Cuts the part before the first `c` off *rest, or all of it; false when *rest had ended (p == NULL). */
+/* Cuts the part before the first `c` off *rest, or all of it; false when *rest had ended (p ==
+ * NULL). */
 bool slice_cut(slice *rest, char c, slice *part);
 
 /* The next run of non-blank bytes of *rest; false when there is none. */
@@ -80,7 +82,8 @@ void buf_add(struct buf *b, slice s);
 void buf_adds(struct buf *b, const char *text);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void buf_addv(struct buf *b, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+void buf_addv(struct buf *b, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 /* The text; "" when nothing was added. */
 const char *buf_text(const struct buf *b);

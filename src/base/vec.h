@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A growable array of any type: `VEC(struct call) calls;`, then calls.at[i] and calls.n. Zero-initialised is
- * empty. Growing moves the items, so hold indexes, not pointers. At most 2^32 - 1 items. */
+ * A growable array of any type: `VEC(struct call) calls;`, then calls.at[i] and calls.n.
+ * Zero-initialised is empty. Growing moves the items, so hold indexes, not pointers. At most 2^32 -
+ * 1 items. */
 #ifndef OUTFOX_BASE_VEC_H
 #define OUTFOX_BASE_VEC_H
 

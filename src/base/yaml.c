@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libyaml gives events; a recursive descent over them builds the nodes. Depth is bounded by YAML_DEPTH_MAX, so
- * the recursion is too; size is bounded by the input's. */
+ * libyaml gives events; a recursive descent over them builds the nodes. Depth is bounded by
+ * YAML_DEPTH_MAX, so the recursion is too; size is bounded by the input's. */
 #include "base/yaml.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <yaml.h>
 
-#include "base/index.h"
 #include "base/hash.h"
+#include "base/index.h"
 
 struct reader {
     yaml_parser_t parser;

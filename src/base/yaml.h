@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * YAML to nodes, with line and column. Strict and bounded: one document, no duplicate keys, no anchors, aliases
- * or tags (so no alias bombs), at most YAML_BYTES_MAX bytes and YAML_DEPTH_MAX levels. */
+ * YAML to nodes, with line and column. Strict and bounded: one document, no duplicate keys, no
+ * anchors, aliases or tags (so no alias bombs), at most YAML_BYTES_MAX bytes and YAML_DEPTH_MAX
+ * levels. */
 #ifndef OUTFOX_BASE_YAML_H
 #define OUTFOX_BASE_YAML_H
 

@@ -89,8 +89,9 @@ static void sort_failure(struct exploration *x, const struct failure *f)
         x->out->more_findings++;
         return;
     }
-    vec_push(&x->out->findings, (struct finding){.faultload = f->faultload, .why = f->why,
-                                                 .status = f->status, .runs = 1});
+    vec_push(
+        &x->out->findings,
+        (struct finding){.faultload = f->faultload, .why = f->why, .status = f->status, .runs = 1});
 }
 
 /* Small faultloads first: a larger one is only news when none within it failed the same way. */
@@ -134,18 +135,22 @@ static void summarise(struct exploration *x)
         out->stopped = NULL; /* the budget ended just with the search */
     out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);
     if (space.known) {
-        add_skip(out, "downstream",
-                 "a fault below a call that fails itself cannot happen", space.downstream);
+        add_skip(out, "downstream", "a fault below a call that fails itself cannot happen",
+                 space.downstream);
         add_skip(out, "unreachable",
-                 "the other faults keep the call from happening, or do not bring it about", space.unreachable);
+                 "the other faults keep the call from happening, or do not bring it about",
+                 space.unreachable);
         add_skip(out, "encapsulation",
-                 "every handler has met these outcomes before, by the same faults or by errors passed up",
+                 "every handler has met these outcomes before, by the same faults or by errors "
+                 "passed up",
                  space.redundant);
     } else {
-        add_skip(out, "encapsulation", "seen in another run before its turn came", (double)stats.dropped);
+        add_skip(out, "encapsulation", "seen in another run before its turn came",
+                 (double)stats.dropped);
     }
     for (enum reduction r = 0; r < REDUCTIONS; r++)
-        add_skip(out, reduction_rows[r].name, reduction_rows[r].assumption, (double)stats.skipped[r]);
+        add_skip(out, reduction_rows[r].name, reduction_rows[r].assumption,
+                 (double)stats.skipped[r]);
     sort_failures(x);
 }
 

@@ -17,32 +17,32 @@ static const struct option_row {
 } options[] = {
     {"scenario", 's', "NAME", "which scenario; the first of the file unless given", OPT_SCENARIO,
      TYPE_TEXT, offsetof(struct args, scenario)},
-    {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times", OPT_FAULT,
-     TYPE_LIST, offsetof(struct args, faults)},
-    {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset,delay:2s; see outfox modes", OPT_SEARCH,
-     TYPE_TEXT, offsetof(struct args, modes)},
-    {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries", OPT_SEARCH,
-     TYPE_TEXT, offsetof(struct args, assume)},
+    {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times",
+     OPT_FAULT, TYPE_LIST, offsetof(struct args, faults)},
+    {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset,delay:2s; see outfox modes",
+     OPT_SEARCH, TYPE_TEXT, offsetof(struct args, modes)},
+    {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries",
+     OPT_SEARCH, TYPE_TEXT, offsetof(struct args, assume)},
     {"max-faults", 0, "N", "at most N faults at a time", OPT_SEARCH, TYPE_COUNT,
      offsetof(struct args, max_faults)},
-    {"t-way", 0, "T", "faults that are absorbed on their own: every T of them together, 2 to 4", OPT_SEARCH,
-     TYPE_COUNT, offsetof(struct args, t_way)},
-    {"audit", 0, "P", "run P per cent of what the reductions skip, and compare", OPT_SEARCH, TYPE_PERCENT,
-     offsetof(struct args, audit)},
+    {"t-way", 0, "T", "faults that are absorbed on their own: every T of them together, 2 to 4",
+     OPT_SEARCH, TYPE_COUNT, offsetof(struct args, t_way)},
+    {"audit", 0, "P", "run P per cent of what the reductions skip, and compare", OPT_SEARCH,
+     TYPE_PERCENT, offsetof(struct args, audit)},
     {"order", 0, "NAME", "size (default), depth or random", OPT_SEARCH, TYPE_TEXT,
      offsetof(struct args, order)},
     {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, TYPE_COUNT,
      offsetof(struct args, max_runs)},
     {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH, TYPE_DURATION,
      offsetof(struct args, max_time_ns)},
-    {"seed", 0, "N", "for everything that is drawn at random; default 0", OPT_SEARCH | OPT_FAULT, TYPE_COUNT,
-     offsetof(struct args, seed)},
+    {"seed", 0, "N", "for everything that is drawn at random; default 0", OPT_SEARCH | OPT_FAULT,
+     TYPE_COUNT, offsetof(struct args, seed)},
     {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_COMMON, TYPE_FLAG,
      offsetof(struct args, json)},
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
      offsetof(struct args, quiet)},
-    {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON, TYPE_TEXT,
-     offsetof(struct args, color)},
+    {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON,
+     TYPE_TEXT, offsetof(struct args, color)},
     {"help", 'h', NULL, "this text", OPT_COMMON, TYPE_FLAG, offsetof(struct args, help)},
 };
 
@@ -107,7 +107,8 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     case TYPE_DURATION:
         if (slice_to_ns(slice_of(value), field) && *(int64_t *)field > 0)
             return 0;
-        return err_set(e, 0, 0, "--%s takes a duration such as 30s or 5m, not \"%s\"", o->name, value);
+        return err_set(e, 0, 0, "--%s takes a duration such as 30s or 5m, not \"%s\"", o->name,
+                       value);
     }
     return 0;
 }
@@ -171,7 +172,8 @@ void args_help(uint32_t groups, FILE *out)
             continue;
         struct buf left = BUF_INIT(64);
         buf_addf(&left, o->letter ? "-%c, " : "    ", o->letter);
-        buf_addf(&left, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        buf_addf(&left, "--%s%s%s", o->name, o->argument ? " " : "",
+                 o->argument ? o->argument : "");
         fprintf(out, "  %-22s %s\n", buf_text(&left), o->help);
         buf_deinit(&left);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The command line: verbs and options are rows of tables (verbs in main.c, options in args.c) that also feed the help
- * texts. */
+ * The command line: verbs and options are rows of tables (verbs in main.c, options in args.c) that
+ * also feed the help texts. */
 #ifndef OUTFOX_CMD_CMD_H
 #define OUTFOX_CMD_CMD_H
 
@@ -37,10 +37,10 @@ struct verb {
     const char *name;       /* one or two words */
     const char *positional; /* "FILE" */
     uint32_t n_positional;
-    const char *about;      /* one line */
-    const char *text;       /* what it does, in a paragraph or two */
+    const char *about; /* one line */
+    const char *text;  /* what it does, in a paragraph or two */
     const char *examples;
-    uint32_t options;       /* bits of enum option_group */
+    uint32_t options; /* bits of enum option_group */
     int (*run)(const struct args *args);
 };
 
@@ -48,7 +48,8 @@ struct verb {
 enum option_group { OPT_COMMON = 1, OPT_SCENARIO = 2, OPT_FAULT = 4, OPT_SEARCH = 8 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
-int args_parse(struct args *args, const struct verb *verb, int argc, char **argv, struct err *e) MUST_USE;
+int args_parse(struct args *args, const struct verb *verb, int argc, char **argv,
+               struct err *e) MUST_USE;
 void args_deinit(struct args *args);
 
 /* The options of a verb, for its help. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox: the verbs, their help, and the way in and out. Results go to stdout, everything else to stderr. */
+ * outfox: the verbs, their help, and the way in and out. Results go to stdout, everything else to
+ * stderr. */
 #include "cmd/cmd.h"
 
 #include <errno.h>
@@ -21,16 +22,19 @@ static int cmd_version(const struct args *args)
 static const struct verb verbs[] = {
     {"sim explore", "FILE", 1, "try every relevant combination of faults on a simulated system",
      "Watches the scenario run without faults, then makes every call between the services fail in\n"
-     "every way and every combination that can show something new, and reports which of them break\n"
+     "every way and every combination that can show something new, and reports which of them "
+     "break\n"
      "what the scenario expects. The search is complete: every decision that any service can take\n"
-     "because of failed calls is seen. The reductions (--assume, --max-faults, --t-way) trade that\n"
+     "because of failed calls is seen. The reductions (--assume, --max-faults, --t-way) trade "
+     "that\n"
      "for speed under an assumption each; --audit checks the assumption by sampling.",
      "  outfox sim explore examples/shop/shop.yaml\n"
      "  outfox sim explore examples/corpus/netflix.yaml --assume modes --audit 5\n"
      "  outfox sim explore shop.yaml --modes 503,reset,lost-reply:503 --max-faults 2 --json\n",
      OPT_COMMON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explore},
     {"sim run", "FILE", 1, "run a simulated system once, with or without faults",
-     "Runs the scenario once and prints the tree of calls: what was injected where, what each caller\n"
+     "Runs the scenario once and prints the tree of calls: what was injected where, what each "
+     "caller\n"
      "saw, what the client got. A fault is written \"CALL : MODE\"; * stands for any service,\n"
      "interface, path or count:\n"
      "  payment POST /charge : 503        that call, the first time, wherever it comes from\n"
@@ -40,9 +44,12 @@ static const struct verb verbs[] = {
      "  outfox sim run examples/shop/shop.yaml\n"
      "  outfox sim run examples/shop/shop.yaml --fault 'cart GET /carts/ann : 503'\n",
      OPT_COMMON | OPT_SCENARIO | OPT_FAULT, cmd_sim_run},
-    {"sim explain", "FILE FAULTLOAD", 2, "say why a combination was run, is redundant or cannot happen",
-     "Explores the system, then says of one faultload whether it was run; or which run already showed\n"
-     "all that it could show; or which decision of which service makes it impossible. A faultload is\n"
+    {"sim explain", "FILE FAULTLOAD", 2,
+     "say why a combination was run, is redundant or cannot happen",
+     "Explores the system, then says of one faultload whether it was run; or which run already "
+     "showed\n"
+     "all that it could show; or which decision of which service makes it impossible. A faultload "
+     "is\n"
      "one or more faults \"CALL : MODE\" joined by \" & \", each call with its full path from the\n"
      "scenario's request, as the reports print them.",
      "  outfox sim explain examples/corpus/cinema-1.yaml \\\n"
@@ -50,7 +57,8 @@ static const struct verb verbs[] = {
      OPT_COMMON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explain},
     {"sim check", "FILE", 1, "say whether the file of a simulated system is right",
      "Reads the file and checks all that can be known without running it: keys, names, modes,\n"
-     "conditions, that every call goes to an endpoint that exists, that calls do not go in a circle.",
+     "conditions, that every call goes to an endpoint that exists, that calls do not go in a "
+     "circle.",
      "  outfox sim check examples/shop/shop.yaml\n", OPT_COMMON, cmd_sim_check},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
@@ -68,13 +76,16 @@ static void print_help(FILE *out)
           "combination that matters, and says which combinations break the scenario.\n\n"
           "  outfox sim explore examples/shop/shop.yaml     find what breaks the example shop\n"
           "  outfox help sim explore                        all about one command\n\n"
-          "commands:\n", out);
+          "commands:\n",
+          out);
     for (size_t i = 0; i < VERBS; i++)
         fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].about);
-    fputs("\nexit codes:\n"
-          "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
-          "  faults or output cannot be written, 4 inconclusive (budget ended, unstable), 130 interrupted\n",
-          out);
+    fputs(
+        "\nexit codes:\n"
+        "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
+        "  faults or output cannot be written, 4 inconclusive (budget ended, unstable), 130 "
+        "interrupted\n",
+        out);
 }
 
 static void print_verb_help(const struct verb *v, FILE *out)

@@ -6,10 +6,8 @@
 #include "core/mode.h"
 #include "report/report.h"
 
-static const char *const argument_names[] = {[ARG_NONE] = "",
-                                             [ARG_STATUS] = ":STATUS",
-                                             [ARG_CODE] = ":CODE",
-                                             [ARG_DURATION] = ":TIME"};
+static const char *const argument_names[] = {
+    [ARG_NONE] = "", [ARG_STATUS] = ":STATUS", [ARG_CODE] = ":CODE", [ARG_DURATION] = ":TIME"};
 
 int cmd_modes(const struct args *args)
 {
@@ -32,7 +30,8 @@ int cmd_modes(const struct args *args)
     if (args->json)
         printf("  ]\n}\n");
     else
-        printf("%-16s The service gets the request and does its work; then the caller is failed by MODE.\n",
+        printf("%-16s The service gets the request and does its work; then the caller is failed by "
+               "MODE.\n",
                "lost-reply:MODE");
     return EXIT_OK;
 }

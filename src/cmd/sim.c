@@ -86,7 +86,8 @@ int cmd_sim_check(const struct args *args)
                (unsigned)sim_scenarios(b.sim));
     else
         printf("%s: %u services, %u %s: right\n", sim_name(b.sim), (unsigned)sim_services(b.sim),
-               (unsigned)sim_scenarios(b.sim), sim_scenarios(b.sim) == 1 ? "scenario" : "scenarios");
+               (unsigned)sim_scenarios(b.sim),
+               sim_scenarios(b.sim) == 1 ? "scenario" : "scenarios");
     bench_deinit(&b);
     return EXIT_OK;
 }
@@ -116,8 +117,8 @@ static int print_run(struct bench *b, const struct args *args)
         code = cmd_fail(&e);
     } else {
         if (args->json)
-            report_tree_json(sim_name(b->sim), sim_scenario_name(b->sim, b->scenario), &trace, &b->names,
-                             &verdict, body, stdout);
+            report_tree_json(sim_name(b->sim), sim_scenario_name(b->sim, b->scenario), &trace,
+                             &b->names, &verdict, body, stdout);
         else
             report_tree(&trace, &b->names, &verdict, body, style_for(1, args->color), stdout);
         int unfired = warn_unfired(b, args);
@@ -150,7 +151,8 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct trace *
 {
     struct bench *b = ctx;
     plan_set(&b->plan, &b->names, &b->faultloads, f);
-    return sim_run(b->sim, b->scenario, &b->plan, b->seed * 1000003 + number, trace, verdict, NULL, e);
+    return sim_run(b->sim, b->scenario, &b->plan, b->seed * 1000003 + number, trace, verdict, NULL,
+                   e);
 }
 
 static int parse_modes(const char *list, mode *out, uint32_t max, uint32_t *n, struct err *e)
@@ -189,10 +191,11 @@ static int parse_assume(const char *list, uint32_t *bits, struct err *e)
         }
         const char *near = err_nearest(word, names, n);
         if (!found)
-            return err_set(e, 0, 0,
-                           "--assume knows stateless, modes, modes-once and retries, not \"%.*s\"%s%s%s",
-                           SLICE_ARG(word), near ? "; did you mean \"" : "", near ? near : "",
-                           near ? "\"?" : "");
+            return err_set(
+                e, 0, 0,
+                "--assume knows stateless, modes, modes-once and retries, not \"%.*s\"%s%s%s",
+                SLICE_ARG(word), near ? "; did you mean \"" : "", near ? near : "",
+                near ? "\"?" : "");
     }
     return 0;
 }
@@ -233,7 +236,8 @@ static int search_options(const struct bench *b, const struct args *args, mode *
     return 0;
 }
 
-/* Progress on stderr: a line that is rewritten on a terminal, a new line every few seconds elsewhere. */
+/* Progress on stderr: a line that is rewritten on a terminal, a new line every few seconds
+ * elsewhere. */
 struct progress {
     bool terminal, shown;
     int64_t next_ns;
@@ -247,7 +251,9 @@ static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t fa
         return;
     p->next_ns = now_ns + (p->terminal ? 200000000 : 5000000000);
     p->shown = true;
-    fprintf(stderr, p->terminal ? "\r\033[K%llu runs, %llu queued, %llu failed" : "%llu runs, %llu queued, %llu failed\n",
+    fprintf(stderr,
+            p->terminal ? "\r\033[K%llu runs, %llu queued, %llu failed"
+                        : "%llu runs, %llu queued, %llu failed\n",
             (unsigned long long)runs, (unsigned long long)queued, (unsigned long long)failed);
 }
 

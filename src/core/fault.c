@@ -69,7 +69,8 @@ static int parse_fault(struct names *names, slice *text, struct fault *out, bool
     while (slice_word(&rest, &word) && !slice_is(word, ":"))
         ;
     if (!slice_is(word, ":"))
-        return err_set(e, 0, 0, "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
+        return err_set(e, 0, 0,
+                       "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
                        (int)(text->n < 100 ? text->n : 100), text->p);
     if (uid_parse(names, (slice){text->p, (size_t)(word.p - text->p)}, &out->point, e))
         return -1;
@@ -97,7 +98,8 @@ int faultload_parse(struct names *names, struct faultloads *fl, slice text, faul
         if (parse_fault(names, &text, &fault, &more, e))
             return -1;
         if (faultload_at(fl, *out, fault.point) != MODE_NONE)
-            return err_set(e, 0, 0, "two faults at one call: it can fail in only one way at a time");
+            return err_set(e, 0, 0,
+                           "two faults at one call: it can fail in only one way at a time");
         *out = faultload_extend(fl, *out, fault);
     }
     return 0;

@@ -5,9 +5,10 @@
  *   fault      uid : mode
  *   faultload  fault & fault & ...      the empty one is "none"
  *
- * A campaign makes millions of faultloads, nearly all of which are an earlier one with one fault more. So they are
- * kept as a tree: a faultload is a number, its row names the faultload that it extends and the fault it adds. The
- * order along the way up is the causal order in which the faults fire; it does not matter for equality. */
+ * A campaign makes millions of faultloads, nearly all of which are an earlier one with one fault
+ * more. So they are kept as a tree: a faultload is a number, its row names the faultload that it
+ * extends and the fault it adds. The order along the way up is the causal order in which the faults
+ * fire; it does not matter for equality. */
 #ifndef OUTFOX_CORE_FAULT_H
 #define OUTFOX_CORE_FAULT_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The interface of a call: its method and path, with what differs from request to request taken out. Segments of
- * digits become [id], UUIDs [uuid]; then the user's rules apply in their order. The query string is left out.
- * Blanks and control bytes become %XX, so that an interface is one or two words in every text form. */
+ * The interface of a call: its method and path, with what differs from request to request taken
+ * out. Segments of digits become [id], UUIDs [uuid]; then the user's rules apply in their order.
+ * The query string is left out. Blanks and control bytes become %XX, so that an interface is one or
+ * two words in every text form. */
 #ifndef OUTFOX_CORE_INTERFACE_H
 #define OUTFOX_CORE_INTERFACE_H
 
@@ -17,7 +18,8 @@ void rewrite_free(struct rewrite *rules);
 /* Adds "REGEX -> TEXT": every match of the POSIX extended expression in the path becomes TEXT. */
 int rewrite_add(struct rewrite *rules, slice rule, struct err *e) MUST_USE;
 
-/* Appends `METHOD /normalised/path`, or the path alone when method is empty (gRPC). rules may be NULL. */
+/* Appends `METHOD /normalised/path`, or the path alone when method is empty (gRPC). rules may be
+ * NULL. */
 void interface_make(slice method, slice path, const struct rewrite *rules, struct buf *out);
 
 #endif

@@ -18,11 +18,8 @@ const mode mode_defaults[4] = {STATUS(500), STATUS(502), STATUS(503), STATUS(504
 
 /* Outcomes without a code, by kind. */
 static const char *const outcome_names[OUT_KINDS] = {
-    [OUT_NONE] = "unknown",
-    [OUT_REFUSED] = "refused",
-    [OUT_RESET] = "reset",
-    [OUT_CLOSED] = "closed",
-    [OUT_TIMEOUT] = "timeout",
+    [OUT_NONE] = "unknown",  [OUT_REFUSED] = "refused", [OUT_RESET] = "reset",
+    [OUT_CLOSED] = "closed", [OUT_TIMEOUT] = "timeout",
 };
 
 bool outcome_ok(outcome o)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * mode: one way to fail. outcome: what the caller sees of a call. Both are small integers with one text form each.
+ * mode: one way to fail. outcome: what the caller sees of a call. Both are small integers with one
+ * text form each.
  *
- * A mode is a row of mode.list with an argument, optionally as `lost-reply:MODE`: the service gets the request
- * and does its work, and only then the caller is failed. An outcome is an HTTP status, a gRPC code, or a way of
- * not being answered.
+ * A mode is a row of mode.list with an argument, optionally as `lost-reply:MODE`: the service gets
+ * the request and does its work, and only then the caller is failed. An outcome is an HTTP status,
+ * a gRPC code, or a way of not being answered.
  *
- * What stands in a transcript is a call's *label*. For a call that was left alone, and for a mode that keeps the
- * request from the service, the label is the outcome, so that an injected 503 and a genuine one are the same edge.
- * A mode that lets the service work has effects besides the outcome, and its label is the mode itself. */
+ * What stands in a transcript is a call's *label*. For a call that was left alone, and for a mode
+ * that keeps the request from the service, the label is the outcome, so that an injected 503 and a
+ * genuine one are the same edge. A mode that lets the service work has effects besides the outcome,
+ * and its label is the mode itself. */
 #ifndef OUTFOX_CORE_MODE_H
 #define OUTFOX_CORE_MODE_H
 

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Names: symbols (interned text), elements (what tells a call from its siblings) and uids (the path of elements
- * from the scenario's own request down to a call). All three are numbers that are equal exactly when the things
- * are, so that the hot paths compare and hash integers. Numbers are given out in order of first appearance and
- * mean something only together with their `struct names`; text is the form that outlives a process:
+ * Names: symbols (interned text), elements (what tells a call from its siblings) and uids (the path
+ * of elements from the scenario's own request down to a call). All three are numbers that are equal
+ * exactly when the things are, so that the hot paths compare and hash integers. Numbers are given
+ * out in order of first appearance and mean something only together with their `struct names`; text
+ * is the form that outlives a process:
  *
  *   uid      element > element > ...
  *   element  service interface [{payload}] [^predecessors] [#n]
  *
  *   users GET /users/[id]/bookings > bookings GET /bookings/[name] #1
  *
- * The parts are separated by blanks. The interface is `METHOD /path` or `package.Service/Method`; neither it nor a
- * service has further blanks (interface.h makes interfaces and writes them %20). {payload} and ^predecessors are 8 hex digits, left out when they
- * are not part of the name; #n is left out for the first of equal siblings; #* means all of them. */
+ * The parts are separated by blanks. The interface is `METHOD /path` or `package.Service/Method`;
+ * neither it nor a service has further blanks (interface.h makes interfaces and writes them %20).
+ * {payload} and ^predecessors are 8 hex digits, left out when they are not part of the name; #n is
+ * left out for the first of equal siblings; #* means all of them. */
 #ifndef OUTFOX_CORE_NAMES_H
 #define OUTFOX_CORE_NAMES_H
 
@@ -28,14 +30,14 @@
 typedef uint32_t sym;
 typedef uint32_t uid;
 
-#define UID_NONE 0u          /* above every path */
+#define UID_NONE 0u         /* above every path */
 #define N_ANY    UINT32_MAX /* all equal siblings */
 
 struct element {
     sym service, interface;
-    uint32_t payload;     /* hash of the request's body; 0: not part of the name */
-    uint32_t before;      /* hash of the siblings that had ended; 0: not part of the name */
-    uint32_t n;           /* how many equal siblings came before */
+    uint32_t payload; /* hash of the request's body; 0: not part of the name */
+    uint32_t before;  /* hash of the siblings that had ended; 0: not part of the name */
+    uint32_t n;       /* how many equal siblings came before */
 };
 
 struct uid_row {
@@ -80,7 +82,8 @@ static inline uid uid_parent(const struct names *names, uid u)
 /* Is a an ancestor of b (or b itself)? */
 bool uid_contains(const struct names *names, uid a, uid b);
 
-/* An order that does not depend on the order of appearance: by text, then payload, predecessors and n. */
+/* An order that does not depend on the order of appearance: by text, then payload, predecessors and
+ * n. */
 int element_cmp(const struct names *names, uint32_t a, uint32_t b);
 int uid_cmp(const struct names *names, uid a, uid b);
 

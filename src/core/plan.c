@@ -31,7 +31,8 @@ void plan_set(struct plan *plan, const struct names *names, const struct faultlo
     }
 }
 
-/* A step that is one word before `>`: `*` is any path, anything else a service, whatever is called of it. */
+/* A step that is one word before `>`: `*` is any path, anything else a service, whatever is called
+ * of it. */
 static bool parse_short_step(struct plan *plan, struct names *names, slice *text)
 {
     slice rest = *text, word, next;
@@ -42,8 +43,8 @@ static bool parse_short_step(struct plan *plan, struct names *names, slice *text
         return false;
     struct plan_step step = {.any_path = slice_is(word, "*")};
     if (!step.any_path)
-        step.element = (struct element){.service = names_sym(names, word), .interface = plan->star,
-                                        .n = N_ANY};
+        step.element = (struct element){
+            .service = names_sym(names, word), .interface = plan->star, .n = N_ANY};
     vec_push(&plan->steps, step);
     *text = rest;
     return true;
@@ -96,8 +97,8 @@ static bool element_matches(const struct plan *plan, const struct element *patte
            (pattern->n == N_ANY || pattern->n == e->n);
 }
 
-/* Does a pattern of n steps match the path u? Read from the last step upwards; when a step does not match, the
- * lowest `*` so far takes one element more. */
+/* Does a pattern of n steps match the path u? Read from the last step upwards; when a step does not
+ * match, the lowest `*` so far takes one element more. */
 static bool path_matches(const struct plan *plan, const struct names *names,
                          const struct plan_step *steps, uint32_t n, uid u)
 {

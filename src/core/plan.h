@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * plan: what decides, for each call of one run, whether and how it fails. It holds a faultload of exact points, found
- * in constant time, and patterns that people write by hand:
+ * plan: what decides, for each call of one run, whether and how it fails. It holds a faultload of
+ * exact points, found in constant time, and patterns that people write by hand:
  *
- *   payment POST /charge : 503                that call, wherever it comes from
- *   * > payment POST /charge #* : 503         the same, and every repetition of it
- *   checkout * > payment * #1 : reset         the second call of checkout to any interface of payment
- *   payment > shipping POST /ship : 503       from any interface of payment, however often it is called
- *   * * #* : delay:2s                         every call
+ *   payment POST /charge : 503            that call, wherever it comes from
+ *   * > payment POST /charge #* : 503     the same, and every repetition of it
+ *   checkout * > payment * #1 : reset     checkout's second call to any interface of payment
+ *   payment > shipping POST /ship : 503   from any interface of payment, however often called
+ *   * * #* : delay:2s                     every call
  *
- * `*` stands for any service, any interface or (in #*) any n; a lone `*` between `>` for any path, also an empty
- * one; a lone service for anything that is called of it. A pattern that does not start at the scenario's own request is taken to start with `* >`. {payload} and
- * ^predecessors match when they are left out. Exact points win over patterns, earlier patterns over later ones.
+ * `*` stands for any service, any interface or (in #*) any n; a lone `*` between `>` for any path,
+ * also an empty one; a lone service for anything that is called of it. A pattern that does not
+ * start at the scenario's own request is taken to start with `* >`. {payload} and ^predecessors
+ * match when they are left out. Exact points win over patterns, earlier patterns over later ones.
  * A plan does not change while a run uses it. */
 #ifndef OUTFOX_CORE_PLAN_H
 #define OUTFOX_CORE_PLAN_H

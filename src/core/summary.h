@@ -9,7 +9,7 @@
 #include "core/verdict.h"
 
 struct finding {
-    faultload faultload; /* the smallest that shows it, the first seen of its kind */
+    faultload faultload;  /* the smallest that shows it, the first seen of its kind */
     VEC(faultload) alike; /* the same points in other modes, the same sentence */
     const char *why;
     outcome status;
@@ -51,9 +51,9 @@ struct summary {
     const struct suspect *suspects;
     uint64_t all_suspects;
 
-    const char *stopped;       /* by which budget; NULL: by itself */
-    uint64_t queued;           /* faultloads that were left then */
-    const char *broken;        /* why the scenario fails without any fault; NULL: it does not */
+    const char *stopped; /* by which budget; NULL: by itself */
+    uint64_t queued;     /* faultloads that were left then */
+    const char *broken;  /* why the scenario fails without any fault; NULL: it does not */
     int64_t elapsed_ns;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * suspect: something that was not as it should be, so that no conclusion may rest on it. explanation: why a
- * faultload was run, or need not be, or cannot be. Both are data; report/ finds the words. */
+ * suspect: something that was not as it should be, so that no conclusion may rest on it.
+ * explanation: why a faultload was run, or need not be, or cannot be. Both are data; report/ finds
+ * the words. */
 #ifndef OUTFOX_CORE_SUSPECT_H
 #define OUTFOX_CORE_SUSPECT_H
 
@@ -27,10 +28,11 @@ enum suspect_cause {
 struct suspect {
     enum suspect_kind kind;
     enum suspect_cause cause;
-    faultload faultload;   /* of the run in which it was noticed */
-    uid point;             /* the call, or the handler (SUSPECT_STEP) */
-    uid other;             /* SUSPECT_STEP: the call that came before; otherwise what came instead; 0: nothing */
-    uint32_t n;            /* attempts, runs or calls, by kind */
+    faultload faultload; /* of the run in which it was noticed */
+    uid point;           /* the call, or the handler (SUSPECT_STEP) */
+    uid other;  /* SUSPECT_STEP: the call that came before; otherwise what came instead; 0: nothing
+                 */
+    uint32_t n; /* attempts, runs or calls, by kind */
     const char *reduction; /* SUSPECT_AUDIT: whose assumption */
     const char *what;      /* SUSPECT_AUDIT: what was new */
 };
@@ -60,13 +62,13 @@ enum policy {
 struct explanation {
     enum explain_kind kind;
     enum policy policy;
-    const char *reduction; /* EXPLAIN_REDUCED: its name */
-    struct fault fault;    /* the fault that decides */
-    uint32_t run;          /* index of the run that shows it, or UINT32_MAX */
+    const char *reduction;   /* EXPLAIN_REDUCED: its name */
+    struct fault fault;      /* the fault that decides */
+    uint32_t run;            /* index of the run that shows it, or UINT32_MAX */
     faultload run_faultload; /* what was run there */
-    uid handler;           /* whose decision it is */
-    uid after;             /* the call after whose outcome the handler went elsewhere; 0: none */
-    label outcome;         /* that outcome */
+    uid handler;             /* whose decision it is */
+    uid after;               /* the call after whose outcome the handler went elsewhere; 0: none */
+    label outcome;           /* that outcome */
 };
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * call: the record of one call. trace: all calls of one run, in the order in which they started; the first is the
- * scenario's own request. Every call has exactly one record.
+ * call: the record of one call. trace: all calls of one run, in the order in which they started;
+ * the first is the scenario's own request. Every call has exactly one record.
  *
- * A trace is read in *causal order*: the calls of a handler in the order in which they started, those that started
- * together in an order that does not depend on chance (see trace_order). */
+ * A trace is read in *causal order*: the calls of a handler in the order in which they started,
+ * those that started together in an order that does not depend on chance (see trace_order). */
 #ifndef OUTFOX_CORE_TRACE_H
 #define OUTFOX_CORE_TRACE_H
 
@@ -15,12 +15,12 @@
 
 struct call {
     uid uid;
-    uint32_t parent;  /* index of the call whose handler made it; CALL_NONE for the first */
-    mode mode;        /* the fault that fired at it, or MODE_NONE */
-    uid fault_point;  /* the point of that fault: uid, or the one with n = N_ANY */
-    outcome seen;     /* what the caller saw */
-    bool handled;     /* did the service get the request? */
-    outcome reply;    /* what the service answered, when handled */
+    uint32_t parent;          /* index of the call whose handler made it; CALL_NONE for the first */
+    mode mode;                /* the fault that fired at it, or MODE_NONE */
+    uid fault_point;          /* the point of that fault: uid, or the one with n = N_ANY */
+    outcome seen;             /* what the caller saw */
+    bool handled;             /* did the service get the request? */
+    outcome reply;            /* what the service answered, when handled */
     int64_t start_ns, end_ns; /* end >= start + 1 */
 };
 
@@ -40,10 +40,11 @@ struct trace_order {
     VEC(uint32_t) child;
 };
 
-/* Of two calls of one handler, the one that started first comes first; of calls that started together, the smaller
- * element (element_cmp). A fault changes when and how its call ends, which can only matter to calls that start later:
- * so what stands before a call in this order stays the same when that call is made to fail. (Ends must not enter the
- * order: an injected failure comes sooner than a genuine answer.) */
+/* Of two calls of one handler, the one that started first comes first; of calls that started
+ * together, the smaller element (element_cmp). A fault changes when and how its call ends, which
+ * can only matter to calls that start later: so what stands before a call in this order stays the
+ * same when that call is made to fail. (Ends must not enter the order: an injected failure comes
+ * sooner than a genuine answer.) */
 void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out);
 void trace_order_deinit(struct trace_order *order);
 

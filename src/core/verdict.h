@@ -11,7 +11,8 @@
 struct verdict {
     bool pass;
     outcome status;  /* what the client saw */
-    const char *why; /* the sentence of the broken expectation; "" when it passed. Lives as long as the scenario */
+    const char *why; /* the sentence of the broken expectation; "" when it passed. Lives as long as
+                        the scenario */
 };
 
 #endif

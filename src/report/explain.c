@@ -6,9 +6,12 @@
 const char *explain_name(enum explain_kind kind)
 {
     static const char *const names[EXPLAIN_KINDS] = {
-        [EXPLAIN_RUN] = "run",         [EXPLAIN_REDUNDANT] = "redundant",
-        [EXPLAIN_IMPOSSIBLE] = "impossible", [EXPLAIN_REDUCED] = "reduced",
-        [EXPLAIN_OPEN] = "open",       [EXPLAIN_UNSEEN] = "unseen",
+        [EXPLAIN_RUN] = "run",
+        [EXPLAIN_REDUNDANT] = "redundant",
+        [EXPLAIN_IMPOSSIBLE] = "impossible",
+        [EXPLAIN_REDUCED] = "reduced",
+        [EXPLAIN_OPEN] = "open",
+        [EXPLAIN_UNSEEN] = "unseen",
     };
     return names[kind];
 }
@@ -29,7 +32,8 @@ const char *policy_name(enum policy policy)
 
 static void service_of(const struct names *names, uid u, struct buf *out)
 {
-    buf_add(out, u == UID_NONE ? SLICE("the client") : names_text(names, uid_element(names, u)->service));
+    buf_add(out, u == UID_NONE ? SLICE("the client")
+                               : names_text(names, uid_element(names, u)->service));
 }
 
 static void after(const struct names *names, const struct explanation *x, struct buf *out)
@@ -93,9 +97,8 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
         buf_adds(out, "shows nothing new: ");
         if (x->handler != UID_NONE) {
             service_of(names, x->handler, out);
-            buf_adds(out, x->policy == POLICY_PROPAGATION
-                              ? " has met this outcome of "
-                              : " has met these outcomes up to ");
+            buf_adds(out, x->policy == POLICY_PROPAGATION ? " has met this outcome of "
+                                                          : " has met these outcomes up to ");
             element_print(names, uid_element(names, x->fault.point), out);
             buf_adds(out, x->policy == POLICY_PROPAGATION
                               ? " before, as an error that the service itself passed up"
@@ -110,14 +113,16 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
         in_run(names, fl, x, out);
         return;
     case EXPLAIN_REDUCED:
-        buf_addf(out, "was skipped under the assumption \"%s\"; without it, it would be run", x->reduction);
+        buf_addf(out, "was skipped under the assumption \"%s\"; without it, it would be run",
+                 x->reduction);
         return;
     case EXPLAIN_OPEN:
         buf_adds(out, "was not tried: what ");
         service_of(names, x->handler, out);
         buf_adds(out, " does after ");
         after(names, x, out);
-        buf_adds(out, " is not known (the budget ended before, or the mode is not among those in use)");
+        buf_adds(out,
+                 " is not known (the budget ended before, or the mode is not among those in use)");
         return;
     case EXPLAIN_UNSEEN:
         buf_adds(out, "cannot be judged: no run has shown a call ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON for programs; the fields are described in docs/json.md. Whole numbers up to 2^53 are integers, larger
- * figures are reals. */
+ * JSON for programs; the fields are described in docs/json.md. Whole numbers up to 2^53 are
+ * integers, larger figures are reals. */
 #include <jansson.h>
 
 #include "report/report.h"
@@ -230,8 +230,8 @@ void report_tree_json(const char *system, const char *scenario, const struct tra
 }
 
 void report_explanation_json(const char *system, const char *scenario, const struct names *names,
-                             const struct faultloads *fl, faultload f,
-                             const struct explanation *x, FILE *out)
+                             const struct faultloads *fl, faultload f, const struct explanation *x,
+                             FILE *out)
 {
     json_t *doc = document(system, scenario);
     struct buf text = BUF_INIT(1 << 20);

@@ -20,15 +20,16 @@ void report_text(const struct summary *s, const struct style *style, FILE *out);
 void report_json(const struct summary *s, FILE *out);
 
 /* One run as a tree of calls. body: what the client received, or NULL. */
-void report_tree(const struct trace *trace, const struct names *names, const struct verdict *verdict,
-                 const struct node *body, const struct style *style, FILE *out);
+void report_tree(const struct trace *trace, const struct names *names,
+                 const struct verdict *verdict, const struct node *body, const struct style *style,
+                 FILE *out);
 
 void report_tree_json(const char *system, const char *scenario, const struct trace *trace,
                       const struct names *names, const struct verdict *verdict,
                       const struct node *body, FILE *out);
 
 void report_explanation_json(const char *system, const char *scenario, const struct names *names,
-                             const struct faultloads *fl, faultload f,
-                             const struct explanation *x, FILE *out);
+                             const struct faultloads *fl, faultload f, const struct explanation *x,
+                             FILE *out);
 
 #endif

@@ -12,7 +12,8 @@ struct style {
 
 extern const struct style style_plain, style_colour;
 
-/* "auto", "always" or "never"; auto: a terminal, TERM not dumb, NO_COLOR empty. CLICOLOR_FORCE forces. */
+/* "auto", "always" or "never"; auto: a terminal, TERM not dumb, NO_COLOR empty. CLICOLOR_FORCE
+ * forces. */
 const struct style *style_for(int fd, const char *when);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The summary for people: the verdict first, then each finding with how to replay it, then the figures. */
+ * The summary for people: the verdict first, then each finding with how to replay it, then the
+ * figures. */
 #include "report/report.h"
 #include "report/words.h"
 
@@ -24,7 +25,8 @@ static void print_verdict(const struct summary *s, const struct style *st, FILE 
                 s->findings.n == 1 ? "finding" : "findings", st->off);
     else if (s->stopped || s->all_suspects)
         fprintf(out, "%sno finding, but inconclusive%s: %s\n", st->yellow, st->off,
-                s->stopped ? "the budget ended before the search did" : "not everything was stable");
+                s->stopped ? "the budget ended before the search did"
+                           : "not everything was stable");
     else
         fprintf(out, "%sno finding%s\n", st->green, st->off);
 }
@@ -127,7 +129,8 @@ static void print_figures(const struct summary *s, FILE *out)
         fprintf(out, "    nothing\n");
     fprintf(out, "  handler transcripts covered: %llu", (unsigned long long)s->transcripts);
     if (s->repeats)
-        fprintf(out, "; runs repeated to learn what is stable: %llu", (unsigned long long)s->repeats);
+        fprintf(out, "; runs repeated to learn what is stable: %llu",
+                (unsigned long long)s->repeats);
     if (s->audited)
         fprintf(out, "; skipped ones run as an audit: %llu", (unsigned long long)s->audited);
     fputc('\n', out);

@@ -49,8 +49,9 @@ static void print_below(const struct drawing *d, uint32_t call, const char *inde
     }
 }
 
-void report_tree(const struct trace *trace, const struct names *names, const struct verdict *verdict,
-                 const struct node *body, const struct style *style, FILE *out)
+void report_tree(const struct trace *trace, const struct names *names,
+                 const struct verdict *verdict, const struct node *body, const struct style *style,
+                 FILE *out)
 {
     struct drawing d = {.trace = trace, .names = names, .style = style, .out = out};
     trace_order(trace, names, &d.order);

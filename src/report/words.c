@@ -38,9 +38,13 @@ void words_call(const struct names *names, uid u, struct buf *out)
 static void words_mode(mode m, struct buf *out)
 {
     static const char *const verbs[MODE_KINDS] = {
-        [MODE_STATUS] = "answers ",     [MODE_GRPC] = "answers ", [MODE_REFUSE] = "refuses the connection",
-        [MODE_RESET] = "resets the connection", [MODE_CLOSE] = "closes the connection",
-        [MODE_HOLD] = "never answers", [MODE_DELAY] = "answers later by ",
+        [MODE_STATUS] = "answers ",
+        [MODE_GRPC] = "answers ",
+        [MODE_REFUSE] = "refuses the connection",
+        [MODE_RESET] = "resets the connection",
+        [MODE_CLOSE] = "closes the connection",
+        [MODE_HOLD] = "never answers",
+        [MODE_DELAY] = "answers later by ",
     };
     buf_adds(out, verbs[mode_kind(m)] ? verbs[mode_kind(m)] : "fails");
     if (mode_kind(m) == MODE_STATUS)

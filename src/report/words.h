@@ -6,10 +6,12 @@
 
 #include "core/summary.h"
 
-/* "payment POST /charge answers 500, 502 or 503 and cart GET /items is reset": a finding's faults. */
+/* "payment POST /charge answers 500, 502 or 503 and cart GET /items is reset": a finding's faults.
+ */
 void words_finding(const struct summary *s, const struct finding *finding, struct buf *out);
 
-/* "users GET /users/[id] > bookings GET /bookings": from the caller, as far as needed to know which. */
+/* "users GET /users/[id] > bookings GET /bookings": from the caller, as far as needed to know
+ * which. */
 void words_call(const struct names *names, uid u, struct buf *out);
 
 void words_suspect(const struct summary *s, const struct suspect *suspect, struct buf *out);

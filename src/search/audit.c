@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The audit: a random share of what reductions skipped is run after all, when everything else is done. If the
- * assumption holds, such a run shows nothing that the others did not: no new call, no new answer of a handler, no
- * new verdict. Reductions that change only how a transcript is labelled must not even show a new transcript, with
- * all failures read as one. Facts are kept as 64-bit hashes. */
+ * The audit: a random share of what reductions skipped is run after all, when everything else is
+ * done. If the assumption holds, such a run shows nothing that the others did not: no new call, no
+ * new answer of a handler, no new verdict. Reductions that change only how a transcript is labelled
+ * must not even show a new transcript, with all failures read as one. Facts are kept as 64-bit
+ * hashes. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -33,7 +34,8 @@ void audit_skip(struct search *s, struct frontier_item item, enum reduction why)
         vec_push(&s->to_audit, (struct audit_item){item, why});
 }
 
-/* The path with the first of equal siblings in place of each: under `retries` it does not matter which try it is. */
+/* The path with the first of equal siblings in place of each: under `retries` it does not matter
+ * which try it is. */
 static uid first_of(struct search *s, uid u)
 {
     if (u == UID_NONE)
@@ -59,7 +61,8 @@ static bool learn(struct search *s, enum fact fact, uint64_t hash, uid point)
     map_set(&s->facts, hash, 1);
     if (s->purpose != FOR_AUDIT || (fact == FACT_SHAPE && !keeps_shapes(s->audited)))
         return false;
-    suspect_add(s, (struct suspect){.kind = SUSPECT_AUDIT, .faultload = s->current.faultload,
+    suspect_add(s, (struct suspect){.kind = SUSPECT_AUDIT,
+                                    .faultload = s->current.faultload,
                                     .point = point,
                                     .reduction = reduction_rows[s->audited].name,
                                     .what = fact_rows[fact - 1].what});
@@ -86,7 +89,8 @@ void audit_observe(struct search *s, const struct trace *trace, const struct ver
     for (uint32_t i = 1; i < trace->calls.n && !new; i++) {
         uid u = alike(s, trace->calls.at[i].uid);
         uint32_t key = tree_key(&s->tree, s->names, uid_parent(s->names, u));
-        new = learn(s, FACT_CALL, hash_mix(key, s->names->uids.at[u].element), trace->calls.at[i].uid);
+        new = learn(s, FACT_CALL, hash_mix(key, s->names->uids.at[u].element),
+                    trace->calls.at[i].uid);
     }
     for (uint32_t i = 0; i < s->reading.handlers.n && !new; i++) {
         uint32_t handler = s->reading.handlers.at[i];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Covering arrays: rows of values such that any t factors take every combination of their values in some row. Rows
- * with at most one value other than 0 are taken as given. Greedy: a row starts from a combination that is still
- * missing; every further factor takes the value that covers most missing combinations together with what the row has
- * already, ties drawn by lot. The best of several such rows is kept. Equal arguments give equal rows. */
+ * Covering arrays: rows of values such that any t factors take every combination of their values in
+ * some row. Rows with at most one value other than 0 are taken as given. Greedy: a row starts from
+ * a combination that is still missing; every further factor takes the value that covers most
+ * missing combinations together with what the row has already, ties drawn by lot. The best of
+ * several such rows is kept. Equal arguments give equal rows. */
 #include "search/search_int.h"
 
 enum { T_MAX = 4, TUPLES_MAX = 1 << 22, WORK_MAX = 1 << 20, ROWS_TRIED = 32, UNSET = UINT32_MAX };
@@ -14,8 +15,9 @@ struct covering {
     VEC(struct subset {
         uint32_t factor[T_MAX];
         uint32_t first; /* of its combinations, in covered[] */
-    }) subsets;
-    VEC(bool) covered; /* by subset and combination of values */
+    })
+    subsets;
+    VEC(bool) covered;      /* by subset and combination of values */
     uint32_t missing, next; /* no combination before `next` is missing */
     struct rng rng;
 };

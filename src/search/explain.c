@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why a faultload was run, or need not be, or cannot be. The trees predict what the system does under it: starting at
- * the scenario's own request, every handler is followed along its tree, with the outcome of each call either the
- * planned fault's or what the callee's own tree says that it answers. */
+ * Why a faultload was run, or need not be, or cannot be. The trees predict what the system does
+ * under it: starting at the scenario's own request, every handler is followed along its tree, with
+ * the outcome of each call either the planned fault's or what the callee's own tree says that it
+ * answers. */
 #include "search/search_int.h"
 
 /* A prediction under way. */
@@ -199,12 +200,14 @@ static void explain_redundant(const struct walk *w, struct explanation *out)
         return;
     uint32_t last = 0; /* the fault whose edge was seen last decides */
     for (uint32_t i = 1; i < w->fired.n; i++)
-        if (s->tree.nodes.at[w->fired_edge.at[i]].run >= s->tree.nodes.at[w->fired_edge.at[last]].run)
+        if (s->tree.nodes.at[w->fired_edge.at[i]].run >=
+            s->tree.nodes.at[w->fired_edge.at[last]].run)
             last = i;
     out->fault = w->fired.at[last];
     out->run = s->tree.nodes.at[w->fired_edge.at[last]].run;
     out->handler = uid_parent(s->names, out->fault.point);
-    bool injected = faultload_at(s->fl, s->runs.at[out->run].faultload, out->fault.point) != MODE_NONE;
+    bool injected =
+        faultload_at(s->fl, s->runs.at[out->run].faultload, out->fault.point) != MODE_NONE;
     out->policy = injected ? POLICY_ENCAPSULATION : POLICY_PROPAGATION;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The frontier: faultloads that wait for their turn. An order is a row of the table in frontier.c: how an item is
- * put in and which is taken out. Adding an order is adding a row. */
+ * The frontier: faultloads that wait for their turn. An order is a row of the table in frontier.c:
+ * how an item is put in and which is taken out. Adding an order is adding a row. */
 #ifndef OUTFOX_SEARCH_FRONTIER_H
 #define OUTFOX_SEARCH_FRONTIER_H
 
@@ -21,7 +21,8 @@ struct frontier {
     VEC(struct frontier_bucket {
         VEC(struct frontier_item) items;
         uint32_t head; /* items before it are gone */
-    }) buckets; /* by size; the orders that do not care use the first */
+    })
+    buckets;        /* by size; the orders that do not care use the first */
     uint32_t first; /* no bucket before it has items */
 };
 

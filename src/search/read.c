@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a trace into the handler trees. Calls are visited in causal order, each handler's after each other, callees
- * inside. The faults met on the way form `fired`; those met before a call are its causes: they lie in the subtrees
- * of steps that precede it, or its ancestors, so a further fault at this call cannot undo them. */
+ * Reads a trace into the handler trees. Calls are visited in causal order, each handler's after
+ * each other, callees inside. The faults met on the way form `fired`; those met before a call are
+ * its causes: they lie in the subtrees of steps that precede it, or its ancestors, so a further
+ * fault at this call cannot undo them. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -27,11 +28,12 @@ static void check_step(struct search *s, uint32_t node, uid handler, uint32_t el
         return;
     n->unstable = true;
     uint32_t before = n->child != NODE_NONE ? s->tree.nodes.at[n->child].element : UINT32_MAX;
-    suspect_add(s, (struct suspect){
-                       .kind = SUSPECT_STEP,
-                       .faultload = s->current.faultload,
-                       .point = handler,
-                       .other = before != UINT32_MAX ? names_uid(s->names, handler, before) : UID_NONE});
+    suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
+                                    .faultload = s->current.faultload,
+                                    .point = handler,
+                                    .other = before != UINT32_MAX
+                                                 ? names_uid(s->names, handler, before)
+                                                 : UID_NONE});
 }
 
 static void see(struct search *s, uint32_t node)
@@ -51,7 +53,8 @@ static void end_transcript(struct search *s, const struct call *c, uint32_t node
         return;
     if (n->reply != OUT_NONE && !n->unstable) {
         n->unstable = true;
-        suspect_add(s, (struct suspect){.kind = SUSPECT_STEP, .faultload = s->current.faultload,
+        suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
+                                        .faultload = s->current.faultload,
                                         .point = c->uid});
     }
     n->reply = c->reply;

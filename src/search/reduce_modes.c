@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reductions `modes` and `modes-once`. Two runs that differ only in the mode of their last fault are alike when
- * everything but the outcome of that one call is the same. Under `modes`, the second of two alike runs counts but is
- * not combined further. Under `modes-once`, modes found alike at a point in the first context in which all of them
- * were tried are tried in no other context: there one of them speaks for its class. */
+ * Reductions `modes` and `modes-once`. Two runs that differ only in the mode of their last fault
+ * are alike when everything but the outcome of that one call is the same. Under `modes`, the second
+ * of two alike runs counts but is not combined further. Under `modes-once`, modes found alike at a
+ * point in the first context in which all of them were tried are tried in no other context: there
+ * one of them speaks for its class. */
 #include "search/search_int.h"
 
 #include "base/hash.h"

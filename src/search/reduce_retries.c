@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reduction `retries`. A call is a retry when only a fault brings it about and it repeats, in the same handler, a
- * call that failed. What may happen at it is then either nothing (the first failure was transient) or the same
- * failure again, and again: a lasting fault, written #*, that stands in place of the first one. */
+ * Reduction `retries`. A call is a retry when only a fault brings it about and it repeats, in the
+ * same handler, a call that failed. What may happen at it is then either nothing (the first failure
+ * was transient) or the same failure again, and again: a lasting fault, written #*, that stands in
+ * place of the first one. */
 #include "search/search_int.h"
 
 /* The call of the same handler that `call` repeats, if that failed; else CALL_NONE. */
@@ -18,7 +19,8 @@ static uint32_t repeated(const struct search *s, const struct trace *trace, uint
         const struct element *other = uid_element(s->names, b->uid);
         if (other->service == el->service && other->interface == el->interface &&
             other->payload == el->payload && other->n + 1 == el->n)
-            return outcome_ok(b->seen) || b->end_ns > c->start_ns ? CALL_NONE : r->order.child.at[i];
+            return outcome_ok(b->seen) || b->end_ns > c->start_ns ? CALL_NONE
+                                                                  : r->order.child.at[i];
     }
     return CALL_NONE;
 }

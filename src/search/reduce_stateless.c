@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reduction `stateless`: handlers of the same service and interface, with the same payload, share one tree, wherever
- * they are called from (tree_key). So an edge that was seen or queued for one of them is not tried for another. What
- * is not tried that way is counted here, once for every call and prefix, so that it can be audited. */
+ * Reduction `stateless`: handlers of the same service and interface, with the same payload, share
+ * one tree, wherever they are called from (tree_key). So an edge that was seen or queued for one of
+ * them is not tried for another. What is not tried that way is counted here, once for every call
+ * and prefix, so that it can be audited. */
 #include "search/search_int.h"
 
 #include "base/hash.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reduction `t-way`. A single fault is *absorbed* when everything but its own call goes on as without faults. Points
- * whose faults are absorbed are independent factors; their combinations are not tried one by one but as rows of a
- * covering array: every t of them take all their values together in some run. Three phases, each begins when the
- * frontier is empty:
+ * Reduction `t-way`. A single fault is *absorbed* when everything but its own call goes on as
+ * without faults. Points whose faults are absorbed are independent factors; their combinations are
+ * not tried one by one but as rows of a covering array: every t of them take all their values
+ * together in some run. Three phases, each begins when the frontier is empty:
  *
  *   SINGLES   combinations wait; single faults show what is absorbed
  *   ROWS      the rows are run; combinations of factors wait, all others are searched exactly
- *   CHECKED   a combination whose every t faults did fire together in some run is skipped; what a row failed to
- *             show (because one of its faults kept another from firing) is searched exactly */
+ *   CHECKED   a combination whose every t faults did fire together in some run is skipped; what
+ *             a row failed to show, one fault keeping another from firing, is searched exactly */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -151,8 +151,9 @@ static void queue_row(void *ctx, const uint32_t *values)
     faultload f = FAULTLOAD_EMPTY;
     for (uint32_t i = 0; i < s->tway.factors.n; i++)
         if (values[i] > 0)
-            f = faultload_extend(s->fl, f, (struct fault){s->tway.factors.at[i].point,
-                                                          s->tway.factors.at[i].value[values[i]]});
+            f = faultload_extend(s->fl, f,
+                                 (struct fault){s->tway.factors.at[i].point,
+                                                s->tway.factors.at[i].value[values[i]]});
     if (faultload_size(s->fl, f) > 1)
         search_queue(s, (struct frontier_item){f, NODE_NONE});
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Outcomes that no mode gives. A service that fails because of faults below it may answer with something that is not
- * among the modes: a 404, or a 200 where it usually fails. Its callers decide on that too, in every context, so an
- * edge with such an outcome is as good as one with a mode. What brings it about is known from the run in which it was
- * first seen: the faults below the callee; by service encapsulation they do it in any context.
+ * Outcomes that no mode gives. A service that fails because of faults below it may answer with
+ * something that is not among the modes: a 404, or a 200 where it usually fails. Its callers decide
+ * on that too, in every context, so an edge with such an outcome is as good as one with a mode.
+ * What brings it about is known from the run in which it was first seen: the faults below the
+ * callee; by service encapsulation they do it in any context.
  *
  *   replies    per callee: its answers, each with the faults below it that made it answer so
  *   prefixes   per callee: the places from which it is called, each with the faults that lead there
  *
- * The two lists meet once for every pair, whichever comes later. Services that make no calls answer always the same
- * and are left out. */
+ * The two lists meet once for every pair, whichever comes later. Services that make no calls answer
+ * always the same and are left out. */
 #include "search/search_int.h"
 
 static bool some_mode_gives(const struct search *s, label l)
@@ -67,7 +68,9 @@ static void add_reply(struct search *s, const struct trace *trace, uint32_t call
         if (r->rows.at[i - 1].reply == c->reply)
             return;
     uint32_t below = s->reading.below.at[call];
-    struct reply_row row = {.reply = c->reply, .handler = c->uid, .n = below,
+    struct reply_row row = {.reply = c->reply,
+                            .handler = c->uid,
+                            .n = below,
                             .faultload = s->reading.prefix.at[s->reading.causes.at[call] + below],
                             .next = first ? *first : 0};
     vec_push(&r->rows, row);

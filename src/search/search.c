@@ -1,29 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop's two halves. search_next takes from the frontier what still has something to show; search_observe reads
- * the trace into the trees and queues, for every call and mode, the edge that nobody has seen yet.
+ * The loop's two halves. search_next takes from the frontier what still has something to show;
+ * search_observe reads the trace into the trees and queues, for every call and mode, the edge that
+ * nobody has seen yet.
  *
  *   idle --search_next--> out --search_observe--> idle        (s->out)
  *
- * 1. A queued faultload is causes(c) + one fault at c, or the faults below c that make it answer so: everything in
- *    it fires when the system is deterministic.
- * 2. An edge is queued at most once, so no faultload is run twice (but for repeats that are counted apart).
- * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is concluded from it. */
+ * 1. A queued faultload is causes(c) + one fault at c, or the faults below c that make it answer
+ * so: everything in it fires when the system is deterministic.
+ * 2. An edge is queued at most once, so no faultload is run twice (but for repeats that are counted
+ * apart).
+ * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is concluded
+ * from it. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
 
 const struct reduction_row reduction_rows[REDUCTIONS] = {
-    [REDUCE_STATELESS] = {"stateless",
-                          "the same endpoint with the same payload behaves the same wherever it is called from", true},
+    [REDUCE_STATELESS] =
+        {"stateless",
+         "the same endpoint with the same payload behaves the same wherever it is called from",
+         true},
     [REDUCE_MODES] = {"modes",
-                      "modes after which everything went on identically stay alike when further faults are added", true},
-    [REDUCE_MODES_ONCE] = {"modes-once",
-                           "modes that were alike at a call in one context are alike at it in every context", true},
-    [REDUCE_RETRIES] = {"retries", "a retry loop matters only when it fails once or for ever", true},
-    [REDUCE_MAX_FAULTS] = {"max-faults", "what more than this many simultaneous faults would show does not matter", false},
+                      "modes after which everything went on identically stay alike when further "
+                      "faults are added",
+                      true},
+    [REDUCE_MODES_ONCE] =
+        {"modes-once",
+         "modes that were alike at a call in one context are alike at it in every context", true},
+    [REDUCE_RETRIES] = {"retries", "a retry loop matters only when it fails once or for ever",
+                        true},
+    [REDUCE_MAX_FAULTS] =
+        {"max-faults", "what more than this many simultaneous faults would show does not matter",
+         false},
     [REDUCE_T_WAY] = {"t-way",
-                      "faults that are absorbed on their own interact at most this many at a time", false},
+                      "faults that are absorbed on their own interact at most this many at a time",
+                      false},
 };
 
 struct search *search_new(struct names *names, struct faultloads *fl,
@@ -148,9 +160,9 @@ void search_skip(struct search *s, struct frontier_item item, enum reduction why
         audit_skip(s, item, why);
 }
 
-/* Was this faultload queued as often as it may be? In a deterministic system every edge has a faultload of its own. But
- * a lasting fault stands for many, and where names or steps change from run to run, new prefixes ask for the same
- * faultload again and again. */
+/* Was this faultload queued as often as it may be? In a deterministic system every edge has a
+ * faultload of its own. But a lasting fault stands for many, and where names or steps change from
+ * run to run, new prefixes ask for the same faultload again and again. */
 static bool queued_before(struct search *s, faultload f)
 {
     bool lasting = ASSUMES(s, REDUCE_RETRIES);
@@ -184,7 +196,8 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
         why = REDUCE_RETRIES;
     else if (duplicate)
         why = REDUCE_MODES;
-    else if (ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, tried.causes) >= s->opt.max_faults)
+    else if (ASSUMES(s, REDUCE_MAX_FAULTS) &&
+             faultload_size(s->fl, tried.causes) >= s->opt.max_faults)
         why = REDUCE_MAX_FAULTS;
     if (why != REDUCTIONS && state == EDGE_SKIPPED)
         return; /* skipped before, and counted then */
@@ -224,8 +237,10 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
     bool final = !duplicate;
     for (uint32_t i = 0; i < s->opt.n_modes; i++) {
         mode m = s->opt.modes[i];
-        uint32_t edge = tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
-        struct candidate candidate = {.edge = edge, .fault = {c->uid, m},
+        uint32_t edge =
+            tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
+        struct candidate candidate = {.edge = edge,
+                                      .fault = {c->uid, m},
                                       .causes = s->reading.prefix.at[s->reading.causes.at[call]]};
         search_consider(s, trace, call, candidate, duplicate);
         final &= s->tree.nodes.at[edge].state != EDGE_SKIPPED;
@@ -236,8 +251,11 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
 
 static void record(struct search *s, const struct verdict *verdict, bool fired)
 {
-    struct search_run run = {.faultload = s->current.faultload, .status = verdict->status,
-                             .pass = verdict->pass, .fired = fired, .purpose = s->purpose};
+    struct search_run run = {.faultload = s->current.faultload,
+                             .status = verdict->status,
+                             .pass = verdict->pass,
+                             .fired = fired,
+                             .purpose = s->purpose};
     bool repeat = s->attempt > 0 || (s->purpose == FOR_BASELINE && s->baselines_done > 0);
     if (repeat)
         s->n_repeats++;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The search: which faultload is worth a run next (docs/search.md). A pure library: search_next gives a faultload,
- * search_observe takes what happened under it, nothing else drives it. No clock, no I/O; equal options and equal
- * observations give equal decisions, so a campaign is resumed by observing its past runs again. */
+ * The search: which faultload is worth a run next (docs/search.md). A pure library: search_next
+ * gives a faultload, search_observe takes what happened under it, nothing else drives it. No clock,
+ * no I/O; equal options and equal observations give equal decisions, so a campaign is resumed by
+ * observing its past runs again. */
 #ifndef OUTFOX_SEARCH_SEARCH_H
 #define OUTFOX_SEARCH_SEARCH_H
 
@@ -98,12 +99,14 @@ const struct search_run *search_runs(const struct search *s, uint32_t *n);
 enum { SUSPECTS_MAX = 200 };
 const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total);
 
-/* How many faultloads of the full space fall where. Known when the search was exact, complete and stable. */
+/* How many faultloads of the full space fall where. Known when the search was exact, complete and
+ * stable. */
 struct search_space {
     double space;       /* (modes + 1) ^ points */
     bool known;         /* the rest is filled in */
     double downstream;  /* a fault below another one: it cannot fire */
-    double unreachable; /* a fault at a call that the others keep from happening, or do not bring about */
+    double unreachable; /* a fault at a call that the others keep from happening, or do not bring
+                           about */
     double redundant;   /* possible, but every edge of it was seen in some run */
 };
 

@@ -18,14 +18,14 @@
 /* What a trace says, call by call. Refilled for every observation. */
 struct reading {
     struct trace_order order;
-    VEC(uint32_t) post;        /* calls, callees before callers, without the first */
-    VEC(uint32_t) node;        /* by call: the prefix before it in its handler's tree */
-    VEC(uint32_t) causes;      /* by call: how many of `fired` fired before it */
-    VEC(uint32_t) below;       /* by call: how many of those after them fired below it */
-    VEC(struct fault) fired;   /* in causal order */
-    VEC(faultload) prefix;     /* prefix[k]: the first k of `fired` */
-    VEC(uint32_t) handlers;    /* calls that were handled, and */
-    VEC(uint32_t) ends;        /* the node at which each one's transcript ends */
+    VEC(uint32_t) post;      /* calls, callees before callers, without the first */
+    VEC(uint32_t) node;      /* by call: the prefix before it in its handler's tree */
+    VEC(uint32_t) causes;    /* by call: how many of `fired` fired before it */
+    VEC(uint32_t) below;     /* by call: how many of those after them fired below it */
+    VEC(struct fault) fired; /* in causal order */
+    VEC(faultload) prefix;   /* prefix[k]: the first k of `fired` */
+    VEC(uint32_t) handlers;  /* calls that were handled, and */
+    VEC(uint32_t) ends;      /* the node at which each one's transcript ends */
 };
 
 /* replies.c: what a callee may answer besides the modes, and who would meet that. */
@@ -35,14 +35,16 @@ struct replies {
         uid handler;         /* in whose run it was seen */
         faultload faultload; /* its last `n` faults, all below the handler, bring it about */
         uint32_t n;
-        uint32_t next;       /* next row of the same tree + 1 */
-    }) rows;
+        uint32_t next; /* next row of the same tree + 1 */
+    })
+    rows;
     VEC(struct reply_prefix {
-        uint32_t node;       /* a prefix after which a handler calls it, */
+        uint32_t node; /* a prefix after which a handler calls it, */
         uid callee;
-        faultload causes;    /* and how to get there */
+        faultload causes; /* and how to get there */
         uint32_t next;
-    }) prefixes;
+    })
+    prefixes;
     struct map row_of, prefix_of; /* root of the callee's tree -> first row, first prefix, + 1 */
 };
 
@@ -57,9 +59,9 @@ struct tway {
     enum { TWAY_SINGLES, TWAY_ROWS, TWAY_CHECKED } phase;
     VEC(struct frontier_item) waiting;
     VEC(struct tway_factor) factors;
-    VEC(uint32_t) values;          /* of each run, factors.n long; TWAY_ABSENT: the call did not happen */
-    struct map baseline;           /* point -> signature without it, folded */
-    VEC(struct fault) absorbed;    /* single faults after which all went on as without */
+    VEC(uint32_t) values; /* of each run, factors.n long; TWAY_ABSENT: the call did not happen */
+    struct map baseline;  /* point -> signature without it, folded */
+    VEC(struct fault) absorbed; /* single faults after which all went on as without */
 };
 
 struct audit_item {
@@ -105,11 +107,11 @@ struct search {
     struct map mode_signatures; /* (context, signature) -> mode */
     struct map mode_classes;    /* (point, mode) -> representative; (point) -> how many are known */
     struct map stateless;       /* (call, prefix) that were counted as skipped */
-    struct map queued;          /* key of a faultload -> how often it was queued; see queued_before */
+    struct map queued; /* key of a faultload -> how often it was queued; see queued_before */
     struct tway tway;
 };
 
-#define ASSUMES(s, r) ((s)->opt.assume >> (r) & 1)
+#define ASSUMES(s, r) ((s)->opt.assume >> (r)&1)
 
 /* One thing that could be tried: an edge, and the faults that lead to it. */
 struct candidate {
@@ -139,12 +141,13 @@ bool suspect_blocks(const struct search *s, uid u);
 void audit_skip(struct search *s, struct frontier_item item, enum reduction why);
 void audit_observe(struct search *s, const struct trace *trace, const struct verdict *verdict);
 
-/* reduce_modes.c: does this run go on exactly as one with another mode in place of its last fault did? */
+/* reduce_modes.c: does this run go on exactly as one with another mode in place of its last fault
+ * did? */
 bool modes_duplicate(struct search *s, const struct trace *trace, const struct verdict *verdict);
 bool modes_once_skips(const struct search *s, faultload f);
 
-/* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. `call` is the one whose outcome
- * the candidate's edge is about. */
+/* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. `call` is the one
+ * whose outcome the candidate's edge is about. */
 bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, struct candidate *c);
 
 /* replies.c: considers the answers of the callee that no mode gives. */
@@ -162,15 +165,16 @@ void tway_observe(struct search *s, const struct trace *trace);
 /* The frontier is empty: moves on to the next phase. True when that queued something. */
 bool tway_advance(struct search *s);
 
-/* covering.c: rows of a covering array of strength t over factors with n_values[i] values each, without the rows that
- * have at most one value other than 0. Calls row() with each; false when it would be too large. */
+/* covering.c: rows of a covering array of strength t over factors with n_values[i] values each,
+ * without the rows that have at most one value other than 0. Calls row() with each; false when it
+ * would be too large. */
 bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
                     void (*row)(void *ctx, const uint32_t *values), void *ctx) MUST_USE;
 
 /* search.c */
 
-/* Queues a candidate whose edge was not seen, or says which reduction keeps it from that. `call` is the one that it
- * is about in the trace, CALL_NONE when that is of another run. */
+/* Queues a candidate whose edge was not seen, or says which reduction keeps it from that. `call` is
+ * the one that it is about in the trace, CALL_NONE when that is of another run. */
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
                      bool duplicate);
 void search_queue(struct search *s, struct frontier_item item);

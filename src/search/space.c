@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How large the space of faultloads is and where it goes. The possible faultloads (every fault fires) are counted
- * from the finished trees: an edge is reached in as many ways as its prefix, times the ways in which its outcome
- * comes about, by a fault at the call itself or by the faults below it that make the callee answer so. */
+ * How large the space of faultloads is and where it goes. The possible faultloads (every fault
+ * fires) are counted from the finished trees: an edge is reached in as many ways as its prefix,
+ * times the ways in which its outcome comes about, by a fault at the call itself or by the faults
+ * below it that make the callee answer so. */
 #include "search/search_int.h"
 
 #include <math.h>
@@ -15,9 +16,9 @@ struct ways {
 
 struct count {
     const struct search *s;
-    VEC(double) node_ways;  /* by node: faultloads that lead to it, within its handler's subtree */
-    VEC(struct ways) ways;  /* sorted into runs per handler: */
-    VEC(uint32_t) first;    /* by root: its run in `ways`, + 1 */
+    VEC(double) node_ways; /* by node: faultloads that lead to it, within its handler's subtree */
+    VEC(struct ways) ways; /* sorted into runs per handler: */
+    VEC(uint32_t) first;   /* by root: its run in `ways`, + 1 */
 };
 
 /* Faultloads below a handler that make it answer `reply`; all of them when reply is OUT_NONE. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nondeterminism. What did not come out as planned is tried again a bounded number of times, recorded with a cause
- * where one can be seen, and never counted as a pass.
+ * Nondeterminism. What did not come out as planned is tried again a bounded number of times,
+ * recorded with a cause where one can be seen, and never counted as a pass.
  *
- * A call whose name changes from run to run (a random identifier in its path or payload) would make new points and
- * new prefixes in every run. When faults at calls of one handler to one service have failed to fire UNFIRED_MAX times,
- * only those of them that came back at least once are followed up; and once anything was suspect, no faultload is
- * queued more often than it would be attempted. So every search ends. */
+ * A call whose name changes from run to run (a random identifier in its path or payload) would make
+ * new points and new prefixes in every run. When faults at calls of one handler to one service have
+ * failed to fire UNFIRED_MAX times, only those of them that came back at least once are followed
+ * up; and once anything was suspect, no faultload is queued more often than it would be attempted.
+ * So every search ends. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -53,8 +54,11 @@ static enum suspect_cause compare(const struct element *planned, const struct el
 
 static void find_cause(struct search *s, const struct trace *trace, struct suspect *out)
 {
-    static const int strength[] = {[CAUSE_UNKNOWN] = 0, [CAUSE_ABSENT] = 0, [CAUSE_INTERFACE] = 1,
-                                   [CAUSE_COUNT] = 2, [CAUSE_PAYLOAD] = 3};
+    static const int strength[] = {[CAUSE_UNKNOWN] = 0,
+                                   [CAUSE_ABSENT] = 0,
+                                   [CAUSE_INTERFACE] = 1,
+                                   [CAUSE_COUNT] = 2,
+                                   [CAUSE_PAYLOAD] = 3};
     uid parent = uid_parent(s->names, out->point);
     bool handled = false;
     for (uint32_t i = 0; i < trace->calls.n; i++) {
@@ -79,14 +83,19 @@ void suspect_not_fired(struct search *s, const struct trace *trace)
         struct fault fault = s->fl->rows.at[f].last;
         if (fired(&s->reading, fault))
             continue;
-        struct suspect suspect = {.kind = SUSPECT_NOT_FIRED, .faultload = s->current.faultload,
-                                  .point = fault.point, .n = s->attempt + 1};
+        struct suspect suspect = {.kind = SUSPECT_NOT_FIRED,
+                                  .faultload = s->current.faultload,
+                                  .point = fault.point,
+                                  .n = s->attempt + 1};
         find_cause(s, trace, &suspect);
         suspect_add(s, suspect);
         if (map_count(&s->unfired, shape(s->names, fault.point)) == UNFIRED_MAX)
-            suspect_add(s, (struct suspect){.kind = SUSPECT_BLOCKED, .point = fault.point,
-                                            .faultload = s->current.faultload, .n = UNFIRED_MAX,
-                                            .cause = suspect.cause, .other = suspect.other});
+            suspect_add(s, (struct suspect){.kind = SUSPECT_BLOCKED,
+                                            .point = fault.point,
+                                            .faultload = s->current.faultload,
+                                            .n = UNFIRED_MAX,
+                                            .cause = suspect.cause,
+                                            .other = suspect.other});
     }
 }
 
@@ -102,8 +111,8 @@ void suspect_baselines(struct search *s)
 {
     for (uid u = 0; u < s->seen_in.n; u++)
         if (s->seen_in.at[u] > 0 && s->seen_in.at[u] < s->baselines_done)
-            suspect_add(s, (struct suspect){.kind = SUSPECT_MISSING, .point = u,
-                                            .n = s->seen_in.at[u]});
+            suspect_add(
+                s, (struct suspect){.kind = SUSPECT_MISSING, .point = u, .n = s->seen_in.at[u]});
 }
 
 const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total)

@@ -55,8 +55,8 @@ uint32_t tree_child(struct tree *tree, uint32_t node, uint32_t element, label l)
     if (c != NODE_NONE)
         return c;
     c = tree->nodes.n;
-    struct tree_node new = {.parent = node, .element = element, .label = l,
-                            .sibling = tree->nodes.at[node].child};
+    struct tree_node new = {
+        .parent = node, .element = element, .label = l, .sibling = tree->nodes.at[node].child};
     vec_push(&tree->nodes, new);
     tree->nodes.at[node].child = c;
     tree->edges++;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Handler trees: for each handler, the prefix tree of all its transcripts. A node is a prefix of a transcript; the
- * node below it by (element, label) is the edge "after this prefix the handler makes this call and sees this". So
- * an edge is named by the node that it leads to, and prefix, edge and node are one number.
+ * Handler trees: for each handler, the prefix tree of all its transcripts. A node is a prefix of a
+ * transcript; the node below it by (element, label) is the edge "after this prefix the handler
+ * makes this call and sees this". So an edge is named by the node that it leads to, and prefix,
+ * edge and node are one number.
  *
- * Children form a list: a handler's next call after a prefix is always the same, so there is one child per outcome,
- * a handful. Nodes that are made together lie together, which keeps walks in the cache. */
+ * Children form a list: a handler's next call after a prefix is always the same, so there is one
+ * child per outcome, a handful. Nodes that are made together lie together, which keeps walks in the
+ * cache. */
 #ifndef OUTFOX_SEARCH_TREE_H
 #define OUTFOX_SEARCH_TREE_H
 

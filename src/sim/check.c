@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What can be known of a file's calls without running it: that the service exists, that one of its endpoints may
- * answer, and that calls do not go in a circle. The {references} in a path stand for anything. */
+ * What can be known of a file's calls without running it: that the service exists, that one of its
+ * endpoints may answer, and that calls do not go in a circle. The {references} in a path stand for
+ * anything. */
 #include "sim/sim_int.h"
 
 enum mark { UNSEEN, OPEN, DONE };
@@ -41,8 +42,8 @@ static slice pattern_of(struct walk *w, const struct expr *target)
         return SLICE("{}");
     struct buf text = BUF_INIT(1 << 16);
     for (uint32_t i = 0; i < target->n; i++)
-        buf_add(&text, target->part[i]->op == EX_CONST ? target->part[i]->constant->text
-                                                       : SLICE("{}"));
+        buf_add(&text,
+                target->part[i]->op == EX_CONST ? target->part[i]->constant->text : SLICE("{}"));
     slice copy = slice_copy(&w->scratch, buf_slice(&text));
     buf_deinit(&text);
     return copy;
@@ -116,7 +117,8 @@ static int visit(struct walk *w, uint32_t s, uint32_t i)
     if (w->mark[s][i] == DONE)
         return 0;
     if (w->path.n >= SIM_DEPTH_MAX)
-        return err_set(w->err, ep->line, ep->col, "calls nest deeper than %d levels", SIM_DEPTH_MAX);
+        return err_set(w->err, ep->line, ep->col, "calls nest deeper than %d levels",
+                       SIM_DEPTH_MAX);
     w->mark[s][i] = OPEN;
     vec_push(&w->path, ep);
     vec_push(&w->path_service, w->sim->service[s].name);

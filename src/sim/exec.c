@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One run, in memory. Handlers are interpreted by recursion; time is a number that is passed along. Concurrent
- * branches are evaluated one after the other from the same start time, which gives the same trace as interleaving
- * them because handlers share nothing but state, and state changes in the order of evaluation.
+ * One run, in memory. Handlers are interpreted by recursion; time is a number that is passed along.
+ * Concurrent branches are evaluated one after the other from the same start time, which gives the
+ * same trace as interleaving them because handlers share nothing but state, and state changes in
+ * the order of evaluation.
  *
- * 1. Every call takes at least 1ns, so that a call that ended before another started did so visibly.
+ * 1. Every call takes at least 1ns, so that a call that ended before another started did so
+ * visibly.
  * 2. A caller that times out goes on; what it called goes on too, and stays in the trace.
- * 3. Every loop and recursion is bounded by the SIM_*_MAX numbers; passing one aborts the run with an error. */
+ * 3. Every loop and recursion is bounded by the SIM_*_MAX numbers; passing one aborts the run with
+ * an error. */
 #include "sim/sim_int.h"
 
 #include "base/hash.h"
@@ -105,9 +108,16 @@ static enum flow handle(struct run *run, const struct target *t, uint32_t call,
         return FLOW_ON;
     if (run->depth >= SIM_DEPTH_MAX)
         return abort_run(run, "calls nest too deeply", SIM_DEPTH_MAX);
-    struct frame f = {.run = run, .service = t->service, .call = call, .reply = OUTCOME_OK,
-                      .body = &node_null, .n_slots = t->endpoint->n_slots};
-    f.env = (struct env){.sim = run->sim, .rng = &run->rng, .now_ns = *end_ns, .payload = payload,
+    struct frame f = {.run = run,
+                      .service = t->service,
+                      .call = call,
+                      .reply = OUTCOME_OK,
+                      .body = &node_null,
+                      .n_slots = t->endpoint->n_slots};
+    f.env = (struct env){.sim = run->sim,
+                         .rng = &run->rng,
+                         .now_ns = *end_ns,
+                         .payload = payload,
                          .body = &node_null};
     f.env.slot = arena_alloc(&run->sim->run_arena, t->endpoint->n_slots * sizeof *f.env.slot);
     for (uint32_t i = 0; i < t->endpoint->n_slots; i++)
@@ -253,9 +263,10 @@ static bool slot_changed(const struct slot *a, const struct slot *b)
     return a->value != b->value || a->seen != b->seen || a->called != b->called;
 }
 
-/* The branches do not see each other's names; what they leave behind is put together at the end. A group that goes on
- * at the first error knows of no other branch than the failed one. Which one counts as failed first is decided by the
- * file's order, not by time: a handler decides by outcomes alone (docs/search.md, the first assumption). */
+/* The branches do not see each other's names; what they leave behind is put together at the end. A
+ * group that goes on at the first error knows of no other branch than the failed one. Which one
+ * counts as failed first is decided by the file's order, not by time: a handler decides by outcomes
+ * alone (docs/search.md, the first assumption). */
 static enum flow step_parallel(struct frame *f, const struct step *step)
 {
     uint32_t n = f->n_slots, failed = UINT32_MAX;
@@ -364,7 +375,8 @@ static void step_reply(struct frame *f, const struct step *step)
     if (step->value->op == EX_CONST)
         text = step->value->constant->text;
     if (outcome_parse(text, &f->reply, &ignored))
-        f->reply = OUTCOME(OUT_STATUS, 500); /* a computed status that is none: the handler is broken */
+        f->reply =
+            OUTCOME(OUT_STATUS, 500); /* a computed status that is none: the handler is broken */
     f->body = step->body ? expr_eval(step->body, &f->env) : &node_null;
 }
 
@@ -426,8 +438,8 @@ static void prepare_state(struct sim *sim)
     for (uint32_t i = 0; i < sim->n_services; i++) {
         const struct node *init = sim->service[i].state;
         for (uint32_t k = 0; init && k < init->n; k++)
-            sim->state[i][k] = sim->keep_state ? node_copy(fresh, sim->state[i][k])
-                                               : init->map[k].value;
+            sim->state[i][k] =
+                sim->keep_state ? node_copy(fresh, sim->state[i][k]) : init->map[k].value;
     }
     last = sim->state_arena[1];
     sim->state_arena[1] = *fresh;
@@ -455,9 +467,10 @@ int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed
     prepare_state(sim);
     arena_reset(&sim->run_arena);
     trace->calls.n = 0;
-    struct run run = {.sim = sim, .plan = plan, .trace = trace, .rng = {hash_mix(1, seed)}, .err = e};
-    struct env env = {.sim = sim, .rng = &run.rng, .payload = &node_null, .body = &node_null,
-                      .trace = trace};
+    struct run run = {
+        .sim = sim, .plan = plan, .trace = trace, .rng = {hash_mix(1, seed)}, .err = e};
+    struct env env = {
+        .sim = sim, .rng = &run.rng, .payload = &node_null, .body = &node_null, .trace = trace};
     struct target t =
         *target_find(sim, node_as_text(expr_eval(sc->request, &env), &sim->run_arena));
     if (t.service == UINT32_MAX)
@@ -465,7 +478,8 @@ int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed
     const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
     struct element el = {.service = sim->service[t.service].sym, .interface = t.interface};
     struct call root = {.uid = names_uid(sim->names, UID_NONE, names_element(sim->names, el)),
-                        .parent = CALL_NONE, .handled = true};
+                        .parent = CALL_NONE,
+                        .handled = true};
     vec_push(&trace->calls, root);
     if (handle(&run, &t, 0, payload, 0, &root.reply, &env.body, &root.end_ns) == FLOW_ABORT)
         return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values and conditions: evaluated here, compiled in expr_parse.c. Evaluation never fails: what is not there is
- * null, and null compares as different from everything but null. */
+ * Values and conditions: evaluated here, compiled in expr_parse.c. Evaluation never fails: what is
+ * not there is null, and null compares as different from everything but null. */
 #include "sim/sim_int.h"
 
 #include <math.h>
@@ -163,14 +163,19 @@ bool expr_true(const struct expr *ex, struct env *env)
     case EX_NOT: return !expr_true(ex->part[0], env);
     case EX_AND: return expr_true(ex->part[0], env) && expr_true(ex->part[1], env);
     case EX_OR: return expr_true(ex->part[0], env) || expr_true(ex->part[1], env);
-    case EX_EQ: case EX_NE: case EX_LT: case EX_LE: case EX_GT: case EX_GE: case EX_IN:
-        return eval_compare(ex, env);
+    case EX_EQ:
+    case EX_NE:
+    case EX_LT:
+    case EX_LE:
+    case EX_GT:
+    case EX_GE:
+    case EX_IN: return eval_compare(ex, env);
     default: break;
     }
     const struct node *v = expr_eval(ex, env);
-    return v->type == NODE_BOOL ? v->boolean
-                                : v->type == NODE_NUM ? fpclassify(v->num) != FP_ZERO
-                                                      : v->type != NODE_NULL;
+    return v->type == NODE_BOOL  ? v->boolean
+           : v->type == NODE_NUM ? fpclassify(v->num) != FP_ZERO
+                                 : v->type != NODE_NULL;
 }
 
 const struct node *expr_eval(const struct expr *ex, struct env *env)

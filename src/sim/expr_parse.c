@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiles values and conditions. References are resolved here, so that a name that does not exist is an error of
- * the file and not of a run.
+ * Compiles values and conditions. References are resolved here, so that a name that does not exist
+ * is an error of the file and not of a run.
  *
  *   condition  := or ;  or := and { "or" and } ;  and := not { "and" not }
  *   not        := "not" not | compared
  *   compared   := operand [ ("==" | "!=" | "<" | "<=" | ">" | ">=" | "in") operand ]
- *   operand    := "(" or ")" | "[" operand { "," operand } "]" | number | 'text' | true | false | null | reference */
+ *   operand    := "(" or ")" | "[" or { "," or } "]" | constant | reference
+ *   constant   := number | 'text' | true | false | null */
 #include "sim/sim_int.h"
 
 #include <stdlib.h>
 
-static const char *const answer_fields[ANS_FIELDS] = {"status", "body",    "ok",   "failed", "error",
-                                                      "conn",   "timeout", "json", "called"};
+static const char *const answer_fields[ANS_FIELDS] = {
+    "status", "body", "ok", "failed", "error", "conn", "timeout", "json", "called"};
 
 /* Text under compilation. */
 struct source {
@@ -90,8 +91,9 @@ static int resolve_state(const struct source *src, uint32_t service, slice name,
                        "service \"%.*s\" has no state \"%.*s\": add it with an initial value "
                        "under \"state:\"",
                        SLICE_ARG(s->name), (int)(name.n < 80 ? name.n : 80), name.p);
-    *out = expr_ref(src->scope,
-                    (struct ref){.kind = REF_STATE, .service = service, .slot = slot, .path = path});
+    *out =
+        expr_ref(src->scope,
+                 (struct ref){.kind = REF_STATE, .service = service, .slot = slot, .path = path});
     return 0;
 }
 
@@ -100,16 +102,18 @@ static int resolve_answer(const struct source *src, uint32_t slot, slice field, 
 {
     for (enum answer_field f = 0; f < ANS_FIELDS; f++)
         if (slice_is(field, answer_fields[f])) {
-            *out = expr_ref(src->scope,
-                            (struct ref){.kind = REF_ANSWER, .slot = slot, .field = f, .path = path});
+            *out =
+                expr_ref(src->scope,
+                         (struct ref){.kind = REF_ANSWER, .slot = slot, .field = f, .path = path});
             return 0;
         }
     const char *near = err_nearest(field, answer_fields, ANS_FIELDS);
-    return err_set(src->err, src->node->line, src->node->col,
-                   "an answer has no \"%.*s\"; it has status, body, ok, failed, error, conn, timeout, "
-                   "json and called%s%s%s",
-                   (int)(field.n < 80 ? field.n : 80), field.p, near ? " (did you mean \"" : "",
-                   near ? near : "", near ? "\"?)" : "");
+    return err_set(
+        src->err, src->node->line, src->node->col,
+        "an answer has no \"%.*s\"; it has status, body, ok, failed, error, conn, timeout, "
+        "json and called%s%s%s",
+        (int)(field.n < 80 ? field.n : 80), field.p, near ? " (did you mean \"" : "",
+        near ? near : "", near ? "\"?)" : "");
 }
 
 static int resolve_slot(const struct source *src, slice head, slice tail, slice path,
@@ -120,9 +124,10 @@ static int resolve_slot(const struct source *src, slice head, slice tail, slice 
         if (!slice_eq(ep->slot[i].name, head))
             continue;
         if (ep->slot[i].answer && !tail.p)
-            return err_set(src->err, src->node->line, src->node->col,
-                           "\"%.*s\" is an answer: say which part, for example %.*s.ok or %.*s.body",
-                           SLICE_ARG(head), SLICE_ARG(head), SLICE_ARG(head));
+            return err_set(
+                src->err, src->node->line, src->node->col,
+                "\"%.*s\" is an answer: say which part, for example %.*s.ok or %.*s.body",
+                SLICE_ARG(head), SLICE_ARG(head), SLICE_ARG(head));
         if (ep->slot[i].answer)
             return resolve_answer(src, i, tail, path, out);
         if (tail.p)
@@ -243,7 +248,8 @@ static int compile_text(const struct scope *scope, const struct node *node, stru
         size_t end = slice_find(src.rest, '}');
         struct expr *part;
         if (end == src.rest.n)
-            status = err_set(e, node->line, node->col, "a \"{\" is not closed (a plain { is written {{)");
+            status = err_set(e, node->line, node->col,
+                             "a \"{\" is not closed (a plain { is written {{)");
         else
             status = resolve(&src, (slice){src.rest.p + 1, end - 1}, &part);
         if (status == 0) {

@@ -160,8 +160,8 @@ static int load_parameters(struct sim *sim, struct endpoint *ep, struct err *e)
         if (slice_find(s, '{') == s.n && slice_find(s, '}') == s.n)
             continue;
         if (s.p[0] != '{' || s.p[s.n - 1] != '}')
-            return err_set(e, ep->line, ep->col, "a parameter is a whole segment: /{name}/, not \"%.*s\"",
-                           SLICE_ARG(s));
+            return err_set(e, ep->line, ep->col,
+                           "a parameter is a whole segment: /{name}/, not \"%.*s\"", SLICE_ARG(s));
         slice name = {s.p + 1, s.n - 2};
         if (name_check(name, ep->line, ep->col, "the name of a parameter", e))
             return -1;
@@ -184,15 +184,17 @@ static int load_endpoint(struct sim *sim, struct service *service, const struct 
     for (; slice_word(&rest, &word); words++)
         last = word;
     if (words > 2 || (words == 2 && last.p[0] != '/'))
-        return err_set(e, pair->line, pair->col,
-                       "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
-                       (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p);
+        return err_set(
+            e, pair->line, pair->col,
+            "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
+            (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p);
     endpoint_split(&sim->arena, pair->key, ep);
     ep->line = pair->line;
     ep->col = pair->col;
     for (uint32_t i = 0; i < service->n_endpoints; i++)
         if (same_shape(&service->endpoint[i], ep))
-            return err_set(e, pair->line, pair->col, "the endpoint \"%.*s\" is there already, at line %u",
+            return err_set(e, pair->line, pair->col,
+                           "the endpoint \"%.*s\" is there already, at line %u",
                            SLICE_ARG(ep->text), service->endpoint[i].line);
     service->n_endpoints++;
     return load_parameters(sim, ep, e) || steps_names(pair->value, sim, ep, e) ? -1 : 0;
@@ -205,7 +207,8 @@ static int load_external(struct service *service, const struct node *value, stru
     service->external_reply = OUTCOME_OK;
     struct err inner = {0};
     if (value->type != NODE_BOOL && outcome_parse(value->text, &service->external_reply, &inner))
-        return err_set(e, value->line, value->col, "\"external\" is true or the status that it answers with");
+        return err_set(e, value->line, value->col,
+                       "\"external\" is true or the status that it answers with");
     return 0;
 }
 
@@ -224,11 +227,12 @@ static int load_service_key(struct sim *sim, struct service *service, const stru
     if (slice_is(pair->key, "external"))
         return load_external(service, pair->value, e);
     const char *near = err_nearest(pair->key, known, 4);
-    return err_set(e, pair->line, pair->col,
-                   "unknown key \"%.*s\" in a service%s%s%s; it has endpoints (METHOD /path), state, "
-                   "latency and external",
-                   (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p,
-                   near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "");
+    return err_set(
+        e, pair->line, pair->col,
+        "unknown key \"%.*s\" in a service%s%s%s; it has endpoints (METHOD /path), state, "
+        "latency and external",
+        (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p, near ? " (did you mean \"" : "",
+        near ? near : "", near ? "\"?)" : "");
 }
 
 static int load_service(struct sim *sim, const struct node_pair *pair, struct service *out,
@@ -362,10 +366,14 @@ static const struct {
     int (*load)(struct sim *sim, const struct node *value, struct err *e);
     bool required;
 } keys[] = {
-    {"system", load_name, true},        {"about", load_about, false},
-    {"modes", load_modes, false},       {"data", load_data, false},
-    {"normalise", load_normalise, false}, {"identify", load_identify, false},
-    {"keep-state", load_keep_state, false}, {"services", load_services, true},
+    {"system", load_name, true},
+    {"about", load_about, false},
+    {"modes", load_modes, false},
+    {"data", load_data, false},
+    {"normalise", load_normalise, false},
+    {"identify", load_identify, false},
+    {"keep-state", load_keep_state, false},
+    {"services", load_services, true},
     {"scenarios", load_scenarios, true},
 };
 
@@ -376,9 +384,10 @@ static int load_all(struct sim *sim, const struct node *root, struct err *e)
     for (size_t i = 0; i < n; i++)
         allowed[i] = keys[i].key;
     if (root->type != NODE_MAP)
-        return err_set(e, root->line, root->col,
-                       "a simulated system is a map with the keys system, services and scenarios, not %s",
-                       node_type_name(root->type));
+        return err_set(
+            e, root->line, root->col,
+            "a simulated system is a map with the keys system, services and scenarios, not %s",
+            node_type_name(root->type));
     if (keys_check(root, allowed, n, "a simulated system", e))
         return -1;
     for (size_t i = 0; i < n; i++) {

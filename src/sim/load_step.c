@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Steps of a handler, from YAML. A step is a map with exactly one key of the table below; the other keys that it
- * may have stand in the same row. */
+ * Steps of a handler, from YAML. A step is a map with exactly one key of the table below; the other
+ * keys that it may have stand in the same row. */
 #include "sim/sim_int.h"
 
 /* What is needed to load one step. */
@@ -135,7 +135,8 @@ static int load_bool(const struct loading *l, const char *key, bool *out)
 
 static int load_call(struct loading *l, const struct node *value)
 {
-    const struct node *as = get(l, "as"), *payload = get(l, "payload"), *timeout = get(l, "timeout");
+    const struct node *as = get(l, "as"), *payload = get(l, "payload"),
+                      *timeout = get(l, "timeout");
     slice rest = value->text, word;
     if (value->type != NODE_STR || !slice_word(&rest, &word) || !slice_word(&rest, &word))
         return err_set(l->err, value->line, value->col,
@@ -149,8 +150,9 @@ static int load_call(struct loading *l, const struct node *value)
         load_bool(l, "background", &l->out->background) || load_retry(l))
         return -1;
     if (l->out->background && (get(l, "on") || get(l, "retry") || as))
-        return err_set(l->err, value->line, value->col,
-                       "nobody waits for a background call: \"as\", \"on\" and \"retry\" mean nothing there");
+        return err_set(
+            l->err, value->line, value->col,
+            "nobody waits for a background call: \"as\", \"on\" and \"retry\" mean nothing there");
     return load_on(l);
 }
 
@@ -218,9 +220,10 @@ static int load_assign(struct loading *l, const struct node *value)
         assign->slot = assign->state ? state_find(service, slice_from(name, 6))
                                      : slot_of(l->scope->endpoint, name);
         if (assign->slot == SLOT_NONE)
-            return err_set(l->err, pair->line, pair->col,
-                           "service \"%.*s\" has no \"%.*s\": add it with an initial value under \"state:\"",
-                           SLICE_ARG(service->name), SLICE_ARG(name));
+            return err_set(
+                l->err, pair->line, pair->col,
+                "service \"%.*s\" has no \"%.*s\": add it with an initial value under \"state:\"",
+                SLICE_ARG(service->name), SLICE_ARG(name));
         if (expr_value(l->scope, pair->value, &assign->value, l->err))
             return -1;
     }
@@ -246,8 +249,9 @@ static int load_reply(struct loading *l, const struct node *value)
 {
     const struct node *body = get(l, "body");
     if (!l->may_reply)
-        return err_set(l->err, value->line, value->col,
-                       "no \"reply\" inside of \"parallel\": use \"on\" of the group, or \"if\" after it");
+        return err_set(
+            l->err, value->line, value->col,
+            "no \"reply\" inside of \"parallel\": use \"on\" of the group, or \"if\" after it");
     if (value->type != NODE_STR && value->type != NODE_NUM)
         return wrong_type(value, "reply", "a status", l->err);
     if (expr_value(l->scope, value, &l->out->value, l->err))
@@ -292,7 +296,8 @@ static int step_load(const struct scope *scope, const struct node *node, bool ma
                      struct step *out, struct err *e)
 {
     if (node->type != NODE_MAP)
-        return err_set(e, node->line, node->col, "a step such as \"reply: 200\" was expected, not %s",
+        return err_set(e, node->line, node->col,
+                       "a step such as \"reply: 200\" was expected, not %s",
                        node_type_name(node->type));
     const struct step_row *row = find_row(node, e);
     if (!row)
@@ -305,7 +310,9 @@ static int step_load(const struct scope *scope, const struct node *node, bool ma
     }
     if (keys_check(node, allowed, n, row->key, e))
         return -1;
-    *out = (struct step){.kind = (enum step_kind)(row - rows), .line = node->line, .col = node->col,
+    *out = (struct step){.kind = (enum step_kind)(row - rows),
+                         .line = node->line,
+                         .col = node->col,
                          .slot = SLOT_NONE};
     struct loading l = {scope, node, may_reply, out, e};
     return row->load(&l, node_get(node, slice_of(row->key)));
@@ -337,11 +344,12 @@ static int add_name(struct sim *sim, struct endpoint *ep, slice name, bool answe
         return 0;
     if (slot != SLOT_NONE)
         return err_set(e, where->line, where->col,
-                       "\"%.*s\" names an answer in one place and a value in another", SLICE_ARG(name));
+                       "\"%.*s\" names an answer in one place and a value in another",
+                       SLICE_ARG(name));
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (slice_is(name, taken[i]))
-            return err_set(e, where->line, where->col, "\"%s\" has a meaning already: take another name",
-                           taken[i]);
+            return err_set(e, where->line, where->col,
+                           "\"%s\" has a meaning already: take another name", taken[i]);
     if (name_check(name, where->line, where->col, "a name", e))
         return -1;
     struct slot_name *more = arena_zero(&sim->arena, (ep->n_slots + 1) * sizeof *more);

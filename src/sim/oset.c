@@ -18,7 +18,8 @@ int outcome_parse(slice text, outcome *out, struct err *e)
         *out = OUTCOME(OUT_STATUS, code);
         return 0;
     }
-    return err_set(e, 0, 0, "a status from 100 to 599 or grpc:0 to grpc:16 was expected, not \"%.*s\"",
+    return err_set(e, 0, 0,
+                   "a status from 100 to 599 or grpc:0 to grpc:16 was expected, not \"%.*s\"",
                    (int)(text.n < 80 ? text.n : 80), text.p);
 }
 
@@ -29,7 +30,8 @@ static int parse_word(slice word, struct oset *out, struct err *e)
             out->bits |= words[i].bit;
             return 0;
         }
-    if (word.n == 3 && word.p[0] >= '1' && word.p[0] <= '5' && word.p[1] == 'x' && word.p[2] == 'x') {
+    if (word.n == 3 && word.p[0] >= '1' && word.p[0] <= '5' && word.p[1] == 'x' &&
+        word.p[2] == 'x') {
         out->classes |= 1u << (word.p[0] - '0');
         return 0;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Simulated systems, run in memory (the language: docs/simulated-systems.md). A run is a function of the system, the
- * scenario, the plan and the seed; time is virtual. */
+ * Simulated systems, run in memory (the language: docs/simulated-systems.md). A run is a function
+ * of the system, the scenario, the plan and the seed; time is virtual. */
 #ifndef OUTFOX_SIM_SIM_H
 #define OUTFOX_SIM_SIM_H
 
@@ -12,8 +12,10 @@
 
 struct sim;
 
-/* Builds a system from its YAML. Names are interned in `names`, which outlives it. 0, or -1 with *e. */
-int sim_load(const struct node *root, struct names *names, struct sim **out, struct err *e) MUST_USE;
+/* Builds a system from its YAML. Names are interned in `names`, which outlives it. 0, or -1 with
+ * *e. */
+int sim_load(const struct node *root, struct names *names, struct sim **out,
+             struct err *e) MUST_USE;
 void sim_free(struct sim *sim);
 
 const char *sim_name(const struct sim *sim);
@@ -27,8 +29,9 @@ uint32_t sim_scenario(const struct sim *sim, const char *name);
 /* Names of the services without those outside of the system. */
 uint32_t sim_services(const struct sim *sim);
 
-/* One run. The trace is cleared first. The body that the client received is in *body until the next run (body may be
- * NULL). -1 with *e when the run is impossible: calls nest too deeply, or there are too many. */
+/* One run. The trace is cleared first. The body that the client received is in *body until the next
+ * run (body may be NULL). -1 with *e when the run is impossible: calls nest too deeply, or there
+ * are too many. */
 int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed,
             struct trace *trace, struct verdict *verdict, const struct node **body,
             struct err *e) MUST_USE;

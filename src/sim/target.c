@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the text of a call to the endpoint that answers it. Segments of an endpoint's path match literally or, as
- * {name}, anything; the endpoint with the most literal segments wins. */
+ * From the text of a call to the endpoint that answers it. Segments of an endpoint's path match
+ * literally or, as {name}, anything; the endpoint with the most literal segments wins. */
 #include "sim/sim_int.h"
 
 uint32_t service_find(const struct sim *sim, slice name)

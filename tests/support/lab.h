@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A simulated system under test: loaded, run under faultloads, explored by the search or by brute force, and what
- * was seen of it as a set of facts: (handler, transcript, reply), each a 64-bit hash. */
+ * A simulated system under test: loaded, run under faultloads, explored by the search or by brute
+ * force, and what was seen of it as a set of facts: (handler, transcript, reply), each a 64-bit
+ * hash. */
 #ifndef OUTFOX_TESTS_LAB_H
 #define OUTFOX_TESTS_LAB_H
 
@@ -42,10 +43,11 @@ bool lab_all_fired(const struct lab *lab, faultload f);
 struct search_options lab_options(const struct lab *lab);
 
 /* Drives a search to its end, or for at most max_runs (0: no bound). */
-struct search *lab_explore(struct lab *lab, const struct search_options *options, uint64_t max_runs);
+struct search *lab_explore(struct lab *lab, const struct search_options *options,
+                           uint64_t max_runs);
 
-/* Every faultload that can be reached by adding faults at calls that were seen. For each: visit(ctx, f, fired),
- * which may be NULL. False when there are more than `most`. */
+/* Every faultload that can be reached by adding faults at calls that were seen. For each:
+ * visit(ctx, f, fired), which may be NULL. False when there are more than `most`. */
 bool lab_brute_force(struct lab *lab, uint32_t most,
                      void (*visit)(void *ctx, faultload f, bool fired), void *ctx);
 

@@ -68,7 +68,8 @@ static void append(struct node *list, const struct node *item)
 
 static const char *outcomes(struct gen *g)
 {
-    static const char *const sets[] = {"failed", "failed", "500", "503", "ok", "5xx", "any", "404, 503"};
+    static const char *const sets[] = {"failed", "failed", "500", "503",
+                                       "ok",     "5xx",    "any", "404, 503"};
     return sets[below(g, sizeof sets / sizeof *sets)];
 }
 
@@ -85,8 +86,7 @@ static const struct node *steps(struct gen *g, uint32_t level, uint32_t depth, b
 static struct node *plain_call(struct gen *g, uint32_t level)
 {
     struct node *step = empty_map(g);
-    put(g, step, text(g, "call"),
-        text(g, "s%u%u GET /", level + 1, below(g, SERVICES_PER_LEVEL)));
+    put(g, step, text(g, "call"), text(g, "s%u%u GET /", level + 1, below(g, SERVICES_PER_LEVEL)));
     put(g, step, text(g, "as"), text(g, "c%u", g->names++));
     g->budget -= g->budget > 0;
     return step;
@@ -112,8 +112,8 @@ static const struct node *call(struct gen *g, uint32_t level, uint32_t depth, bo
     return step;
 }
 
-/* One call per branch: with more, which of two branches makes its second call first would depend on how long the
- * answers take, and not on outcomes alone. */
+/* One call per branch: with more, which of two branches makes its second call first would depend on
+ * how long the answers take, and not on outcomes alone. */
 static const struct node *parallel(struct gen *g, uint32_t level, uint32_t depth, bool may_reply)
 {
     struct node *step = empty_map(g), *branches = empty_list(g);
@@ -133,7 +133,7 @@ static const struct node *parallel(struct gen *g, uint32_t level, uint32_t depth
 
 static const struct node *condition(struct gen *g)
 {
-    static const char *const forms[] = {"c%u.failed", "c%u.ok",      "c%u.status == 503",
+    static const char *const forms[] = {"c%u.failed",     "c%u.ok",    "c%u.status == 503",
                                         "not c%u.called", "c%u.error", "c%u.status in [500, 404]"};
     const char *a = forms[below(g, 6)], *b = forms[below(g, 6)];
     struct buf format = BUF_INIT(200);
@@ -214,7 +214,8 @@ const struct node *random_system(uint64_t seed, struct arena *a)
 
 /* ---- shrinking ---- */
 
-/* A copy without the item at the place that *at counts down to; *at ends above 0 when there are fewer places. */
+/* A copy without the item at the place that *at counts down to; *at ends above 0 when there are
+ * fewer places. */
 static const struct node *without(struct arena *a, const struct node *node, uint32_t *at)
 {
     if (node->type != NODE_LIST && node->type != NODE_MAP)

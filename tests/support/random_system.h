@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random simulated systems, as the nodes of their YAML: nested services, retries, fallbacks, parallel groups and
- * arbitrary decisions on outcomes. Equal seeds give equal systems. */
+ * Random simulated systems, as the nodes of their YAML: nested services, retries, fallbacks,
+ * parallel groups and arbitrary decisions on outcomes. Equal seeds give equal systems. */
 #ifndef OUTFOX_TESTS_RANDOM_SYSTEM_H
 #define OUTFOX_TESTS_RANDOM_SYSTEM_H
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Systems that do not do the same twice: the search ends, says what was unstable and why, and claims nothing that it
- * did not see. */
+ * Systems that do not do the same twice: the search ends, says what was unstable and why, and
+ * claims nothing that it did not see. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "support/lab.h"
 
 #define SCENARIO "scenarios: { main: { request: top GET / } }\n"
-#define ABC "  a: { GET /: }\n  b: { GET /: }\n  c: { GET /: }\n"
+#define ABC      "  a: { GET /: }\n  b: { GET /: }\n  c: { GET /: }\n"
 
 enum { RUNS_MAX = 5000 };
 
@@ -46,35 +46,41 @@ static const struct {
      true, 0, CAUSE_UNKNOWN},
     {"random path after a fault only",
      "system: x\nservices:\n"
-     "  top:\n    GET /:\n      - call: a GET /\n        on: { failed: { call: \"b GET /new/{random}\" } }\n"
+     "  top:\n    GET /:\n      - call: a GET /\n        on: { failed: { call: \"b GET "
+     "/new/{random}\" } }\n"
      "      - call: c GET /\n"
      "  a: { GET /: }\n  b: { \"GET /new/{id}\": }\n  c: { GET /: }\n" SCENARIO,
      false, 1u << SUSPECT_NOT_FIRED, CAUSE_INTERFACE},
     {"random choice",
      "system: x\nservices:\n"
-     "  top:\n    GET /:\n      - choose:\n          - [ { call: a GET / } ]\n          - [ { call: b GET / } ]\n"
+     "  top:\n    GET /:\n      - choose:\n          - [ { call: a GET / } ]\n          - [ { "
+     "call: b GET / } ]\n"
      "      - call: c GET /\n" ABC SCENARIO,
      false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN},
     {"random order",
      "system: x\nservices:\n"
-     "  top:\n    GET /:\n      - shuffle: [ { call: a GET / }, { call: b GET / }, { call: c GET / } ]\n" ABC SCENARIO,
+     "  top:\n    GET /:\n      - shuffle: [ { call: a GET / }, { call: b GET / }, { call: c GET / "
+     "} ]\n" ABC SCENARIO,
      false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN},
     {"random reply",
      "system: x\nservices:\n"
-     "  top:\n    GET /:\n      - call: a GET /\n      - choose: [ { reply: 200 }, { reply: 500 } ]\n" ABC SCENARIO,
+     "  top:\n    GET /:\n      - call: a GET /\n      - choose: [ { reply: 200 }, { reply: 500 } "
+     "]\n" ABC SCENARIO,
      false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN},
     {"circuit breaker that stays open",
      "system: x\nkeep-state: true\nservices:\n"
      "  top:\n    state: { failures: 0 }\n    GET /:\n"
      "      - if: state.failures < 3\n"
-     "        then:\n          - call: a GET /\n            on: { failed: { add: { state.failures: 1 } } }\n"
+     "        then:\n          - call: a GET /\n            on: { failed: { add: { state.failures: "
+     "1 } } }\n"
      "      - call: b GET /\n" ABC SCENARIO,
      false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_STEP, CAUSE_ABSENT},
     {"circuit breaker that is reset",
      "system: x\nservices:\n"
      "  top:\n    state: { failures: 0 }\n    GET /:\n"
      "      - if: state.failures < 3\n"
-     "        then:\n          - call: a GET /\n            on: { failed: { add: { state.failures: 1 } } }\n"
+     "        then:\n          - call: a GET /\n            on: { failed: { add: { state.failures: "
+     "1 } } }\n"
      "      - call: b GET /\n" ABC SCENARIO,
      true, 0, CAUSE_UNKNOWN},
 };
@@ -140,7 +146,8 @@ static void test_bounded(void **state)
     assert_int_equal(
         lab_init_text(&lab,
                       "system: x\nservices:\n"
-                      "  top:\n    GET /:\n      - call: a GET /\n      - call: b GET /\n      - call: c GET /\n"
+                      "  top:\n    GET /:\n      - call: a GET /\n      - call: b GET /\n      - "
+                      "call: c GET /\n"
                       "      - call: d GET /\n      - call: r GET /{random}\n"
                       "  a: { GET /: }\n  b: { GET /: }\n  c: { GET /: }\n  d: { GET /: }\n"
                       "  r: { \"GET /{id}\": }\n" SCENARIO,
@@ -167,8 +174,8 @@ int main(void)
 {
     struct CMUnitTest tests[CASES + 1];
     for (uint32_t i = 0; i < CASES; i++)
-        tests[i] = (struct CMUnitTest){.name = cases[i].name, .test_func = test_case,
-                                       .initial_state = (void *)(uintptr_t)i};
+        tests[i] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = test_case, .initial_state = (void *)(uintptr_t)i};
     tests[CASES] = (struct CMUnitTest)cmocka_unit_test(test_bounded);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The search against brute force, over random systems: the claim of docs/search.md, tested. */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static bool repeated(const struct lab *lab)
     return false;
 }
 
-/* Takes what the lab has seen so far away, so that a second exploration in it (with the same names) starts anew. */
+/* Takes what the lab has seen so far away, so that a second exploration in it (with the same names)
+ * starts anew. */
 static struct map take_facts(struct lab *lab)
 {
     struct map facts = lab->facts;
@@ -87,7 +88,8 @@ static const char *check_search(struct lab *explored, struct lab *brute, struct 
     search_stats(search, &stats);
     search_space(search, &space);
     search_suspects(search, &n, &suspects);
-    /* the explanation's names are those of the explored lab, so brute force is run there once more */
+    /* the explanation's names are those of the explored lab, so brute force is run there once more
+     */
     bool again = repeated(explored);
     struct map facts = take_facts(explored);
     struct explaining x = {.search = search};
@@ -198,7 +200,8 @@ static const char *claim_random(const struct node *system, struct totals *totals
 
 static const char *claim_stateless(const struct node *system, struct totals *totals)
 {
-    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_STATELESS}, false);
+    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_STATELESS},
+                   false);
 }
 
 static const char *claim_modes(const struct node *system, struct totals *totals)
@@ -208,19 +211,21 @@ static const char *claim_modes(const struct node *system, struct totals *totals)
 
 static const char *claim_modes_once(const struct node *system, struct totals *totals)
 {
-    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_MODES_ONCE}, false);
+    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_MODES_ONCE},
+                   false);
 }
 
 static const char *claim_max_faults(const struct node *system, struct totals *totals)
 {
     return compare(system, totals,
-                   (struct search_options){.assume = 1u << REDUCE_MAX_FAULTS, .max_faults = 2}, false);
+                   (struct search_options){.assume = 1u << REDUCE_MAX_FAULTS, .max_faults = 2},
+                   false);
 }
 
 static const char *claim_t_way(const struct node *system, struct totals *totals)
 {
-    return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_T_WAY, .t_way = 2},
-                   false);
+    return compare(system, totals,
+                   (struct search_options){.assume = 1u << REDUCE_T_WAY, .t_way = 2}, false);
 }
 
 static const char *claim_retries(const struct node *system, struct totals *totals)
@@ -300,11 +305,11 @@ static void test_exact(void **state)
     struct totals t = {0};
     for_systems(claim_exact, SYSTEMS, &t);
     double n = (double)t.systems;
-    print_message("# %llu systems (%llu too large): mean %.1f points, %.1f conditional, %.1f runs of %.1f "
-                  "possible, %.1f transcripts\n",
-                  (unsigned long long)t.systems, (unsigned long long)t.skipped, (double)t.points / n,
-                  (double)t.conditional / n, (double)t.runs / n, (double)t.possible / n,
-                  (double)t.facts / n);
+    print_message(
+        "# %llu systems (%llu too large): mean %.1f points, %.1f conditional, %.1f runs of %.1f "
+        "possible, %.1f transcripts\n",
+        (unsigned long long)t.systems, (unsigned long long)t.skipped, (double)t.points / n,
+        (double)t.conditional / n, (double)t.runs / n, (double)t.possible / n, (double)t.facts / n);
     /* the systems are worth testing */
     assert_true((double)t.points / n > 3.8);
     assert_true((double)t.conditional / n > 1);
@@ -336,9 +341,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),      cmocka_unit_test(test_depth),
         cmocka_unit_test(test_random),     cmocka_unit_test(test_stateless),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_modes_once), cmocka_unit_test(test_max_faults),
-        cmocka_unit_test(test_t_way),      cmocka_unit_test(test_retries),    cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_modes),      cmocka_unit_test(test_modes_once),
+        cmocka_unit_test(test_max_faults), cmocka_unit_test(test_t_way),
+        cmocka_unit_test(test_retries),    cmocka_unit_test(test_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

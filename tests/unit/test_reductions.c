@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Each reduction on a system where its assumption holds (nothing is lost, the audit agrees) and on one where it does
- * not (something is lost, the audit says so). */
+ * Each reduction on a system where its assumption holds (nothing is lost, the audit agrees) and on
+ * one where it does not (something is lost, the audit says so). */
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 #include <stdlib.h>
 
@@ -15,22 +15,24 @@
 /* A callee with calls of its own, called twice. */
 static const char *const nested =
     "system: nested\nservices:\n"
-    "  top:\n    GET /:\n      - call: b GET /\n        retry: { times: 1 }\n        on: { failed: { reply: 503 } }\n"
+    "  top:\n    GET /:\n      - call: b GET /\n        retry: { times: 1 }\n        on: { failed: "
+    "{ reply: 503 } }\n"
     "  b:\n    GET /:\n      - call: c GET /\n        on: { failed: { reply: 503 } }\n"
     "  c: { GET /: }\n"
     "scenarios: { main: { request: top GET / } }\n";
 
-#define SCENARIO "scenarios: { main: { request: top GET / } }\n"
+#define SCENARIO   "scenarios: { main: { request: top GET / } }\n"
 #define LEAF(name) "  " name ": { GET /: }\n"
 
 /* Two replicas behind each other and a best-effort call: failures are told apart nowhere. */
 static const char *const plain =
     "system: plain\nservices:\n"
     "  top:\n    GET /:\n"
-    "      - call: a GET /\n        on: { failed: { call: b GET /, on: { failed: { reply: 503 } } } }\n"
+    "      - call: a GET /\n        on: { failed: { call: b GET /, on: { failed: { reply: 503 } } "
+    "} }\n"
     "      - call: c GET /\n"
-    "      - call: d GET /\n        retry: { times: 2 }\n        on: { failed: { reply: 503 } }\n"
-    LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
+    "      - call: d GET /\n        retry: { times: 2 }\n        on: { failed: { reply: 503 } "
+    "}\n" LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
 
 /* b answers its second caller differently. */
 static const char *const remembers =
@@ -39,37 +41,39 @@ static const char *const remembers =
     "  b:\n    state: { calls: 0 }\n    GET /:\n"
     "      - add: { state.calls: 1 }\n"
     "      - call: c GET /\n        as: c\n"
-    "      - if: c.failed and state.calls == 2\n        then: { reply: 500 }\n"
-    LEAF("c") SCENARIO;
+    "      - if: c.failed and state.calls == 2\n        then: { reply: 500 }\n" LEAF("c") SCENARIO;
 
 /* 500 and 503 of a are alike until b fails too. */
 static const char *const looks_back =
     "system: looks-back\nmodes: [500, 503]\nservices:\n"
-    "  top:\n    GET /:\n      - call: a GET /\n        as: a\n      - call: b GET /\n        as: b\n"
-    "      - if: a.status == 503 and b.failed\n        then: [ { call: c GET / } ]\n"
-    LEAF("a") LEAF("b") LEAF("c") SCENARIO;
+    "  top:\n    GET /:\n      - call: a GET /\n        as: a\n      - call: b GET /\n        as: "
+    "b\n"
+    "      - if: a.status == 503 and b.failed\n        then: [ { call: c GET / } ]\n" LEAF("a")
+        LEAF("b") LEAF("c") SCENARIO;
 
 /* 500 and 503 of b are alike unless a failed before. */
 static const char *const depends =
     "system: depends\nmodes: [500, 503]\nservices:\n"
-    "  top:\n    GET /:\n      - call: a GET /\n        as: a\n      - call: b GET /\n        as: b\n"
-    "      - if: a.failed and b.status == 503\n        then: [ { reply: 500 } ]\n"
-    LEAF("a") LEAF("b") SCENARIO;
+    "  top:\n    GET /:\n      - call: a GET /\n        as: a\n      - call: b GET /\n        as: "
+    "b\n"
+    "      - if: a.failed and b.status == 503\n        then: [ { reply: 500 } ]\n" LEAF("a")
+        LEAF("b") SCENARIO;
 
 /* The third try is handled wrongly when it succeeds. */
 static const char *const third_try =
     "system: third-try\nmodes: [503]\nservices:\n"
     "  top:\n    GET /:\n"
     "      - call: a GET /\n"
-    "        on: { failed: { call: a GET /, on: { failed: { call: a GET /, on: { ok: { reply: 500 } } } } } }\n"
-    LEAF("a") SCENARIO;
+    "        on: { failed: { call: a GET /, on: { failed: { call: a GET /, on: { ok: { reply: 500 "
+    "} } } } } }\n" LEAF("a") SCENARIO;
 
 /* Two faults at once, or one of each of four kinds at once, are too many. */
 static const char *const two_at_once =
     "system: two-at-once\nservices:\n"
-    "  top:\n    GET /:\n      - call: a GET /\n        as: a\n      - call: b GET /\n        as: b\n"
-    "      - if: a.failed and b.failed\n        then: { reply: 500 }\n"
-    LEAF("a") LEAF("b") SCENARIO;
+    "  top:\n    GET /:\n      - call: a GET /\n        as: a\n      - call: b GET /\n        as: "
+    "b\n"
+    "      - if: a.failed and b.failed\n        then: { reply: 500 }\n" LEAF("a") LEAF("b")
+        SCENARIO;
 
 static const char *const four_at_once =
     "system: four-at-once\nservices:\n"
@@ -77,13 +81,12 @@ static const char *const four_at_once =
     "      - call: a GET /\n        as: a\n      - call: b GET /\n        as: b\n"
     "      - call: c GET /\n        as: c\n      - call: d GET /\n        as: d\n"
     "      - if: a.status == 500 and b.status == 504 and c.status == 500 and d.status == 503\n"
-    "        then: { reply: 500 }\n"
-    LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
+    "        then: { reply: 500 }\n" LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
 
 static const char *const independent =
     "system: independent\nservices:\n"
-    "  top:\n    GET /:\n      - call: a GET /\n      - call: b GET /\n      - call: c GET /\n      - call: d GET /\n"
-    LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
+    "  top:\n    GET /:\n      - call: a GET /\n      - call: b GET /\n      - call: c GET /\n     "
+    " - call: d GET /\n" LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
 
 static const struct {
     const char *name;
@@ -170,7 +173,7 @@ static void test_case(void **state)
     assert_int_equal(exact_suspects, 0);
     assert_int_equal(suspects, 0);
     if (cases[i].number != 2 || cases[i].reduction == REDUCE_T_WAY)
-        assert_true(stats.runs < exact_stats.runs); /* it saves something, */
+        assert_true(stats.runs < exact_stats.runs);            /* it saves something, */
     assert_int_equal(lost(&exact, &reduced), !cases[i].holds); /* at a price or not, */
     assert_int_equal(audit_suspects > 0, !cases[i].holds);     /* and the audit knows */
     assert_false(lost(&exact, &audited));
@@ -207,8 +210,8 @@ int main(void)
 {
     struct CMUnitTest tests[CASES + 1];
     for (uint32_t i = 0; i < CASES; i++)
-        tests[i] = (struct CMUnitTest){.name = cases[i].name, .test_func = test_case,
-                                       .initial_state = (void *)(uintptr_t)i};
+        tests[i] = (struct CMUnitTest){
+            .name = cases[i].name, .test_func = test_case, .initial_state = (void *)(uintptr_t)i};
     tests[CASES] = (struct CMUnitTest)cmocka_unit_test(test_audit_share);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

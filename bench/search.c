@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the search costs: CPU time of this process and resident memory, on one campaign that is long
+ * enough to tell whether either grows. Prints a table, then the same as JSON lines. Exit code 0
+ * whatever the figures: a benchmark measures, tests judge. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "support/lab.h"
+
+enum { FAN = 10, RUNS = 1000000, EARLY = 10000, WINDOW = 10000, REPEATS = 21 };
+
+struct figure {
+    const char *name, *unit;
+    double value, target;
+};
+
+static VEC(struct figure) figures;
+
+static void report(const char *name, const char *unit, double value, double target)
+{
+    vec_push(&figures, (struct figure){name, unit, value, target});
+}
+
+static void load(struct lab *lab, const char *yaml, const char *path)
+{
+    struct err e = {0};
+    if (yaml ? lab_init_text(lab, yaml, &e) : lab_init_file(lab, path, &e)) {
+        fprintf(stderr, "bench: %s:%u: %s\n", e.source, (unsigned)e.line, e.text);
+        exit(2);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One run without the bookkeeping of tests. */
+static void step(struct lab *lab, faultload f)
+{
+    struct err e = {0};
+    plan_set(&lab->plan, &lab->names, &lab->fl, f);
+    if (sim_run(lab->sim, 0, &lab->plan, 0, &lab->trace, &lab->verdict, NULL, &e))
+        abort();
+}
+
+/* Median CPU time of exploring a system completely, loading excluded. */
+static double explore_ms(const char *path, uint64_t *runs)
+{
+    double ms[REPEATS];
+    for (int i = 0; i < REPEATS; i++) {
+        struct lab lab;
+        load(&lab, NULL, path);
+        struct search_options options = lab_options(&lab);
+        options.baselines = 3;
+        int64_t start_ns = clock_cpu_ns();
+        struct search *s = search_new(&lab.names, &lab.fl, &options);
+        faultload f;
+        while (search_next(s, &f)) {
+            step(&lab, f);
+            search_observe(s, &lab.trace, &lab.verdict);
+        }
+        ms[i] = (double)(clock_cpu_ns() - start_ns) / 1e6;
+        struct search_stats stats;
+        search_stats(s, &stats);
+        *runs = stats.runs;
+        search_free(s);
+        lab_deinit(&lab);
+    }
+    qsort(ms, REPEATS, sizeof *ms, by_value);
+    return ms[REPEATS / 2];
+}
+
+static double resident_bytes(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (!f || fscanf(f, "%*s %ld", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* A service that calls FAN others one after the other, whatever they answer: 5^FAN different runs.
+ */
+static void fan_out(struct buf *yaml)
+{
+    buf_adds(yaml, "system: fan-out\nservices:\n  top:\n    GET /:\n");
+    for (int i = 0; i < FAN; i++)
+        buf_addf(yaml, "      - call: s%d GET /\n", i);
+    for (int i = 0; i < FAN; i++)
+        buf_addf(yaml, "  s%d: { GET /: }\n", i);
+    buf_adds(yaml, "scenarios: { main: { request: top GET / } }\n");
+}
+
+static void long_campaign(void)
+{
+    struct buf yaml = BUF_INIT(1 << 16);
+    struct lab lab;
+    fan_out(&yaml);
+    load(&lab, buf_text(&yaml), NULL);
+    struct search_options options = lab_options(&lab);
+    struct search *s = search_new(&lab.names, &lab.fl, &options);
+    double before = resident_bytes();
+    int64_t search_ns = 0, window_ns = 0, all_ns = clock_cpu_ns();
+    double early_us = 0, late_us = 0;
+    faultload f = FAULTLOAD_EMPTY;
+    for (uint32_t run = 0; run < RUNS; run++) {
+        if (run == EARLY || run == RUNS - WINDOW)
+            window_ns = clock_cpu_ns();
+        if (!search_next(s, &f))
+            abort();
+        step(&lab, f);
+        search_observe(s, &lab.trace, &lab.verdict);
+        if (run == EARLY + WINDOW - 1)
+            early_us = (double)(clock_cpu_ns() - window_ns) / 1e3 / WINDOW;
+        if (run == RUNS - 1)
+            late_us = (double)(clock_cpu_ns() - window_ns) / 1e3 / WINDOW;
+    }
+    all_ns = clock_cpu_ns() - all_ns;
+    double after = resident_bytes();
+    /* the same runs without the search, to tell its part */
+    search_ns = all_ns;
+    int64_t sim_ns = clock_cpu_ns();
+    for (uint32_t run = 0; run < RUNS; run++)
+        step(&lab, f);
+    sim_ns = clock_cpu_ns() - sim_ns;
+    search_ns -= sim_ns;
+    struct search_stats stats;
+    search_stats(s, &stats);
+    report("run_early", "us CPU per run, runs 10,000 to 20,000", early_us, 0);
+    report("run_late", "us CPU per run, runs 990,000 to 1,000,000", late_us, 0);
+    report("run_growth", "late / early", late_us / early_us, 1.2);
+    report("memory_per_run", "bytes of resident memory per run", (after - before) / RUNS, 1024);
+    report("search_per_edge", "us CPU of the search per generated edge",
+           (double)search_ns / 1e3 / (double)stats.edges, 20);
+    report("simulated_call", "ns CPU per simulated call", (double)sim_ns / RUNS / (FAN + 1), 0);
+    search_free(s);
+    lab_deinit(&lab);
+    buf_deinit(&yaml);
+}
+
+int main(void)
+{
+    uint64_t runs;
+    double ms = explore_ms("examples/corpus/netflix.yaml", &runs);
+    report("netflix_exact", "ms CPU, all 2440 runs, median of 21", ms, 50);
+    report("netflix_per_run", "us CPU per run", ms * 1e3 / (double)runs, 0);
+    ms = explore_ms("examples/corpus/audible.yaml", &runs);
+    report("audible_exact", "ms CPU, all 30 runs, median of 21", ms, 0);
+    long_campaign();
+    printf("%-18s %12s %10s  %s\n", "figure", "measured", "target", "");
+    for (uint32_t i = 0; i < figures.n; i++) {
+        struct figure *x = &figures.at[i];
+        char target[32] = "";
+        if (x->target > 0)
+            snprintf(target, sizeof target, "<= %g", x->target);
+        printf("%-18s %12.3f %10s  %s\n", x->name, x->value, target, x->unit);
+    }
+    for (uint32_t i = 0; i < figures.n; i++)
+        printf("{\"bench\": \"%s\", \"value\": %.4f, \"target\": %g, \"unit\": \"%s\"}\n",
+               figures.at[i].name, figures.at[i].value, figures.at[i].target, figures.at[i].unit);
+    vec_deinit(&figures);
+    return 0;
+}

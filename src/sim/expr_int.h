@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values and conditions: compiled once (expr_parse.c), evaluated in every run (expr.c). */
+#ifndef OUTFOX_SIM_EXPR_INT_H
+#define OUTFOX_SIM_EXPR_INT_H
+
+#include "base/err.h"
+#include "base/node.h"
+#include "base/rng.h"
+#include "core/mode.h"
+
+struct sim;
+struct endpoint;
+struct trace;
+
+enum { EXPR_DEPTH_MAX = 64 };
+
+enum expr_op {
+    EX_CONST, /* constant */
+    EX_REF,   /* ref */
+    EX_TEXT,  /* the parts, joined */
+    EX_LIST,  /* the parts, as a list */
+    EX_MAP,   /* the parts, under the keys of constant (a map) */
+    EX_NOT,
+    EX_AND,
+    EX_OR,
+    EX_EQ,
+    EX_NE,
+    EX_LT,
+    EX_LE,
+    EX_GT,
+    EX_GE,
+    EX_IN,
+};
+
+enum ref_kind {
+    REF_VALUE,   /* slot: a path parameter or variable */
+    REF_ANSWER,  /* slot, field: the answer to a call */
+    REF_PAYLOAD, /* the request's body */
+    REF_STATE,   /* service, slot */
+    REF_RANDOM,
+    REF_TIME,
+    REF_STATUS,
+    REF_BODY,   /* what the client received (scenarios only) */
+    REF_FAULTS, /* faults that fired; service: into that one, or UINT32_MAX */
+};
+
+enum answer_field {
+    ANS_STATUS,
+    ANS_BODY,
+    ANS_OK,
+    ANS_FAILED,
+    ANS_ERROR,
+    ANS_CONN,
+    ANS_TIMEOUT,
+    ANS_JSON,
+    ANS_CALLED,
+    ANS_FIELDS
+};
+
+struct ref {
+    enum ref_kind kind;
+    enum answer_field field;
+    uint32_t service, slot;
+    slice path; /* into the value, "a/0/b" */
+};
+
+struct expr {
+    enum expr_op op;
+    uint32_t n;
+    const struct node *constant;
+    struct ref ref;
+    struct expr **part; /* operands of EX_NOT ... EX_IN too */
+};
+
+/* The names that an expression may use. */
+struct scope {
+    struct sim *sim;
+    struct endpoint *endpoint; /* NULL in a scenario */
+    uint32_t service;          /* whose endpoint it is */
+};
+
+/* A value with {references} in its strings. */
+int expr_value(const struct scope *scope, const struct node *node, struct expr **out,
+               struct err *e) MUST_USE;
+
+/* A condition. */
+int expr_condition(const struct scope *scope, const struct node *node, struct expr **out,
+                   struct err *e) MUST_USE;
+
+struct slot {
+    const struct node *value; /* or the answer's body */
+    outcome seen;
+    bool called;
+};
+
+/* What expressions are evaluated in. */
+struct env {
+    struct sim *sim;
+    struct rng *rng;
+    int64_t now_ns;
+    struct slot *slot; /* of the handler */
+    const struct node *payload;
+    const struct node *body; /* scenario: what the client received */
+    outcome status;
+    const struct trace *trace; /* scenario: what happened */
+};
+
+const struct node *expr_eval(const struct expr *ex, struct env *env);
+bool expr_true(const struct expr *ex, struct env *env);
+
+/* Text of a value as part of a path or a text. */
+slice node_as_text(const struct node *node, struct arena *a);
+
+#endif
