@@ -2,14 +2,11 @@
  *
  * Systems that do not do the same twice: the search ends, says what was unstable and why, and
  * claims nothing that it did not see. */
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 #include <stdlib.h>
 
 #include "support/lab.h"
+#include "support/unit.h"
 
 #define SCENARIO "scenarios: { main: { request: top GET / } }\n"
 #define ABC      "  a: { GET /: }\n  b: { GET /: }\n  c: { GET /: }\n"

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The search against brute force, over random systems: the claim of docs/search.md, tested. */
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "support/lab.h"
 #include "support/random_system.h"
+#include "support/unit.h"
 
 enum { SYSTEMS = 5000, BRUTE_MAX = 700 };
 

@@ -2,15 +2,12 @@
  *
  * Each reduction on a system where its assumption holds (nothing is lost, the audit agrees) and on
  * one where it does not (something is lost, the audit says so). */
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "support/lab.h"
+#include "support/unit.h"
 
 /* A callee with calls of its own, called twice. */
 static const char *const nested =
