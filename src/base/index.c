@@ -78,7 +78,7 @@ void map_set(struct map *m, uint64_t key, uint32_t value)
         *old = value;
         return;
     }
-    vec_push(&m->items, (struct map_item){key, value});
+    vec_push(&m->items, (struct map_item){key, value}); /* NOLINT: n < cap, so `at` is not NULL */
     index_put(&m->index, hash_mix(0, key), m->items.n - 1);
 }
 

@@ -124,7 +124,7 @@ static int read_pair(struct reader *r, struct pairs *pairs)
 {
     if (r->event.type != YAML_SCALAR_EVENT)
         return fail_here(r, "a key must be plain text");
-    struct node key;
+    struct node key = {0};
     if (read_scalar(r, &key))
         return -1;
     struct node_pair pair = {.key = key.text,

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-enum { FINDINGS_MAX = 200, TIME_EVERY = 64 };
+enum { FINDINGS_MAX = 200, LOOK_EVERY = 64 }; /* runs between looks at the clock */
 
 /* A failed run, to be sorted into findings at the end. */
 struct failure {
@@ -154,31 +154,42 @@ static void summarise(struct exploration *x)
     sort_failures(x);
 }
 
-int explore(struct search *search, struct names *names, struct faultloads *fl,
+/* Which budget is used up, if any. */
+static const char *used_up(const struct explore_budget *budget, uint64_t number, int64_t start_ns)
+{
+    if (budget->interrupted && *budget->interrupted)
+        return "patience (it was interrupted)";
+    if (budget->max_runs && number >= budget->max_runs)
+        return "runs";
+    bool look = number % LOOK_EVERY == 0;
+    if (look && budget->max_time_ns && clock_ns() - start_ns >= budget->max_time_ns)
+        return "time";
+    return NULL;
+}
+
+static void show(const struct exploration *x, const struct explore_progress *progress)
+{
+    struct search_stats stats;
+    search_stats(x->search, &stats);
+    progress->show(progress->ctx, stats.runs, stats.queued, x->out->failed_runs);
+}
+
+int explore(struct search *search, struct names *names, struct faultloads *faultloads,
             const struct runner *runner, const struct explore_budget *budget,
             const struct explore_progress *progress, struct summary *out, struct err *e)
 {
-    struct exploration x = {.search = search, .fl = fl, .out = out};
+    struct exploration x = {.search = search, .fl = faultloads, .out = out};
     struct trace trace = {0};
     struct verdict verdict;
-    struct search_stats stats;
     int64_t start_ns = clock_ns();
     int status = 0;
     faultload f;
     out->names = names;
-    out->faultloads = fl;
+    out->faultloads = faultloads;
     for (uint64_t number = 0; !out->broken; number++) {
-        if (number % TIME_EVERY == 0) {
-            search_stats(search, &stats);
-            if (progress)
-                progress->show(progress->ctx, stats.runs, stats.queued, out->failed_runs);
-            if (budget->max_time_ns && clock_ns() - start_ns >= budget->max_time_ns)
-                out->stopped = "time";
-        }
-        if (budget->max_runs && number >= budget->max_runs)
-            out->stopped = "runs";
-        if (budget->interrupted && *budget->interrupted)
-            out->stopped = "patience (it was interrupted)";
+        if (progress && number % LOOK_EVERY == 0)
+            show(&x, progress);
+        out->stopped = used_up(budget, number, start_ns);
         if (out->stopped || !search_next(search, &f))
             break;
         status = runner->run(runner->ctx, f, number, &trace, &verdict, e);

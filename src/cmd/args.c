@@ -127,6 +127,26 @@ static int check_args(const struct args *args, const struct verb *verb, struct e
     return 0;
 }
 
+/* The option at argv[*i], with its value. */
+static int take_option(struct args *args, const struct verb *verb, int argc, char **argv, int *i,
+                       struct err *e)
+{
+    const char *arg = argv[*i];
+    const struct option_row *o = find_option(arg, verb);
+    const char *equals = strchr(arg, '=');
+    const char *value = equals ? equals + 1 : "";
+    if (!o)
+        return unknown_option(arg, verb, e);
+    if (!o->argument && equals)
+        return err_set(e, 0, 0, "--%s takes no value", o->name);
+    if (o->argument && !equals) {
+        if (*i + 1 >= argc)
+            return err_set(e, 0, 0, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
+        value = argv[++*i];
+    }
+    return set_option(args, o, value, e);
+}
+
 int args_parse(struct args *args, const struct verb *verb, int argc, char **argv, struct err *e)
 {
     bool only_positional = false;
@@ -135,26 +155,15 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
         const char *arg = argv[i];
         if (!only_positional && strcmp(arg, "--") == 0) {
             only_positional = true;
-            continue;
-        }
-        if (only_positional || arg[0] != '-' || !arg[1]) {
-            if (args->n_positional == verb->n_positional)
-                return err_set(e, 0, 0, "\"%s\" is one argument too many; see outfox help %s", arg,
-                               verb->name);
+        } else if (!only_positional && arg[0] == '-' && arg[1]) {
+            if (take_option(args, verb, argc, argv, &i, e))
+                return -1;
+        } else if (args->n_positional == verb->n_positional) {
+            return err_set(e, 0, 0, "\"%s\" is one argument too many; see outfox help %s", arg,
+                           verb->name);
+        } else {
             args->positional[args->n_positional++] = arg;
-            continue;
         }
-        const struct option_row *o = find_option(arg, verb);
-        const char *equals = strchr(arg, '=');
-        const char *value = equals ? equals + 1 : NULL;
-        if (!o)
-            return unknown_option(arg, verb, e);
-        if (!o->argument && equals)
-            return err_set(e, 0, 0, "--%s takes no value", o->name);
-        if (o->argument && !equals && !(i + 1 < argc && (value = argv[++i])))
-            return err_set(e, 0, 0, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
-        if (set_option(args, o, value, e))
-            return -1;
     }
     return check_args(args, verb, e);
 }

@@ -65,7 +65,7 @@ void faultload_print(const struct names *names, const struct faultloads *fl, fau
 static int parse_fault(struct names *names, slice *text, struct fault *out, bool *more,
                        struct err *e)
 {
-    slice rest = *text, word;
+    slice rest = *text, word = {0};
     while (slice_word(&rest, &word) && !slice_is(word, ":"))
         ;
     if (!slice_is(word, ":"))
@@ -94,7 +94,7 @@ int faultload_parse(struct names *names, struct faultloads *fl, slice text, faul
     if (slice_is(text, "none"))
         return 0;
     for (bool more = true; more;) {
-        struct fault fault;
+        struct fault fault = {0};
         if (parse_fault(names, &text, &fault, &more, e))
             return -1;
         if (faultload_at(fl, *out, fault.point) != MODE_NONE)

@@ -35,14 +35,13 @@ void rewrite_free(struct rewrite *rw)
 
 int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
 {
-    slice rest = rule;
     size_t at = 0;
     while (at + 4 <= rule.n && memcmp(rule.p + at, " -> ", 4) != 0)
         at++;
     if (at + 4 > rule.n)
         return err_set(e, 0, 0, "a rule is written \"REGEX -> TEXT\"");
     slice pattern = slice_trim((slice){rule.p, at});
-    rest = slice_trim(slice_from(rule, at + 4));
+    slice text = slice_trim(slice_from(rule, at + 4));
     if (pattern.n == 0 || pattern.n > 500)
         return err_set(e, 0, 0, "the expression before \" -> \" must have 1 to 500 bytes");
     struct rewrite_rule row;
@@ -53,7 +52,7 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
         return err_set(e, 0, 0, "\"%.*s\" is not a regular expression: %s",
                        (int)(pattern.n < 200 ? pattern.n : 200), pattern.p, why);
     }
-    row.text = arena_copy(&rw->arena, rest.p, rest.n);
+    row.text = arena_copy(&rw->arena, text.p, text.n);
     vec_push(&rw->rules, row);
     return 0;
 }

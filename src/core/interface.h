@@ -13,10 +13,10 @@
 struct rewrite; /* the user's rules */
 
 struct rewrite *rewrite_new(void);
-void rewrite_free(struct rewrite *rules);
+void rewrite_free(struct rewrite *rw);
 
 /* Adds "REGEX -> TEXT": every match of the POSIX extended expression in the path becomes TEXT. */
-int rewrite_add(struct rewrite *rules, slice rule, struct err *e) MUST_USE;
+int rewrite_add(struct rewrite *rw, slice rule, struct err *e) MUST_USE;
 
 /* Appends `METHOD /normalised/path`, or the path alone when method is empty (gRPC). rules may be
  * NULL. */

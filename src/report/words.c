@@ -58,36 +58,42 @@ static void words_mode(mode m, struct buf *out)
 }
 
 /* All modes that the finding has at this point, each once. */
+static uint32_t modes_at(const struct summary *s, const struct finding *finding, uid point,
+                         mode *out, uint32_t max)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i <= finding->alike.n && n < max; i++) {
+        faultload f = i ? finding->alike.at[i - 1] : finding->faultload;
+        mode m = faultload_at(s->faultloads, f, point);
+        uint32_t k = 0;
+        while (k < n && out[k] != m)
+            k++;
+        if (k == n)
+            out[n++] = m;
+    }
+    return n;
+}
+
+static bool plain_status(mode m)
+{
+    return mode_kind(m) == MODE_STATUS && !mode_lost(m);
+}
+
+/* "answers 500, 502 or 503", "resets the connection or never answers" */
 static void words_modes_at(const struct summary *s, const struct finding *finding, uid point,
                            struct buf *out)
 {
-    mode modes[8];
-    uint32_t n = 0, left = 0;
-    for (uint32_t i = 0; i <= finding->alike.n; i++) {
-        faultload f = i ? finding->alike.at[i - 1] : finding->faultload;
-        mode m = faultload_at(s->faultloads, f, point);
-        bool known = false;
-        for (uint32_t k = 0; k < n; k++)
-            known |= modes[k] == m;
-        if (known)
-            continue;
-        if (n < 8)
-            modes[n++] = m;
-        else
-            left++;
-    }
+    enum { MANY = 64 };
+    mode modes[MANY];
+    uint32_t n = modes_at(s, finding, point, modes, MANY);
     for (uint32_t k = 0; k < n; k++) {
-        bool plain = k > 0 && mode_kind(modes[k]) == MODE_STATUS && !mode_lost(modes[k]) &&
-                     mode_kind(modes[k - 1]) == MODE_STATUS;
         if (k)
-            buf_adds(out, k + 1 < n || left ? ", " : " or ");
-        if (plain)
+            buf_adds(out, k + 1 < n ? ", " : " or ");
+        if (k && plain_status(modes[k]) && plain_status(modes[k - 1]))
             buf_addf(out, "%u", (unsigned)mode_argument(modes[k]));
         else
             words_mode(modes[k], out);
     }
-    if (left)
-        buf_addf(out, " or in %u other ways", (unsigned)left);
 }
 
 /* The faults in causal order: the last row of a faultload is the last to fire. */

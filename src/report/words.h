@@ -14,7 +14,7 @@ void words_finding(const struct summary *s, const struct finding *finding, struc
  * which. */
 void words_call(const struct names *names, uid u, struct buf *out);
 
-void words_suspect(const struct summary *s, const struct suspect *suspect, struct buf *out);
+void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out);
 
 void words_explanation(const struct names *names, const struct faultloads *fl,
                        const struct explanation *x, struct buf *out);

@@ -67,7 +67,7 @@ bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, s
 {
     if (out_of_reach(s, c))
         return false;
-    uint32_t first = call == CALL_NONE ? CALL_NONE : repeated(s, trace, call), before = first;
+    uint32_t first = call == CALL_NONE ? CALL_NONE : repeated(s, trace, call), before;
     if (first == CALL_NONE)
         return true;
     while ((before = repeated(s, trace, first)) != CALL_NONE)

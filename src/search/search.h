@@ -58,7 +58,7 @@ struct search_options {
 
 struct search;
 
-struct search *search_new(struct names *names, struct faultloads *faultloads,
+struct search *search_new(struct names *names, struct faultloads *fl,
                           const struct search_options *options);
 void search_free(struct search *s);
 

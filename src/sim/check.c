@@ -16,9 +16,9 @@ struct walk {
     VEC(slice) path_service;
 };
 
-static int visit(struct walk *w, uint32_t service, uint32_t endpoint);
+static int visit(struct walk *w, uint32_t s, uint32_t i);
 
-static int report_circle(struct walk *w, const struct step *step, const struct endpoint *again)
+static int report_circle(struct walk *w, uint32_t line, uint32_t col, const struct endpoint *again)
 {
     struct buf text = BUF_INIT(400);
     uint32_t i = 0;
@@ -27,7 +27,7 @@ static int report_circle(struct walk *w, const struct step *step, const struct e
     for (; i < w->path.n; i++)
         buf_addf(&text, "%.*s %.*s > ", SLICE_ARG(w->path_service.at[i]),
                  SLICE_ARG(w->path.at[i]->text));
-    err_set(w->err, step->line, step->col, "calls go in a circle: %s%.*s again", buf_text(&text),
+    err_set(w->err, line, col, "calls go in a circle: %s%.*s again", buf_text(&text),
             SLICE_ARG(again->text));
     buf_deinit(&text);
     return -1;
@@ -61,9 +61,8 @@ static int no_service(struct walk *w, uint32_t line, uint32_t col, slice name)
                    near ? near : "", near ? "\"?" : "");
 }
 
-/* Follows one call to all endpoints that may answer it. step may be NULL (a scenario). */
-static int check_target(struct walk *w, const struct expr *target, const struct step *step,
-                        uint32_t line, uint32_t col)
+/* Follows one call, written at this place, to all endpoints that may answer it. */
+static int check_target(struct walk *w, const struct expr *target, uint32_t line, uint32_t col)
 {
     slice rest = pattern_of(w, target), first, second;
     if (!slice_word(&rest, &first) || slice_find(first, '{') < first.n)
@@ -83,7 +82,7 @@ static int check_target(struct walk *w, const struct expr *target, const struct 
             continue;
         found = true;
         if (w->mark[s][i] == OPEN)
-            return report_circle(w, step, &service->endpoint[i]);
+            return report_circle(w, line, col, &service->endpoint[i]);
         if (visit(w, s, i))
             return -1;
     }
@@ -97,7 +96,7 @@ static int check_steps(struct walk *w, const struct steps *steps)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
         const struct step *step = &steps->at[i];
-        if (step->kind == STEP_CALL && check_target(w, step->value, step, step->line, step->col))
+        if (step->kind == STEP_CALL && check_target(w, step->value, step->line, step->col))
             return -1;
         if (check_steps(w, &step->then) || check_steps(w, &step->other))
             return -1;
@@ -142,7 +141,7 @@ static int check_all(struct walk *w)
                 return -1;
     for (uint32_t i = 0; i < sim->n_scenarios; i++) {
         const struct scenario *sc = &sim->scenario[i];
-        if (check_target(w, sc->request, NULL, sc->line, sc->col))
+        if (check_target(w, sc->request, sc->line, sc->col))
             return -1;
     }
     return 0;

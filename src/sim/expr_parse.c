@@ -246,7 +246,7 @@ static int compile_text(const struct scope *scope, const struct node *node, stru
         if (!src.rest.n)
             break;
         size_t end = slice_find(src.rest, '}');
-        struct expr *part;
+        struct expr *part = NULL;
         if (end == src.rest.n)
             status = err_set(e, node->line, node->col,
                              "a \"{\" is not closed (a plain { is written {{)");
@@ -348,42 +348,44 @@ static int parse_items(struct source *src, struct expr **out)
     return status;
 }
 
-static int parse_operand(struct source *src, struct expr **out)
+static int parse_quoted(struct source *src, slice token, struct expr **out)
+{
+    if (token.n < 2 || token.p[token.n - 1] != token.p[0])
+        return fail(src, "a quote is not closed in", token);
+    *out = expr_text(src->scope, (slice){token.p + 1, token.n - 2});
+    return 0;
+}
+
+static int parse_number(struct source *src, slice token, struct expr **out)
+{
+    char digits[32], *end;
+    if (token.n >= sizeof digits)
+        return fail(src, "a number was expected, not", token);
+    memcpy(digits, token.p, token.n);
+    digits[token.n] = 0;
+    double num = strtod(digits, &end);
+    if (*end)
+        return fail(src, "a number was expected, not", token);
+    *out = expr_const(src->scope, node_num(&src->scope->sim->arena, num));
+    return 0;
+}
+
+/* A constant or a reference. */
+static int parse_token(struct source *src, struct expr **out)
 {
     static const struct {
         const char *word;
         const struct node *value;
     } constants[] = {{"true", &node_true}, {"false", &node_false}, {"null", &node_null}};
-    if (take(src, "(")) {
-        if (parse_or(src, out))
-            return -1;
-        return take(src, ")") ? 0 : fail(src, "\")\" was expected, not", peek(src));
-    }
-    if (take(src, "["))
-        return parse_items(src, out);
     slice token = peek(src);
     if (token.n == 0)
         return fail(src, "the condition ends too early:", src->node->text);
     src->rest = slice_from(src->rest, token.n);
-    if (token.p[0] == '\'' || token.p[0] == '"') {
-        if (token.n < 2 || token.p[token.n - 1] != token.p[0])
-            return fail(src, "a quote is not closed in", token);
-        *out = expr_text(src->scope, (slice){token.p + 1, token.n - 2});
-        return 0;
-    }
-    if ((token.p[0] >= '0' && token.p[0] <= '9') || token.p[0] == '-') {
-        char digits[32], *end;
-        if (token.n >= sizeof digits)
-            return fail(src, "a number was expected, not", token);
-        memcpy(digits, token.p, token.n);
-        digits[token.n] = 0;
-        double num = strtod(digits, &end);
-        if (*end)
-            return fail(src, "a number was expected, not", token);
-        *out = expr_const(src->scope, node_num(&src->scope->sim->arena, num));
-        return 0;
-    }
-    for (size_t i = 0; i < 3; i++)
+    if (token.p[0] == '\'' || token.p[0] == '"')
+        return parse_quoted(src, token, out);
+    if ((token.p[0] >= '0' && token.p[0] <= '9') || token.p[0] == '-')
+        return parse_number(src, token, out);
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (slice_is(token, constants[i].word)) {
             *out = expr_const(src->scope, constants[i].value);
             return 0;
@@ -391,6 +393,17 @@ static int parse_operand(struct source *src, struct expr **out)
     if (ends_word(token.p[0]))
         return fail(src, "a value was expected, not", token);
     return resolve(src, token, out);
+}
+
+static int parse_operand(struct source *src, struct expr **out)
+{
+    if (take(src, "["))
+        return parse_items(src, out);
+    if (!take(src, "("))
+        return parse_token(src, out);
+    if (parse_or(src, out))
+        return -1;
+    return take(src, ")") ? 0 : fail(src, "\")\" was expected, not", peek(src));
 }
 
 static struct expr *expr_pair(const struct scope *scope, enum expr_op op, struct expr *a,

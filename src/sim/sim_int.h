@@ -43,7 +43,7 @@ int steps_load(const struct scope *scope, const struct node *node, bool may_repl
                struct steps *out, struct err *e) MUST_USE;
 
 /* The names that steps give to answers and variables. */
-int steps_names(const struct node *node, struct sim *sim, struct endpoint *endpoint,
+int steps_names(const struct node *node, struct sim *sim, struct endpoint *ep,
                 struct err *e) MUST_USE;
 
 /* ---- load.c ---- */
