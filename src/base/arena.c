@@ -38,6 +38,7 @@ void *arena_alloc(struct arena *a, size_t size)
         arena_add_chunk(a, size);
     void *p = a->at;
     a->at += size;
+    a->used += size;
     return p;
 }
 
@@ -69,6 +70,7 @@ void arena_reset(struct arena *a)
     }
     a->at = keep->bytes;
     a->end = keep->bytes + keep->size;
+    a->used = 0;
 }
 
 void arena_deinit(struct arena *a)
@@ -79,4 +81,5 @@ void arena_deinit(struct arena *a)
         a->chunk = next;
     }
     a->at = a->end = NULL;
+    a->used = 0;
 }

@@ -14,6 +14,7 @@ struct arena_chunk;
 struct arena {
     struct arena_chunk *chunk; /* newest first */
     char *at, *end;            /* free part of the newest chunk */
+    size_t used;               /* bytes given out since the last reset */
 };
 
 /* `size` bytes, aligned for any type, not cleared. */

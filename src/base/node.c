@@ -42,6 +42,18 @@ struct node *node_map(struct arena *a, uint32_t n)
     return node;
 }
 
+void node_seal(struct node *node)
+{
+    uint64_t weight = 0;
+    for (uint32_t i = 0; i < node->n; i++) {
+        const struct node *item = node->type == NODE_LIST ? node->list[i] : node->map[i].value;
+        weight += 1 + (uint64_t)item->weight;
+        if (item->depth >= node->depth)
+            node->depth = item->depth + 1;
+    }
+    node->weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+}
+
 const struct node *node_get(const struct node *map, slice key)
 {
     if (!map || map->type != NODE_MAP)
@@ -115,6 +127,8 @@ void buf_add_json_string(struct buf *out, slice s)
 
 void node_print(const struct node *node, struct buf *out)
 {
+    if (out->full)
+        return;
     switch (node->type) {
     case NODE_NULL: buf_adds(out, "null"); break;
     case NODE_BOOL: buf_adds(out, node->boolean ? "true" : "false"); break;

@@ -18,6 +18,8 @@ struct node {
     enum node_type type;
     uint32_t line, col; /* 1-based; 0: was not read from a file */
     uint32_t n;         /* items of a list or map */
+    uint32_t depth;     /* levels below this one, as of node_seal */
+    uint32_t weight;    /* nodes below this one, shared ones counted each time, as of node_seal */
     union {
         bool boolean;
         double num;
@@ -42,6 +44,10 @@ const struct node *node_str(struct arena *a, slice text); /* text is not copied 
 struct node *node_list(struct arena *a, uint32_t n);
 struct node *node_map(struct arena *a, uint32_t n);
 
+/* Sets depth and weight of a filled list or map from those of its items. What is computed from
+ * shared parts can be exponentially large to walk: whoever computes looks at these first. */
+void node_seal(struct node *node);
+
 /* The value under a key, or NULL (also when it is no map). */
 const struct node *node_get(const struct node *map, slice key);
 
@@ -51,7 +57,7 @@ const struct node *node_at(const struct node *from, slice path);
 /* Deep equality; 1 and 1.0 are equal, maps compare without order. */
 bool node_eq(const struct node *a, const struct node *b);
 
-/* One-line JSON. */
+/* One-line JSON, as much of it as fits into the buffer. */
 void node_print(const struct node *node, struct buf *out);
 
 /* "a list", "a map", "a number" ... for messages */

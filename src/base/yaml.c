@@ -104,6 +104,7 @@ static int read_list(struct reader *r, struct node *node)
         node->list = arena_alloc(r->arena, items.n * sizeof *node->list);
         if (items.n)
             memcpy(node->list, items.at, items.n * sizeof *items.at);
+        node_seal(node);
     }
     vec_deinit(&items);
     return status;
@@ -153,6 +154,7 @@ static int read_map(struct reader *r, struct node *node)
         node->map = arena_alloc(r->arena, pairs.vec.n * sizeof *node->map);
         if (pairs.vec.n)
             memcpy(node->map, pairs.vec.at, pairs.vec.n * sizeof *pairs.vec.at);
+        node_seal(node);
     }
     vec_deinit(&pairs.vec);
     index_deinit(&pairs.index);

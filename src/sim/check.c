@@ -76,9 +76,11 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
     if (s == UINT32_MAX)
         return no_service(w, line, col, first);
     const struct service *service = &w->sim->service[s];
+    struct endpoint asked;
+    endpoint_split(&w->scratch, request, &asked);
     bool found = service->external;
     for (uint32_t i = 0; i < service->n_endpoints; i++) {
-        if (!endpoint_may_match(&service->endpoint[i], request))
+        if (!endpoint_may_match(&service->endpoint[i], &asked))
             continue;
         found = true;
         if (w->mark[s][i] == OPEN)

@@ -44,7 +44,7 @@ static enum flow run_steps(struct frame *f, const struct steps *steps);
 
 static uint32_t payload_hash(const struct node *payload)
 {
-    struct buf text = BUF_INIT(1 << 20);
+    struct buf text = BUF_INIT(1 << 16);
     node_print(payload, &text);
     uint32_t hash = hash_fold(hash_slice(buf_slice(&text)));
     buf_deinit(&text);
@@ -317,7 +317,7 @@ static enum flow step_each(struct frame *f, const struct step *step)
 }
 
 /* `into` with the value at `path` replaced. */
-static const struct node *with_field(struct arena *a, const struct node *into, slice path,
+static const struct node *with_field(struct env *env, const struct node *into, slice path,
                                      const struct node *value)
 {
     slice key;
@@ -327,12 +327,24 @@ static const struct node *with_field(struct arena *a, const struct node *into, s
     uint32_t n = into->type == NODE_MAP ? into->n : 0, at = 0;
     while (at < n && !slice_eq(into->map[at].key, key))
         at++;
-    struct node *map = node_map(a, at < n ? n : n + 1);
+    struct node *map = node_map(&env->sim->run_arena, at < n ? n : n + 1);
     if (n)
         memcpy(map->map, into->map, n * sizeof *map->map);
     const struct node *old = at < n ? into->map[at].value : &node_null;
-    map->map[at] = (struct node_pair){.key = key, .value = with_field(a, old, path, value)};
-    return map;
+    map->map[at] = (struct node_pair){.key = key, .value = with_field(env, old, path, value)};
+    return value_bounded(map, env);
+}
+
+/* The list with one item more; anything else counts as an empty list. */
+static const struct node *with_item(struct env *env, const struct node *list,
+                                    const struct node *item)
+{
+    uint32_t n = list->type == NODE_LIST ? list->n : 0;
+    struct node *longer = node_list(&env->sim->run_arena, n + 1);
+    if (n)
+        memcpy(longer->list, list->list, n * sizeof *longer->list);
+    longer->list[n] = item;
+    return value_bounded(longer, env);
 }
 
 static void step_assign(struct frame *f, const struct step *step)
@@ -343,12 +355,14 @@ static void step_assign(struct frame *f, const struct step *step)
         const struct node **place = assign->state ? &sim->state[f->service][assign->slot]
                                                   : &f->env.slot[assign->slot].value;
         const struct node *value = expr_eval(assign->value, &f->env);
+        const struct node *old = node_at(*place, assign->path);
+        if (step->kind == STEP_APPEND)
+            value = with_item(&f->env, old, value);
         if (step->kind == STEP_ADD) {
-            const struct node *old = node_at(*place, assign->path);
             value = node_num(&sim->run_arena, (old->type == NODE_NUM ? old->num : 0) +
                                                   (value->type == NODE_NUM ? value->num : 0));
         }
-        *place = with_field(&sim->run_arena, *place, assign->path, value);
+        *place = with_field(&f->env, *place, assign->path, value);
     }
 }
 
@@ -389,7 +403,8 @@ static enum flow run_step(struct frame *f, const struct step *step)
     case STEP_IF: return run_steps(f, expr_true(step->value, &f->env) ? &step->then : &step->other);
     case STEP_EACH: return step_each(f, step);
     case STEP_SET:
-    case STEP_ADD: step_assign(f, step); return FLOW_ON;
+    case STEP_ADD:
+    case STEP_APPEND: step_assign(f, step); return FLOW_ON;
     case STEP_SLEEP: f->env.now_ns += step->ns; return FLOW_ON;
     case STEP_CHOOSE: return run_steps(f, &step->branch[rng_below(&f->run->rng, step->n_branches)]);
     case STEP_SHUFFLE: return step_shuffle(f, step);
@@ -405,7 +420,11 @@ static enum flow run_steps(struct frame *f, const struct steps *steps)
     for (uint32_t i = 0; i < steps->n && flow == FLOW_ON; i++) {
         if (++f->run->steps > SIM_STEPS_MAX)
             return abort_run(f->run, "too many steps in one run", SIM_STEPS_MAX);
+        if (f->run->sim->run_arena.used > SIM_BYTES_MAX)
+            return abort_run(f->run, "too many bytes of values in one run", SIM_BYTES_MAX);
         flow = run_step(f, &steps->at[i]);
+        if (f->env.overflow)
+            return abort_run(f->run, "a value has too many parts", VALUE_NODES_MAX);
     }
     return flow;
 }

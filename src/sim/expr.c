@@ -109,12 +109,21 @@ static const struct node *eval_text(const struct expr *ex, struct env *env)
     return node_str(&env->sim->run_arena, copy);
 }
 
+const struct node *value_bounded(struct node *value, struct env *env)
+{
+    node_seal(value);
+    if (value->depth <= VALUE_DEPTH_MAX && value->weight <= VALUE_NODES_MAX)
+        return value;
+    env->overflow = true;
+    return &node_null;
+}
+
 static const struct node *eval_list(const struct expr *ex, struct env *env)
 {
     struct node *list = node_list(&env->sim->run_arena, ex->n);
     for (uint32_t i = 0; i < ex->n; i++)
         list->list[i] = expr_eval(ex->part[i], env);
-    return list;
+    return value_bounded(list, env);
 }
 
 static const struct node *eval_map(const struct expr *ex, struct env *env)
@@ -123,7 +132,7 @@ static const struct node *eval_map(const struct expr *ex, struct env *env)
     for (uint32_t i = 0; i < ex->n; i++)
         map->map[i] = (struct node_pair){.key = ex->constant->map[i].key,
                                          .value = expr_eval(ex->part[i], env)};
-    return map;
+    return value_bounded(map, env);
 }
 
 /* -1, 0, 1; or 2 where the two cannot be ordered. */

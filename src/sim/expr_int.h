@@ -96,6 +96,7 @@ struct slot {
 
 /* What expressions are evaluated in. */
 struct env {
+    bool overflow; /* a value became too large; the run must end */
     struct sim *sim;
     struct rng *rng;
     int64_t now_ns;
@@ -108,6 +109,9 @@ struct env {
 
 const struct node *expr_eval(const struct expr *ex, struct env *env);
 bool expr_true(const struct expr *ex, struct env *env);
+
+/* A list or map that was just filled; null (and overflow) when it is too large. */
+const struct node *value_bounded(struct node *value, struct env *env);
 
 /* Text of a value as part of a path or a text. */
 slice node_as_text(const struct node *node, struct arena *a);

@@ -179,6 +179,9 @@ static int load_endpoint(struct sim *sim, struct service *service, const struct 
                          struct err *e)
 {
     struct endpoint *ep = &service->endpoint[service->n_endpoints];
+    if (service->n_endpoints == SIM_ENDPOINTS_MAX)
+        return err_set(e, pair->line, pair->col, "a service has at most %d endpoints",
+                       SIM_ENDPOINTS_MAX);
     slice rest = pair->key, word, last = {0};
     int words = 0;
     for (; slice_word(&rest, &word); words++)
@@ -189,6 +192,7 @@ static int load_endpoint(struct sim *sim, struct service *service, const struct 
             "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
             (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p);
     endpoint_split(&sim->arena, pair->key, ep);
+    ep->source = pair->value;
     ep->line = pair->line;
     ep->col = pair->col;
     for (uint32_t i = 0; i < service->n_endpoints; i++)
@@ -245,6 +249,7 @@ static int load_service(struct sim *sim, const struct node_pair *pair, struct se
     if (name_check(pair->key, pair->line, pair->col, "the name of a service", e))
         return -1;
     out->sym = names_sym(sim->names, pair->key);
+    map_set(&sim->service_of, out->sym, (uint32_t)(out - sim->service));
     if (pair->value->type == NODE_STR && slice_is(pair->value->text, "external"))
         return load_external(out, &node_true, e);
     if (pair->value->type == NODE_NULL)
@@ -261,15 +266,14 @@ static int load_service(struct sim *sim, const struct node_pair *pair, struct se
 }
 
 /* Second pass, when all services are known: the steps of their endpoints. */
-static int load_handlers(struct sim *sim, const struct node *services, struct err *e)
+static int load_handlers(struct sim *sim, struct err *e)
 {
     for (uint32_t i = 0; i < sim->n_services; i++) {
         struct service *service = &sim->service[i];
         for (uint32_t k = 0; k < service->n_endpoints; k++) {
             struct endpoint *ep = &service->endpoint[k];
             struct scope scope = {sim, ep, i};
-            const struct node *steps = node_get(services->map[i].value, ep->text);
-            if (steps_load(&scope, steps, true, &ep->steps, e))
+            if (steps_load(&scope, ep->source, true, &ep->steps, e))
                 return -1;
         }
     }
@@ -282,12 +286,15 @@ static int load_services(struct sim *sim, const struct node *value, struct err *
         return -1;
     if (value->n == 0)
         return err_set(e, value->line, value->col, "\"services\" has no service");
+    if (value->n > SIM_SERVICES_MAX)
+        return err_set(e, value->line, value->col, "a system has at most %d services",
+                       SIM_SERVICES_MAX);
     sim->n_services = value->n;
     sim->service = arena_zero(&sim->arena, value->n * sizeof *sim->service);
     for (uint32_t i = 0; i < value->n; i++)
         if (load_service(sim, &value->map[i], &sim->service[i], e))
             return -1;
-    return load_handlers(sim, value, e);
+    return load_handlers(sim, e);
 }
 
 /* ---- scenarios ---- */
@@ -430,6 +437,7 @@ void sim_free(struct sim *sim)
     rewrite_free(sim->rewrite);
     vec_deinit(&sim->targets);
     map_deinit(&sim->target_of);
+    map_deinit(&sim->service_of);
     arena_deinit(&sim->run_arena);
     arena_deinit(&sim->state_arena[0]);
     arena_deinit(&sim->state_arena[1]);

@@ -34,6 +34,7 @@ static const struct step_row {
     [STEP_EACH] = {"each", load_each, {"as", "do"}},
     [STEP_SET] = {"set", load_assign, {NULL}},
     [STEP_ADD] = {"add", load_assign, {NULL}},
+    [STEP_APPEND] = {"append", load_assign, {NULL}},
     [STEP_SLEEP] = {"sleep", load_sleep, {NULL}},
     [STEP_CHOOSE] = {"choose", load_choose, {NULL}},
     [STEP_SHUFFLE] = {"shuffle", load_shuffle, {NULL}},
@@ -285,8 +286,8 @@ static const struct step_row *find_row(const struct node *map, struct err *e)
     const char *near = map->n ? err_nearest(map->map[0].key, keys, STEP_KINDS) : NULL;
     slice first = map->n ? map->map[0].key : SLICE("{}");
     err_set(e, map->line, map->col,
-            "\"%.*s\" is not a step%s%s%s; steps are call, parallel, if, each, set, add, sleep, "
-            "choose, shuffle, reply",
+            "\"%.*s\" is not a step%s%s%s; steps are call, parallel, if, each, set, add, append, "
+            "sleep, choose, shuffle, reply",
             (int)(first.n < 60 ? first.n : 60), first.p, near ? " (did you mean \"" : "",
             near ? near : "", near ? "\"?)" : "");
     return NULL;
@@ -352,6 +353,8 @@ static int add_name(struct sim *sim, struct endpoint *ep, slice name, bool answe
                            "\"%s\" has a meaning already: take another name", taken[i]);
     if (name_check(name, where->line, where->col, "a name", e))
         return -1;
+    if (ep->n_slots == SIM_NAMES_MAX)
+        return err_set(e, where->line, where->col, "a handler has at most %d names", SIM_NAMES_MAX);
     struct slot_name *more = arena_zero(&sim->arena, (ep->n_slots + 1) * sizeof *more);
     if (ep->n_slots)
         memcpy(more, ep->slot, ep->n_slots * sizeof *more);
@@ -368,8 +371,8 @@ static int names_of_step(const struct node *step, struct sim *sim, struct endpoi
         return wrong_type(as, "as", "a name", e);
     if (as && add_name(sim, ep, as->text, !node_get(step, SLICE("each")), as, e))
         return -1;
-    static const char *const assigns[] = {"set", "add"};
-    for (size_t k = 0; k < 2; k++) {
+    static const char *const assigns[] = {"set", "add", "append"};
+    for (size_t k = 0; k < sizeof assigns / sizeof *assigns; k++) {
         const struct node *map = node_get(step, slice_of(assigns[k]));
         for (uint32_t i = 0; map && map->type == NODE_MAP && i < map->n; i++) {
             slice rest = map->map[i].key, name;
@@ -383,7 +386,7 @@ static int names_of_step(const struct node *step, struct sim *sim, struct endpoi
 
 int steps_names(const struct node *node, struct sim *sim, struct endpoint *ep, struct err *e)
 {
-    static const char *const values[] = {"payload", "body", "set", "add", "retry"};
+    static const char *const values[] = {"payload", "body", "set", "add", "append", "retry"};
     if (node->type == NODE_MAP && names_of_step(node, sim, ep, e))
         return -1;
     for (uint32_t i = 0; node->type == NODE_LIST && i < node->n; i++)

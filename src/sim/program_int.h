@@ -61,6 +61,7 @@ enum step_kind {
     STEP_EACH,
     STEP_SET,
     STEP_ADD,
+    STEP_APPEND,
     STEP_SLEEP,
     STEP_CHOOSE,
     STEP_SHUFFLE,
@@ -106,6 +107,7 @@ struct endpoint {
     } * slot;        /* parameters first */
     uint32_t n_params;
     struct steps steps;
+    const struct node *source; /* the steps, as in the file */
     uint32_t line, col;
 };
 
@@ -155,6 +157,7 @@ struct sim {
     mode *modes;
     uint32_t n_services;
     struct service *service;
+    struct map service_of; /* by the symbol of its name */
     uint32_t n_scenarios;
     struct scenario *scenario;
 

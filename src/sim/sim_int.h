@@ -11,10 +11,17 @@
 #include "sim/expr_int.h"
 #include "sim/program_int.h"
 
+/* Bounds: on a file, then on one run. */
 enum {
-    SIM_DEPTH_MAX = 64,      /* calls below each other */
-    SIM_CALLS_MAX = 100000,  /* calls in one run */
-    SIM_STEPS_MAX = 1000000, /* steps in one run */
+    SIM_SERVICES_MAX = 10000,
+    SIM_ENDPOINTS_MAX = 1000, /* of a service */
+    SIM_NAMES_MAX = 1000,     /* of answers and variables in a handler */
+    SIM_DEPTH_MAX = 64,       /* calls below each other */
+    SIM_CALLS_MAX = 10000,
+    SIM_STEPS_MAX = 100000,
+    SIM_BYTES_MAX = 64 << 20, /* of computed values */
+    VALUE_DEPTH_MAX = 64,     /* of one computed value */
+    VALUE_NODES_MAX = 10000,
 };
 
 #define SIM_LATENCY_NS 1000000     /* an answer takes 1ms unless the service says otherwise */
@@ -35,8 +42,8 @@ uint32_t service_find(const struct sim *sim, slice name);
 uint32_t state_find(const struct service *service, slice name);
 void endpoint_split(struct arena *a, slice text, struct endpoint *out);
 
-/* Could this pattern ({...} stands for anything) be answered by this endpoint? */
-bool endpoint_may_match(const struct endpoint *endpoint, slice pattern);
+/* Could this request, in whose path {...} stands for anything, be answered by this endpoint? */
+bool endpoint_may_match(const struct endpoint *endpoint, const struct endpoint *request);
 
 /* ---- load_step.c ---- */
 int steps_load(const struct scope *scope, const struct node *node, bool may_reply,

@@ -6,10 +6,8 @@
 
 uint32_t service_find(const struct sim *sim, slice name)
 {
-    for (uint32_t i = 0; i < sim->n_services; i++)
-        if (slice_eq(sim->service[i].name, name))
-            return i;
-    return UINT32_MAX;
+    const uint32_t *i = map_get(&sim->service_of, names_sym(sim->names, name));
+    return i ? *i : UINT32_MAX;
 }
 
 uint32_t state_find(const struct service *service, slice name)
@@ -62,17 +60,13 @@ static uint32_t match(const struct endpoint *ep, const struct endpoint *request)
     return literals;
 }
 
-bool endpoint_may_match(const struct endpoint *ep, slice pattern)
+bool endpoint_may_match(const struct endpoint *ep, const struct endpoint *request)
 {
-    struct arena scratch = {0};
-    struct endpoint request;
-    endpoint_split(&scratch, pattern, &request);
-    bool ok = ep->n_segments == request.n_segments && slice_eq(ep->method, request.method);
+    bool ok = ep->n_segments == request->n_segments && slice_eq(ep->method, request->method);
     for (uint32_t i = 0; ok && i < ep->n_segments; i++)
         ok = is_parameter(ep->segment[i]) ||
-             slice_find(request.segment[i], '{') < request.segment[i].n ||
-             slice_eq(ep->segment[i], request.segment[i]);
-    arena_deinit(&scratch);
+             slice_find(request->segment[i], '{') < request->segment[i].n ||
+             slice_eq(ep->segment[i], request->segment[i]);
     return ok;
 }
 

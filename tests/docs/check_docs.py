@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the documents against the program. Environment: OUTFOX (the program), TOP (the sources).
 
-  yaml blocks     one that begins with `system:` is written to <system>.yaml and must pass `sim check` and be
-                  explorable; one that begins with `# file: NAME` is written to NAME and not checked
-  console blocks  each `$ outfox ...` is run where the files of its document are (and a link `examples`); what
-                  follows, up to the next `$ `, must be its exact output. A line `...` stands for any lines. A trailing
-                  `# exit N` is the expected exit code; without it 0, 1 and 4 are fine. Commands may end in a backslash
-  tables          modes, verbs, options, exit codes, JSON fields and keys of simulated systems that the program
-                  knows are documented, and what the documents list exists
+  yaml blocks     one that begins with `system:` is written to <system>.yaml; it must pass
+                  `sim check` and be explorable. One that begins with `# file: NAME` is written to
+                  NAME and not checked
+  console blocks  each `$ outfox ...` is run where the files of its document are, with a link
+                  `examples`. What follows, up to the next `$ `, must be its exact output; a line
+                  `...` stands for any lines. A trailing `# exit N` is the expected exit code,
+                  without it 0, 1 and 4 are fine. A command may end in a backslash and go on
+  tables          modes, verbs, options, exit codes, JSON fields and keys of simulated systems that
+                  the program knows are documented, and what the documents list exists
   links           relative ones lead to a file, and to a heading of it
 
-With --update, console blocks without `...` are rewritten to what the program prints now: read the difference.
-The last line is `checks: N`; every failure is a line `file:line: sentence`, and the exit code is 1.
+With --update, console blocks without `...` are rewritten to what the program prints now: read the
+difference. Every failure is a line `file:line: sentence`, then the exit code is 1. The last line is
+`checks: N`.
 """
 import json
 import os
@@ -50,18 +53,20 @@ def name_of(path):
 # ---- running the program ----
 
 def environment():
-    keep = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "CLICOLOR_FORCE", "COLUMNS")}
+    colours = ("NO_COLOR", "CLICOLOR_FORCE")
+    keep = {name: value for name, value in os.environ.items() if name not in colours}
     return {**keep, "PATH": f"{WORK / 'bin'}:{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C"}
 
 
 def shell(command, folder):
     """(exit code, standard output, standard error)"""
     try:
-        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), timeout=TIME_LIMIT_S,
-                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), check=False,
+                              timeout=TIME_LIMIT_S, stdin=subprocess.DEVNULL, capture_output=True)
     except subprocess.TimeoutExpired:
         return -1, "", f"did not end within {TIME_LIMIT_S} s"
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    said = [stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr)]
+    return done.returncode, *said
 
 
 def help_of(*words):
@@ -90,12 +95,12 @@ def write_files(path, lines, folder):
     for language, start, end in blocks(lines):
         if language != "yaml" or start == end:
             continue
-        system = re.match(r"system:\s*([\w-]+)\s*$", lines[start])
+        system = re.match(r"system:\s*([\w-]+)", lines[start])
         other = re.match(r"# file: ([\w.-]+)\s*$", lines[start])
-        if not system and not other:
+        where = f"{name_of(path)}:{start + 1}"
+        if not check(system or other, where, "begins with neither `system:` nor `# file:`"):
             continue
         file = folder / (system[1] + ".yaml" if system else other[1])
-        where = f"{name_of(path)}:{start + 1}"
         check(not file.exists(), where, f"{file.name} is in this document twice")
         file.write_text("\n".join(lines[start:end]) + "\n", encoding="utf-8")
         if system:
@@ -121,7 +126,8 @@ def matches(expected, got):
 
 
 def commands(lines, start, end):
-    """(index of `$ `, command, index of its first line of output, index after the last) of a console block."""
+    """Of each command of a console block: the index of its `$ `, itself, the index of its first
+    line of output and the index after the last one."""
     at = [i for i in range(start, end) if lines[i].startswith("$ ")]
     for first, after in zip(at, at[1:] + [end]):
         last = first
@@ -139,7 +145,8 @@ def check_command(where, command, expected, folder):
     code, out, said = shell(command, folder)
     wanted = (int(exit_code[1]),) if exit_code else EXPLORED
     got = out.splitlines()
-    if not check(code in wanted, where, f"`{command}` ended with exit code {code}, not {wanted}: {said.strip()}"):
+    sentence = f"`{command}` ended with {code}, not {wanted}: {said.strip()}"
+    if not check(code in wanted, where, sentence):
         return None
     if not UPDATE or "..." in expected:
         shown = "\n".join("    " + line for line in got)
@@ -155,7 +162,8 @@ def check_console(path, lines, folder):
             continue
         for first, command, out, after in commands(lines, start, end):
             expected = lines[out:after]
-            blank = 1 if after < end and expected and not expected[-1] else 0  # one before the next command
+            # one blank line may stand before the next command
+            blank = 1 if after < end and expected and not expected[-1] else 0
             expected = expected[:len(expected) - blank]
             got = check_command(f"{name_of(path)}:{first + 1}", command, expected, folder)
             if got is not None and "..." not in expected:
@@ -166,6 +174,8 @@ def check_console(path, lines, folder):
 
 def check_document(path):
     lines = path.read_text(encoding="utf-8").splitlines()
+    fences = [line for line in lines if line.startswith("```")]
+    check(len(fences) % 2 == 0, name_of(path), "a ``` block is not closed")
     folder = WORK / path.stem
     folder.mkdir()
     (folder / "examples").symlink_to(TOP / "examples")
@@ -189,7 +199,7 @@ def prose(text):
 
 
 def section(text, heading):
-    """The text below the heading that contains these words, up to the next heading of its level or above."""
+    """The text below the heading with these words in backticks, up to the next one of its level."""
     found = re.search(rf"^(#+) .*`{re.escape(heading)}`.*$", text, re.MULTILINE)
     if not found:
         return ""
@@ -200,7 +210,8 @@ def section(text, heading):
 
 def first_cells(text):
     """What stands in backticks in the first cells of the tables of a text."""
-    return {word for cell in re.findall(r"^\|([^|]*)\|", text, re.MULTILINE) for word in re.findall(r"`([^`]+)`", cell)}
+    cells = re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)
+    return {word for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
 
 
 def check_modes():
@@ -235,7 +246,8 @@ def check_cli():
     check(len(codes) >= 6, "src/cmd/cmd.h", "the exit codes were not found")
     for name in ("README.md", "docs/cli.md"):
         for code in codes:
-            check(re.search(rf"^\| {code} \|", read(name), re.MULTILINE), name, f"exit code {code} has no row in a table")
+            row = re.search(rf"^\| {code} \|", read(name), re.MULTILINE)
+            check(row, name, f"exit code {code} has no row in a table")
 
 
 FREE = {"body", "skipped"}  # what is below these is the system's, or names reductions
@@ -255,13 +267,12 @@ def fields(value, into):
 
 
 # Together the commands of a row show every field. {T} is the top of the sources.
+SHOP = "{T}/examples/shop/shop.yaml"
 SAMPLES = {
-    "sim explore": ["{T}/examples/shop/shop.yaml", "{T}/examples/corpus/cinema-3.yaml --assume retries --audit 100",
-                    "json/unstable.yaml"],
-    "sim run": ["{T}/examples/shop/shop.yaml", "{T}/examples/shop/shop.yaml --fault '* quote * : 503'",
-                "{T}/examples/shop/shop.yaml --fault 'quote POST /quotes : 503'"],
-    "sim explain": ["{T}/examples/shop/shop.yaml none"],
-    "sim check": ["{T}/examples/shop/shop.yaml"],
+    "sim explore": [SHOP, "{T}/examples/corpus/cinema-3.yaml --assume retries", "unstable.yaml"],
+    "sim run": [SHOP, SHOP + " --fault 'quote POST /quotes : lost-reply:503'"],
+    "sim explain": [SHOP + " none"],
+    "sim check": [SHOP],
     "modes": [""],
 }
 UNSTABLE = """system: unstable
@@ -275,8 +286,7 @@ scenarios: { s: { request: a GET / } }
 
 def check_json():
     text = read("docs/json.md")
-    (WORK / "json").mkdir(exist_ok=True)
-    (WORK / "json/unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
+    (WORK / "unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
     for verb, arguments in SAMPLES.items():
         about = section(text, f"outfox {verb} --json")
         shown = set()
@@ -287,9 +297,9 @@ def check_json():
                 shown |= fields(json.loads(out), set())
         check("schema_version" in shown, f"outfox {verb} --json", "no schema_version")
         for field in sorted(shown):
-            check(f"`{field}`" in about, "docs/json.md", f"`{field}` is missing in the section `outfox {verb} --json`")
+            check(f"`{field}`" in about, "docs/json.md", f"{verb} --json: `{field}` is missing")
         for field in sorted(first_cells(about)):
-            check(field in shown, "docs/json.md", f"`outfox {verb} --json` prints no field `{field}`")
+            check(field in shown, "docs/json.md", f"{verb} --json prints no field `{field}`")
 
 
 def strings_of(source, opening, closing):
@@ -304,10 +314,10 @@ def check_keys():
     load, step = read("src/sim/load.c"), read("src/sim/load_step.c")
     keys = {
         "keys of the file": re.findall(r'\{"([\w-]+)", load_\w+, (?:true|false)\}', load),
-        "keys of maps": strings_of(load, "allowed[] = {", "}") + strings_of(step, "allowed[] = {", "}"),
+        "keys of maps": strings_of(load + step, "allowed[] = {", "}"),
         "keys of a service": [k for k in strings_of(load, "known[] = {", "}") if "/" not in k],
         "steps and their keys": strings_of(step, "rows[STEP_KINDS] = {", "};"),
-        "parts of an answer": strings_of(read("src/sim/expr_parse.c"), "answer_fields[ANS_FIELDS] = {", "}"),
+        "parts of an answer": strings_of(read("src/sim/expr_parse.c"), "[ANS_FIELDS] = {", "}"),
         "outcomes": strings_of(read("src/sim/oset.c"), "words[] = {", "};"),
     }
     quoted = " ".join(re.findall(r"`([^`]+)`", prose(read("docs/simulated-systems.md"))))
@@ -337,7 +347,8 @@ def check_links():
             file, _, anchor = target.partition("#")
             there = (path.parent / file).resolve() if file else path
             if check(there.exists(), name_of(path), f"the link {target} leads nowhere") and anchor:
-                check(anchor in slugs(there.read_text(encoding="utf-8")), name_of(path), f"no heading for {target}")
+                known = slugs(there.read_text(encoding="utf-8"))
+                check(anchor in known, name_of(path), f"no heading for {target}")
 
 
 def main():

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The causal order of a trace. */
+#include "core/trace.h"
+
+#include "base/rng.h"
+#include "support/unit.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* A call in few words. */
+struct row {
+    uint32_t parent;
+    char service;
+    uint32_t n;
+    int64_t start_ns, end_ns;
+};
+
+static void add_call(struct trace *trace, struct names *names, const struct row *row)
+{
+    struct element el = {.service = names_sym(names, (slice){&row->service, 1}),
+                         .interface = names_sym(names, SLICE("GET /")),
+                         .n = row->n};
+    uid above = row->parent == CALL_NONE ? UID_NONE : trace->calls.at[row->parent].uid;
+    struct call call = {.uid = names_uid(names, above, names_element(names, el)),
+                        .parent = row->parent,
+                        .start_ns = row->start_ns,
+                        .end_ns = row->end_ns};
+    vec_push(&trace->calls, call);
+}
+
+/* "0: 1 2; 2: 3;" for calls that have children */
+static void print_order(const struct trace *trace, const struct trace_order *order, struct buf *out)
+{
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        if (order->first.at[i] == order->first.at[i + 1])
+            continue;
+        buf_addf(out, "%u:", (unsigned)i);
+        for (uint32_t k = order->first.at[i]; k < order->first.at[i + 1]; k++)
+            buf_addf(out, " %u", (unsigned)order->child.at[k]);
+        buf_adds(out, "; ");
+    }
+}
+
+#define TOP CALL_NONE
+
+static const struct {
+    const char *what;
+    struct row rows[8];
+    const char *order;
+} cases[] = {
+    {"nothing", {{0}}, ""},
+    {"the request alone", {{TOP, 'a', 0, 0, 9}}, ""},
+    {"by start",
+     {{TOP, 'a', 0, 0, 9}, {0, 'd', 0, 1, 2}, {0, 'c', 0, 2, 3}, {0, 'b', 0, 3, 4}},
+     "0: 1 2 3; "},
+    {"by start, recorded late",
+     {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 5, 6}, {0, 'c', 0, 3, 4}, {0, 'd', 0, 1, 2}},
+     "0: 3 2 1; "},
+    {"together: by element",
+     {{TOP, 'a', 0, 0, 9}, {0, 'd', 0, 1, 2}, {0, 'b', 0, 1, 9}, {0, 'c', 0, 1, 5}},
+     "0: 2 3 1; "},
+    {"together: n is part of the element",
+     {{TOP, 'a', 0, 0, 9}, {0, 'b', 2, 1, 2}, {0, 'b', 0, 1, 9}, {0, 'b', 1, 1, 5}},
+     "0: 2 3 1; "},
+    {"the end does not matter",
+     {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 8}, {0, 'c', 0, 1, 2}, {0, 'd', 0, 2, 3}},
+     "0: 1 2 3; "},
+    {"a start before that of the request",
+     {{TOP, 'a', 0, 5, 9}, {0, 'b', 0, 0, 1}, {0, 'c', 0, -3, 1}},
+     "0: 2 1; "},
+    {"nested",
+     {{TOP, 'a', 0, 0, 9},
+      {0, 'b', 0, 1, 5},
+      {1, 'x', 0, 2, 3},
+      {1, 'w', 0, 2, 4},
+      {0, 'c', 0, 6, 8},
+      {4, 'z', 0, 7, 8},
+      {2, 'y', 0, 2, 3}},
+     "0: 1 4; 1: 3 2; 2: 6; 4: 5; "},
+    {"children apart from each other",
+     {{TOP, 'a', 0, 0, 9},
+      {0, 'b', 0, 1, 9},
+      {0, 'c', 0, 1, 9},
+      {2, 'x', 0, 4, 5},
+      {1, 'y', 0, 3, 4},
+      {2, 'y', 0, 3, 4},
+      {1, 'x', 0, 4, 5},
+      {0, 'd', 0, 0, 1}},
+     "0: 7 1 2; 1: 4 6; 2: 5 3; "},
+};
+
+/* Each case with an order of its own, and all of them one after the other with the same. */
+static void test_cases(void **state)
+{
+    struct trace_order kept = {0};
+    (void)state;
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < LENGTH(cases); i++) {
+            struct names names;
+            struct trace trace = {0};
+            struct trace_order fresh = {0};
+            struct buf one = BUF_INIT(1000), other = BUF_INIT(1000);
+            size_t at = round ? LENGTH(cases) - 1 - i : i;
+            names_init(&names);
+            for (size_t k = 0; k < LENGTH(cases[at].rows) && cases[at].rows[k].service; k++)
+                add_call(&trace, &names, &cases[at].rows[k]);
+            trace_order(&trace, &names, &fresh);
+            trace_order(&trace, &names, &kept);
+            print_order(&trace, &fresh, &one);
+            print_order(&trace, &kept, &other);
+            if (strcmp(buf_text(&one), cases[at].order) != 0 ||
+                strcmp(buf_text(&other), cases[at].order) != 0)
+                fail_msg("%s: %s, %s", cases[at].what, buf_text(&one), buf_text(&other));
+            assert_int_equal(fresh.first.at[0], 0);
+            buf_deinit(&one);
+            buf_deinit(&other);
+            trace_order_deinit(&fresh);
+            vec_deinit(&trace.calls);
+            names_deinit(&names);
+        }
+    trace_order_deinit(&kept);
+}
+
+static void test_empty(void **state)
+{
+    struct names names;
+    struct trace trace = {0};
+    struct trace_order order = {0};
+    (void)state;
+    names_init(&names);
+    trace_order(&trace, &names, &order);
+    assert_int_equal(order.first.at[0], 0);
+    trace_order_deinit(&order);
+    trace_order_deinit(&order);
+    names_deinit(&names);
+}
+
+/* Calls that nothing tells apart stay in the order in which they were recorded. */
+static void test_stable(void **state)
+{
+    struct names names;
+    struct trace trace = {0};
+    struct trace_order order = {0};
+    struct rng rng = {1};
+    (void)state;
+    names_init(&names);
+    add_call(&trace, &names, &(struct row){TOP, 'a', 0, 0, 99});
+    for (int i = 0; i < 1000; i++)
+        add_call(&trace, &names,
+                 &(struct row){0, (char)('b' + rng_below(&rng, 3)), 0, rng_below(&rng, 5), 99});
+    trace_order(&trace, &names, &order);
+    assert_int_equal(order.first.at[1] - order.first.at[0], 1000);
+    for (uint32_t k = 1; k < 1000; k++) {
+        const struct call *x = &trace.calls.at[order.child.at[k - 1]];
+        const struct call *y = &trace.calls.at[order.child.at[k]];
+        int c = uid_cmp(&names, x->uid, y->uid);
+        assert_true(x->start_ns <= y->start_ns);
+        assert_true(x->start_ns < y->start_ns || c <= 0);
+        assert_true(x->start_ns < y->start_ns || c < 0 || x < y);
+    }
+    trace_order_deinit(&order);
+    vec_deinit(&trace.calls);
+    names_deinit(&names);
+}
+
+/* Random trees: every call but the first is the child of its parent, once, and in order. */
+static void test_random(void **state)
+{
+    struct rng rng = {2};
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct names names;
+        struct trace trace = {0};
+        struct trace_order order = {0};
+        uint32_t n = 1 + rng_below(&rng, 60), seen = 0;
+        names_init(&names);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t parent = i ? rng_below(&rng, i) : TOP;
+            add_call(
+                &trace, &names,
+                &(struct row){parent, (char)('a' + rng_below(&rng, 5)), i, rng_below(&rng, 9), 99});
+        }
+        trace_order(&trace, &names, &order);
+        for (uint32_t i = 0; i < n; i++)
+            for (uint32_t k = order.first.at[i]; k < order.first.at[i + 1]; k++, seen++) {
+                const struct call *c = &trace.calls.at[order.child.at[k]];
+                assert_int_equal(c->parent, i);
+                if (k == order.first.at[i])
+                    continue;
+                const struct call *before = &trace.calls.at[order.child.at[k - 1]];
+                assert_true(
+                    before->start_ns < c->start_ns ||
+                    (before->start_ns == c->start_ns && uid_cmp(&names, before->uid, c->uid) < 0));
+            }
+        assert_int_equal(seen, n - 1);
+        trace_order_deinit(&order);
+        vec_deinit(&trace.calls);
+        names_deinit(&names);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_stable),
+        cmocka_unit_test(test_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
