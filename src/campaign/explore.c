@@ -10,6 +10,7 @@ struct failure {
     faultload faultload;
     const char *why;
     outcome status;
+    uint32_t number; /* of the run */
 };
 
 struct exploration {
@@ -36,10 +37,8 @@ static void count_run(struct exploration *x, const struct verdict *verdict)
 {
     uint32_t n;
     const struct search_run *run = &search_runs(x->search, &n)[n - 1];
-    if (!run->fired)
-        return;
     bool baseline_repeat = run->purpose == FOR_BASELINE && x->out->runs_by_size.n > 0;
-    if (!baseline_repeat && run->purpose != FOR_AUDIT) {
+    if (run->fired && !baseline_repeat && run->purpose != FOR_AUDIT) {
         uint32_t size = faultload_size(x->fl, run->faultload);
         while (x->out->runs_by_size.n <= size)
             vec_push(&x->out->runs_by_size, 0);
@@ -47,7 +46,8 @@ static void count_run(struct exploration *x, const struct verdict *verdict)
         count_outcome(x->out, verdict);
     }
     if (!verdict->pass) {
-        vec_push(&x->failures, (struct failure){run->faultload, verdict->why, verdict->status});
+        vec_push(&x->failures,
+                 (struct failure){run->happened, verdict->why, verdict->status, n - 1});
         x->out->failed_runs++;
     }
 }
@@ -89,9 +89,11 @@ static void sort_failure(struct exploration *x, const struct failure *f)
         x->out->more_findings++;
         return;
     }
-    vec_push(
-        &x->out->findings,
-        (struct finding){.faultload = f->faultload, .why = f->why, .status = f->status, .runs = 1});
+    vec_push(&x->out->findings, (struct finding){.faultload = f->faultload,
+                                                 .why = f->why,
+                                                 .status = f->status,
+                                                 .number = f->number,
+                                                 .runs = 1});
 }
 
 /* Small faultloads first: a larger one is only news when none within it failed the same way. */

@@ -14,8 +14,10 @@
 
 static int cmd_version(const struct args *args)
 {
-    (void)args;
-    puts("outfox " OUTFOX_VERSION);
+    if (args && args->json)
+        puts("{\n  \"schema_version\": 1,\n  \"version\": \"" OUTFOX_VERSION "\"\n}");
+    else
+        puts("outfox " OUTFOX_VERSION);
     return EXIT_OK;
 }
 
@@ -39,7 +41,8 @@ static const struct verb verbs[] = {
      "interface, path or count:\n"
      "  payment POST /charge : 503        that call, the first time, wherever it comes from\n"
      "  payment POST /charge #* : 503     the same, every time\n"
-     "  checkout * > payment * : reset    any call of checkout to payment\n"
+     "  cart GET /carts/* : 503           a path that starts so\n"
+     "  checkout > payment * #* : reset   any call of checkout to payment\n"
      "  * * #* : delay:2s                 every call",
      "  outfox sim run examples/shop/shop.yaml\n"
      "  outfox sim run examples/shop/shop.yaml --fault 'cart GET /carts/ann : 503'\n",

@@ -9,29 +9,33 @@
 static const char *const argument_names[] = {
     [ARG_NONE] = "", [ARG_STATUS] = ":STATUS", [ARG_CODE] = ":CODE", [ARG_DURATION] = ":TIME"};
 
+static const char lost_reply[] =
+    "The service gets the request and does its work; then the caller is failed by MODE.";
+
+static void print_mode(const char *name, const char *argument, const char *doc, bool json,
+                       bool last)
+{
+    struct buf text = BUF_INIT(1000);
+    if (json) {
+        buf_add_json_string(&text, slice_of(doc));
+        printf("    { \"name\": \"%s\", \"argument\": \"%s\", \"doc\": %s }%s\n", name, argument,
+               buf_text(&text), last ? "" : ",");
+    } else {
+        buf_addf(&text, "%s%s", name, argument);
+        printf("%-16s %s\n", buf_text(&text), doc);
+    }
+    buf_deinit(&text);
+}
+
 int cmd_modes(const struct args *args)
 {
     if (args->json)
         printf("{\n  \"schema_version\": %d,\n  \"modes\": [\n", REPORT_SCHEMA_VERSION);
-    for (enum mode_kind k = MODE_STATUS; k < MODE_KINDS; k++) {
-        const struct mode_row *row = &mode_rows[k];
-        if (args->json) {
-            struct buf doc = BUF_INIT(1000);
-            buf_add_json_string(&doc, slice_of(row->doc));
-            printf("    { \"name\": \"%s\", \"argument\": \"%s\", \"doc\": %s }%s\n", row->name,
-                   argument_names[row->argument], buf_text(&doc), k + 1 < MODE_KINDS ? "," : "");
-            buf_deinit(&doc);
-        } else {
-            char name[32];
-            snprintf(name, sizeof name, "%s%s", row->name, argument_names[row->argument]);
-            printf("%-16s %s\n", name, row->doc);
-        }
-    }
+    for (enum mode_kind k = MODE_STATUS; k < MODE_KINDS; k++)
+        print_mode(mode_rows[k].name, argument_names[mode_rows[k].argument], mode_rows[k].doc,
+                   args->json, false);
+    print_mode("lost-reply", ":MODE", lost_reply, args->json, true);
     if (args->json)
-        printf("  ]\n}\n");
-    else
-        printf("%-16s The service gets the request and does its work; then the caller is failed by "
-               "MODE.\n",
-               "lost-reply:MODE");
+        puts("  ]\n}");
     return EXIT_OK;
 }

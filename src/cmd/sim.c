@@ -151,7 +151,7 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct trace *
 {
     struct bench *b = ctx;
     plan_set(&b->plan, &b->names, &b->faultloads, f);
-    return sim_run(b->sim, b->scenario, &b->plan, b->seed * 1000003 + number, trace, verdict, NULL,
+    return sim_run(b->sim, b->scenario, &b->plan, run_seed(b->seed, number), trace, verdict, NULL,
                    e);
 }
 
@@ -370,7 +370,7 @@ int cmd_sim_explain(const struct args *args)
     } else {
         search_explain(search, f, &x);
         print_explanation(&b, args, f, &x);
-        code = interrupted ? EXIT_INTERRUPTED : EXIT_OK;
+        code = interrupted ? EXIT_INTERRUPTED : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
     }
     summary_deinit(&summary);
     search_free(search);

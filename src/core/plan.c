@@ -87,11 +87,21 @@ int plan_add(struct plan *plan, struct names *names, slice text, struct err *e)
     return 0;
 }
 
-static bool element_matches(const struct plan *plan, const struct element *pattern,
+/* Equal, or alike up to a `*` at the end of the pattern. */
+static bool text_matches(const struct names *names, sym pattern, sym text)
+{
+    if (pattern == text)
+        return true;
+    slice p = names_text(names, pattern);
+    return p.n > 0 && p.p[p.n - 1] == '*' &&
+           slice_starts(names_text(names, text), (slice){p.p, p.n - 1});
+}
+
+static bool element_matches(const struct names *names, const struct element *pattern,
                             const struct element *e)
 {
-    return (pattern->service == plan->star || pattern->service == e->service) &&
-           (pattern->interface == plan->star || pattern->interface == e->interface) &&
+    return text_matches(names, pattern->service, e->service) &&
+           text_matches(names, pattern->interface, e->interface) &&
            (!pattern->payload || pattern->payload == e->payload) &&
            (!pattern->before || pattern->before == e->before) &&
            (pattern->n == N_ANY || pattern->n == e->n);
@@ -99,8 +109,8 @@ static bool element_matches(const struct plan *plan, const struct element *patte
 
 /* Does a pattern of n steps match the path u? Read from the last step upwards; when a step does not
  * match, the lowest `*` so far takes one element more. */
-static bool path_matches(const struct plan *plan, const struct names *names,
-                         const struct plan_step *steps, uint32_t n, uid u)
+static bool path_matches(const struct names *names, const struct plan_step *steps, uint32_t n,
+                         uid u)
 {
     uint32_t star = UINT32_MAX;
     uid star_u = UID_NONE;
@@ -110,7 +120,7 @@ static bool path_matches(const struct plan *plan, const struct names *names,
             star_u = u;
         } else if (u == UID_NONE) {
             return n == 0;
-        } else if (n > 0 && element_matches(plan, &steps[n - 1].element, uid_element(names, u))) {
+        } else if (n > 0 && element_matches(names, &steps[n - 1].element, uid_element(names, u))) {
             n--;
             u = uid_parent(names, u);
         } else if (star != UINT32_MAX) {
@@ -143,7 +153,7 @@ mode plan_find(struct plan *plan, struct names *names, uid u, uid *by)
     }
     for (uint32_t i = 0; i < plan->patterns.n; i++) {
         struct plan_pattern *p = &plan->patterns.at[i];
-        if (path_matches(plan, names, &plan->steps.at[p->first], p->n, u)) {
+        if (path_matches(names, &plan->steps.at[p->first], p->n, u)) {
             p->fired++;
             return p->mode;
         }

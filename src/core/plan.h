@@ -8,6 +8,7 @@
  *   checkout * > payment * #1 : reset     checkout's second call to any interface of payment
  *   payment > shipping POST /ship : 503   from any interface of payment, however often called
  *   * * #* : delay:2s                     every call
+ *   cart GET * : 503                      any path; /car* would be: any that starts so
  *
  * `*` stands for any service, any interface or (in #*) any n; a lone `*` between `>` for any path,
  * also an empty one; a lone service for anything that is called of it. A pattern that does not

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/summary.h"
 
+uint64_t run_seed(uint64_t seed, uint64_t number)
+{
+    return seed * 1000003 + number;
+}
+
 void summary_deinit(struct summary *s)
 {
     for (uint32_t i = 0; i < s->findings.n; i++)

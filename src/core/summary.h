@@ -13,7 +13,8 @@ struct finding {
     VEC(faultload) alike; /* the same points in other modes, the same sentence */
     const char *why;
     outcome status;
-    uint64_t runs; /* failed runs that have it, larger faultloads included */
+    uint64_t number; /* of the run, from 0 */
+    uint64_t runs;   /* failed runs that have it, larger faultloads included */
 };
 
 struct summary_outcome {
@@ -56,6 +57,9 @@ struct summary {
     const char *broken;  /* why the scenario fails without any fault; NULL: it does not */
     int64_t elapsed_ns;
 };
+
+/* The seed of one run, from that of the campaign and the number of the run. */
+uint64_t run_seed(uint64_t seed, uint64_t number);
 
 void summary_deinit(struct summary *summary);
 

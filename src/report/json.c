@@ -2,13 +2,17 @@
  *
  * JSON for programs; the fields are described in docs/json.md. Whole numbers up to 2^53 are
  * integers, larger figures are reals. */
+#include <float.h>
 #include <jansson.h>
+#include <math.h>
 
 #include "report/report.h"
 #include "report/words.h"
 
 static json_t *number(double n)
 {
+    if (!isfinite(n))
+        n = DBL_MAX;
     return n < 9007199254740992.0 ? json_integer((json_int_t)n) : json_real(n);
 }
 
@@ -70,7 +74,7 @@ static json_t *finding_json(const struct summary *s, const struct finding *f)
     json_object_set_new(out, "when", take_text(&text));
     json_object_set_new(out, "status", outcome_text(f->status));
     json_object_set_new(out, "runs", json_integer((json_int_t)f->runs));
-    words_replay(s, f->faultload, &text);
+    words_replay(s, f, &text);
     json_object_set_new(out, "replay", take_text(&text));
     buf_deinit(&text);
     return out;

@@ -31,24 +31,36 @@ static void print_verdict(const struct summary *s, const struct style *st, FILE 
         fprintf(out, "%sno finding%s\n", st->green, st->off);
 }
 
+static void print_count(FILE *out, uint64_t n, const char *one, const char *many)
+{
+    print_number(out, (double)n);
+    fputs(n == 1 ? one : many, out);
+}
+
 static void print_what(const struct summary *s, FILE *out)
 {
-    fprintf(out, "\n  %u calls can fail", (unsigned)s->points);
-    if (s->conditional)
-        fprintf(out, " (%u of them happen only after a fault)", (unsigned)s->conditional);
-    fprintf(out, ", each in %u ways: ", (unsigned)s->n_modes);
+    fputs("\n  ", out);
+    print_count(out, s->points, " call can fail", " calls can fail");
+    if (s->conditional) {
+        fputs(" (", out);
+        print_count(out, s->conditional, " only after a fault)", " only after a fault)");
+    }
+    fputs(", each in ", out);
+    print_count(out, s->n_modes, " way: ", " ways: ");
     print_number(out, s->space);
-    fprintf(out, " combinations.\n  ");
-    print_number(out, (double)s->runs);
-    fprintf(out, " runs ");
+    fputs(s->points ? " combinations.\n  " : " combination.\n  ", out);
+    print_count(out, s->runs, " run ", " runs ");
     if (s->stopped) {
-        fprintf(out, "were made before the budget of %s ended; ", s->stopped);
+        fprintf(out, "before the budget of %s ended; ", s->stopped);
         print_number(out, (double)s->queued);
-        fprintf(out, " more were waiting.\n");
+        fputs(" more were waiting.\n", out);
+    } else if (s->all_suspects) {
+        fputs("made; what is suspect (below) was not seen as it should be.\n", out);
     } else if (s->assumptions.n) {
-        fprintf(out, "show all that can happen under these assumptions:\n");
+        fputs("to see every decision that the services can take, if these assumptions hold:\n",
+              out);
     } else {
-        fprintf(out, "show all that any of them can do.\n");
+        fputs("to see every decision that the services can take.\n", out);
     }
     for (uint32_t i = 0; i < s->assumptions.n; i++)
         fprintf(out, "    %s\n", s->assumptions.at[i]);
@@ -67,7 +79,7 @@ static void print_finding(const struct summary *s, uint32_t i, const struct styl
     fprintf(out, "  then    the client gets %s (seen in %llu %s)\n", buf_text(&text),
             (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
     buf_clear(&text);
-    words_replay(s, f->faultload, &text);
+    words_replay(s, f, &text);
     fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
     buf_deinit(&text);
 }
@@ -112,8 +124,9 @@ static void print_figures(const struct summary *s, FILE *out)
     for (uint32_t i = 0; i < s->outcomes.n; i++) {
         struct buf text = BUF_INIT(64);
         outcome_print(s->outcomes.at[i].status, &text);
-        fprintf(out, "    %-9s %8llu runs  %s\n", buf_text(&text),
+        fprintf(out, "    %-9s %8llu %s  %s\n", buf_text(&text),
                 (unsigned long long)s->outcomes.at[i].runs,
+                s->outcomes.at[i].runs == 1 ? "run " : "runs",
                 s->outcomes.at[i].pass ? "as expected" : "NOT as expected");
         buf_deinit(&text);
     }

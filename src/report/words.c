@@ -6,7 +6,7 @@
 void words_number(double n, struct buf *out)
 {
     if (n >= 1e15) {
-        buf_addf(out, "%.2g", n);
+        buf_addf(out, n > 1e300 ? "more than 1e300" : "%.2g", n);
         return;
     }
     char digits[32];
@@ -143,7 +143,7 @@ static void add_fault_flags(const struct summary *s, faultload f, struct buf *ou
     buf_deinit(&text);
 }
 
-void words_replay(const struct summary *s, faultload f, struct buf *out)
+void words_replay(const struct summary *s, const struct finding *finding, struct buf *out)
 {
     buf_adds(out, "outfox sim run ");
     bool plain = true;
@@ -155,7 +155,9 @@ void words_replay(const struct summary *s, faultload f, struct buf *out)
     else
         add_quoted(slice_of(s->file), out);
     buf_addf(out, " --scenario %s", s->scenario);
-    add_fault_flags(s, f, out);
+    if (s->all_suspects) /* chance plays a part: the same dice */
+        buf_addf(out, " --seed %llu", (unsigned long long)run_seed(s->seed, finding->number));
+    add_fault_flags(s, finding->faultload, out);
 }
 
 const char *suspect_name(enum suspect_kind kind)

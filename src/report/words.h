@@ -25,7 +25,7 @@ const char *policy_name(enum policy policy);
 const char *suspect_name(enum suspect_kind kind);
 
 /* outfox sim run FILE --fault '...' ..., ready to paste. */
-void words_replay(const struct summary *s, faultload f, struct buf *out);
+void words_replay(const struct summary *s, const struct finding *finding, struct buf *out);
 
 /* 1234567 as 1,234,567; large ones as 1.2e+27. */
 void words_number(double n, struct buf *out);

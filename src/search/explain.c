@@ -15,7 +15,7 @@ struct walk {
     VEC(uid) reached;         /* handlers that were entered */
     VEC(uint32_t) end;        /* and where each one's walk ended */
     uint32_t stop;            /* the edge that nobody has seen, or NODE_NONE */
-    uid stop_handler;
+    uid stop_handler, stop_call;
     label stop_label;
 };
 
@@ -62,6 +62,7 @@ static label follow(struct walk *w, uid handler)
         if (edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
             w->stop = edge;
             w->stop_handler = handler;
+            w->stop_call = names_uid(w->s->names, handler, element);
             w->stop_label = l;
             return OUT_NONE;
         }
@@ -93,7 +94,7 @@ static bool seen_point(const struct search *s, uid u)
     if (uid_element(s->names, u)->n != N_ANY)
         return false;
     for (uid v = 1; v < s->seen_in.n; v++)
-        if (s->seen_in.at[v] > 0 && s->names->uids.at[v].all == u)
+        if (s->seen_in.at[v] > 0 && names_uid_all(s->names, v) == u)
             return true;
     return false;
 }
@@ -219,11 +220,11 @@ static void explain_walk(struct walk *w, struct explanation *out)
         const struct tree_node *edge = &s->tree.nodes.at[w->stop];
         bool skipped = w->stop != NODE_NONE && edge->state == EDGE_SKIPPED;
         out->kind = skipped ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
-        out->reduction = reduction_rows[edge->why].name;
+        if (skipped)
+            out->reduction = reduction_rows[edge->why].name;
         out->handler = w->stop_handler;
         out->outcome = w->stop_label;
-        if (w->stop != NODE_NONE)
-            out->after = names_uid(s->names, w->stop_handler, edge->element);
+        out->after = w->stop_call;
         return;
     }
     for (faultload f = w->f; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {

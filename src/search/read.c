@@ -115,7 +115,9 @@ static void fill_prefixes(struct search *s)
 static void count_seen(struct search *s, const struct trace *trace)
 {
     for (uint32_t i = 1; i < trace->calls.n; i++) {
-        uid u = trace->calls.at[i].uid;
+        const struct call *c = &trace->calls.at[i];
+        uid u = c->uid;
+        s->late |= c->handled && c->mode == MODE_NONE && c->seen != c->reply;
         while (s->seen_in.n <= u) {
             vec_push(&s->seen_in, 0);
             vec_push(&s->happy, false);

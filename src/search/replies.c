@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Outcomes that no mode gives. A service that fails because of faults below it may answer with
- * something that is not among the modes: a 404, or a 200 where it usually fails. Its callers decide
- * on that too, in every context, so an edge with such an outcome is as good as one with a mode.
- * What brings it about is known from the run in which it was first seen: the faults below the
- * callee; by service encapsulation they do it in any context.
+ * something that is not among the modes: a 404, a 200 where it usually fails, or nothing within its
+ * caller's timeout, because delays below it add up. Its callers decide on that too, in every
+ * context, so an edge with such an outcome is as good as one with a mode. What brings it about is
+ * known from the run in which it was first seen: the faults below the callee; by service
+ * encapsulation they do it in any context.
  *
- *   replies    per callee: its answers, each with the faults below it that made it answer so
+ *   rows       per callee: what callers saw of it, each with the faults below it that caused it
  *   prefixes   per callee: the places from which it is called, each with the faults that lead there
  *
  * The two lists meet once for every pair, whichever comes later. Services that make no calls answer
@@ -47,28 +48,28 @@ static void meet(struct search *s, const struct trace *trace, uint32_t call,
                  const struct reply_row *row, const struct reply_prefix *prefix, bool duplicate)
 {
     uint32_t element = s->names->uids.at[prefix->callee].element;
-    uint32_t edge = tree_find(&s->tree, prefix->node, element, row->reply);
-    if (row->n == 0 || some_mode_gives(s, row->reply) ||
+    uint32_t edge = tree_find(&s->tree, prefix->node, element, row->outcome);
+    if (row->n == 0 || some_mode_gives(s, row->outcome) ||
         (edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW))
         return;
-    struct candidate c = {.edge = tree_child(&s->tree, prefix->node, element, row->reply)};
+    struct candidate c = {.edge = tree_child(&s->tree, prefix->node, element, row->outcome)};
     faultload all = append(s, prefix->causes, row, prefix->callee, row->faultload, row->n);
     c.fault = s->fl->rows.at[all].last;
     c.causes = s->fl->rows.at[all].rest;
     search_consider(s, trace, call, c, duplicate);
 }
 
-static void add_reply(struct search *s, const struct trace *trace, uint32_t call, uint32_t root,
-                      bool duplicate)
+static void add_outcome(struct search *s, const struct trace *trace, uint32_t call, uint32_t root,
+                        outcome seen, bool duplicate)
 {
     const struct call *c = &trace->calls.at[call];
     struct replies *r = &s->replies;
     uint32_t *first = map_get(&r->row_of, root);
     for (uint32_t i = first ? *first : 0; i; i = r->rows.at[i - 1].next)
-        if (r->rows.at[i - 1].reply == c->reply)
+        if (r->rows.at[i - 1].outcome == seen)
             return;
     uint32_t below = s->reading.below.at[call];
-    struct reply_row row = {.reply = c->reply,
+    struct reply_row row = {.outcome = seen,
                             .handler = c->uid,
                             .n = below,
                             .faultload = s->reading.prefix.at[s->reading.causes.at[call] + below],
@@ -112,7 +113,9 @@ void replies_expand(struct search *s, const struct trace *trace, uint32_t call, 
     if (!c->handled || !makes_calls)
         return;
     uint32_t root = tree_root(&s->tree, s->names, c->uid);
-    add_reply(s, trace, call, root, duplicate);
+    add_outcome(s, trace, call, root, c->reply, duplicate);
+    if (c->mode == MODE_NONE && c->seen != c->reply) /* too late for its caller */
+        add_outcome(s, trace, call, root, c->seen, duplicate);
     add_prefix(s, trace, call, root, duplicate);
 }
 

@@ -7,11 +7,10 @@
  *   idle --search_next--> out --search_observe--> idle        (s->out)
  *
  * 1. A queued faultload is causes(c) + one fault at c, or the faults below c that make it answer
- * so: everything in it fires when the system is deterministic.
- * 2. An edge is queued at most once, so no faultload is run twice (but for repeats that are counted
- * apart).
- * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is concluded
- * from it. */
+ *    so: everything in it fires when the system is deterministic.
+ * 2. No faultload is run twice (but for repeats that are counted apart).
+ * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is
+ *    concluded from it. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -160,18 +159,16 @@ void search_skip(struct search *s, struct frontier_item item, enum reduction why
         audit_skip(s, item, why);
 }
 
-/* Was this faultload queued as often as it may be? In a deterministic system every edge has a
- * faultload of its own. But a lasting fault stands for many, and where names or steps change from
- * run to run, new prefixes ask for the same faultload again and again. */
+/* Was this faultload queued as often as it may be? Nearly always an edge has a faultload of its
+ * own. But a lasting fault stands for many, faults below a call may show themselves to its caller
+ * in two ways (an answer, or a timeout before it), and where names or steps change from run to run,
+ * new prefixes ask for the same faultload again. */
 static bool queued_before(struct search *s, faultload f)
 {
-    bool lasting = ASSUMES(s, REDUCE_RETRIES);
     uint64_t key = 0;
-    if (!lasting && s->n_suspects == 0)
-        return false;
     for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
         key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
-    return map_count(&s->queued, key) > (lasting ? 1 : s->opt.attempts);
+    return map_count(&s->queued, key) > (s->n_suspects ? s->opt.attempts : 1);
 }
 
 /* Counts the candidate that a lasting fault stands in for. */
@@ -252,6 +249,7 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
 static void record(struct search *s, const struct verdict *verdict, bool fired)
 {
     struct search_run run = {.faultload = s->current.faultload,
+                             .happened = s->reading.prefix.at[s->reading.fired.n],
                              .status = verdict->status,
                              .pass = verdict->pass,
                              .fired = fired,

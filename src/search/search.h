@@ -71,7 +71,8 @@ void search_observe(struct search *s, const struct trace *trace, const struct ve
 enum search_purpose { FOR_BASELINE, FOR_SEARCH, FOR_AUDIT };
 
 struct search_run {
-    faultload faultload;
+    faultload faultload; /* what was planned, */
+    faultload happened;  /* and what of it fired */
     outcome status;
     bool pass, fired; /* fired: every planned fault did */
     enum search_purpose purpose;

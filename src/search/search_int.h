@@ -31,7 +31,7 @@ struct reading {
 /* replies.c: what a callee may answer besides the modes, and who would meet that. */
 struct replies {
     VEC(struct reply_row {
-        label reply;
+        outcome outcome;
         uid handler;         /* in whose run it was seen */
         faultload faultload; /* its last `n` faults, all below the handler, bring it about */
         uint32_t n;
@@ -88,6 +88,7 @@ struct search {
     VEC(uint32_t) seen_in; /* by uid: number of runs that showed it */
     VEC(bool) happy;       /* by uid: shown by the first fault-free run */
     uint32_t baselines_done;
+    bool late; /* an answer came after its caller's timeout: time plays a part */
     uint64_t n_runs, n_repeats, n_audited, n_dropped, n_skipped[REDUCTIONS];
 
     struct replies replies;

@@ -150,7 +150,7 @@ void search_space(const struct search *s, struct search_space *out)
     struct search_stats stats;
     search_stats(s, &stats);
     *out = (struct search_space){.space = pow(s->opt.n_modes + 1.0, stats.points)};
-    out->known = stats.complete && s->opt.assume == 0 && s->n_suspects == 0;
+    out->known = stats.complete && s->opt.assume == 0 && s->n_suspects == 0 && !s->late;
     if (!out->known)
         return;
     double apart = count_apart(s), possible = count_possible(s);

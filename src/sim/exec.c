@@ -142,7 +142,9 @@ static void call_external(const struct service *service, struct env *env, struct
 /* The caller waits no longer than its timeout. */
 static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node **body)
 {
-    if (timeout_ns > 0 && c->end_ns - c->start_ns > timeout_ns) {
+    bool answered =
+        c->handled || mode_kind(c->mode) == MODE_HOLD; /* injected failures come at once */
+    if (answered && timeout_ns > 0 && c->end_ns - c->start_ns > timeout_ns) {
         c->end_ns = c->start_ns + timeout_ns;
         c->seen = OUTCOME(OUT_TIMEOUT, 0);
     }
@@ -151,7 +153,7 @@ static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node 
 }
 
 /* What the caller gets when a fault fires, instead of (or on top of) what the service did. */
-static void act_out(struct run *run, struct call *c, int64_t latency_ns, const struct node **body)
+static void act_out(struct run *run, struct call *c, const struct node **body)
 {
     if (mode_kind(c->mode) == MODE_DELAY && !mode_lost(c->mode)) {
         c->end_ns += mode_delay_ns(c->mode);
@@ -161,7 +163,7 @@ static void act_out(struct run *run, struct call *c, int64_t latency_ns, const s
     if (mode_kind(c->mode) == MODE_HOLD)
         c->end_ns = c->start_ns + SIM_HOLD_NS;
     else if (!c->handled)
-        c->end_ns = c->start_ns + (latency_ns > 0 ? latency_ns : 1);
+        c->end_ns = c->start_ns + SIM_FAULT_NS;
     c->seen = mode_outcome(c->mode);
     *body = outcome_kind(c->seen) == OUT_STATUS
                 ? node_str(&run->sim->run_arena, SLICE("Injected fault\n"))
@@ -198,7 +200,7 @@ static enum flow call_once(struct frame *f, const struct target *t, const struct
         c.seen = c.reply;
     }
     if (c.mode != MODE_NONE)
-        act_out(run, &c, service->latency_ns, &body);
+        act_out(run, &c, &body);
     apply_timeout(&c, timeout_ns, &body);
     run->trace->calls.at[index] = c;
     vec_push(&f->children, index);

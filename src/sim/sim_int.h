@@ -26,6 +26,7 @@ enum {
 
 #define SIM_LATENCY_NS 1000000     /* an answer takes 1ms unless the service says otherwise */
 #define SIM_HOLD_NS    60000000000 /* how long `hold` holds a caller without a timeout */
+#define SIM_FAULT_NS   1000        /* how soon an injected failure is there */
 
 /* ---- oset.c ---- */
 int oset_parse(slice text, struct arena *a, struct oset *out, struct err *e) MUST_USE;

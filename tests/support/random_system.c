@@ -195,10 +195,10 @@ const struct node *random_system(uint64_t seed, struct arena *a)
     struct gen g = {.a = a, .rng = {seed}};
     g.levels = 1 + below(&g, 3);
     struct node *root = empty_map(&g), *services = empty_map(&g), *modes = empty_list(&g);
-    static const char *const all[] = {"500", "503", "reset", "lost-reply:503"};
-    uint32_t n_modes = 1 + below(&g, 3), first = below(&g, 4);
+    static const char *const all[] = {"500", "503", "reset", "lost-reply:503", "hold"};
+    uint32_t n_modes = 1 + below(&g, 3), first = below(&g, 5);
     for (uint32_t i = 0; i < n_modes; i++)
-        append(modes, text(&g, "%s", all[(first + i) % 4]));
+        append(modes, text(&g, "%s", all[(first + i) % 5]));
     for (uint32_t level = 0; level <= g.levels; level++)
         for (uint32_t i = 0; i < (level ? SERVICES_PER_LEVEL : 1); i++)
             put(&g, services, text(&g, "s%u%u", level, i), service(&g, level));
