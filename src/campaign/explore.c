@@ -111,6 +111,18 @@ static void sort_failures(struct exploration *x)
 
 /* ---- the end ---- */
 
+static const struct {
+    enum policy policy;
+    const char *name, *why;
+} policy_rows[] = {
+    {POLICY_DOWNSTREAM, "downstream", "a fault below a call that fails itself cannot happen"},
+    {POLICY_EXCLUSION, "exclusion", "the other faults keep the call from being made"},
+    {POLICY_INCLUSION, "inclusion", "the call is only made after a failure that is not there"},
+    {POLICY_UNREACHABLE, "unreachability", "the caller itself is not reached"},
+    {POLICY_ENCAPSULATION, "encapsulation",
+     "every handler has met these outcomes, by the same faults or by errors passed up"},
+};
+
 static void add_skip(struct summary *out, const char *name, const char *why, double n)
 {
     if (n > 0)
@@ -136,20 +148,12 @@ static void summarise(struct exploration *x)
     if (stats.complete)
         out->stopped = NULL; /* the budget ended just with the search */
     out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);
-    if (space.known) {
-        add_skip(out, "downstream", "a fault below a call that fails itself cannot happen",
-                 space.downstream);
-        add_skip(out, "unreachable",
-                 "the other faults keep the call from happening, or do not bring it about",
-                 space.unreachable);
-        add_skip(out, "encapsulation",
-                 "every handler has met these outcomes before, by the same faults or by errors "
-                 "passed up",
-                 space.redundant);
-    } else {
+    out->skipped_estimated = space.estimated;
+    for (size_t i = 0; i < sizeof policy_rows / sizeof *policy_rows && space.known; i++)
+        add_skip(out, policy_rows[i].name, policy_rows[i].why, space.saved[policy_rows[i].policy]);
+    if (!space.known)
         add_skip(out, "encapsulation", "seen in another run before its turn came",
                  (double)stats.dropped);
-    }
     for (enum reduction r = 0; r < REDUCTIONS; r++)
         add_skip(out, reduction_rows[r].name, reduction_rows[r].assumption,
                  (double)stats.skipped[r]);

@@ -44,6 +44,7 @@ struct summary {
     VEC(uint64_t) runs_by_size;
     VEC(struct summary_outcome) outcomes;
     VEC(struct summary_skip) skipped;
+    bool skipped_estimated; /* the shares of exclusion, inclusion and unreachability are sampled */
     VEC(const char *) assumptions; /* of the reductions in use, as "name: sentence" */
     VEC(struct finding) findings;
     uint64_t failed_runs;

@@ -165,6 +165,7 @@ static void add_figures(json_t *doc, const struct summary *s)
     json_object_set_new(doc, "outcomes", outcomes_json(s));
     json_object_set_new(doc, "transcripts", json_integer((json_int_t)s->transcripts));
     json_object_set_new(doc, "skipped", skipped);
+    json_object_set_new(doc, "skipped_estimated", json_boolean(s->skipped_estimated));
 }
 
 void report_json(const struct summary *s, FILE *out)

@@ -242,11 +242,18 @@ static void explain_walk(struct walk *w, struct explanation *out)
 void search_explain(const struct search *s, faultload f, struct explanation *out)
 {
     *out = (struct explanation){.run = UINT32_MAX};
-    struct walk w = {.s = s, .f = f};
-    if (!was_run(s, f, out) && !plainly_wrong(s, f, out))
-        explain_walk(&w, out);
+    if (!was_run(s, f, out))
+        explain_predict(s, f, out);
     if (out->run != UINT32_MAX)
         out->run_faultload = s->runs.at[out->run].faultload;
+}
+
+void explain_predict(const struct search *s, faultload f, struct explanation *out)
+{
+    *out = (struct explanation){.run = UINT32_MAX};
+    struct walk w = {.s = s, .f = f};
+    if (!plainly_wrong(s, f, out))
+        explain_walk(&w, out);
     vec_deinit(&w.fired);
     vec_deinit(&w.fired_edge);
     vec_deinit(&w.reached);

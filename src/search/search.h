@@ -100,15 +100,14 @@ const struct search_run *search_runs(const struct search *s, uint32_t *n);
 enum { SUSPECTS_MAX = 200 };
 const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total);
 
-/* How many faultloads of the full space fall where. Known when the search was exact, complete and
- * stable. */
+/* How many faultloads of the full space each of the published policies accounts for. Known when the
+ * search was exact, complete and stable, and no answer came after its caller's timeout. */
 struct search_space {
-    double space;       /* (modes + 1) ^ points */
-    bool known;         /* the rest is filled in */
-    double downstream;  /* a fault below another one: it cannot fire */
-    double unreachable; /* a fault at a call that the others keep from happening, or do not bring
-                           about */
-    double redundant;   /* possible, but every edge of it was seen in some run */
+    double space;   /* (modes + 1) ^ points */
+    bool known;     /* the rest is filled in; all of it and the runs add up to the space */
+    bool estimated; /* how exclusion, inclusion and unreachability share their sum was sampled */
+    double saved[POLICIES]; /* POLICY_ENCAPSULATION: with POLICY_PROPAGATION, which is no case of
+                               its own here: a propagated error is an outcome that was seen */
 };
 
 void search_space(const struct search *s, struct search_space *out);

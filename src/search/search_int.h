@@ -172,6 +172,13 @@ bool tway_advance(struct search *s);
 bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
                     void (*row)(void *ctx, const uint32_t *values), void *ctx) MUST_USE;
 
+/* policies.c: shares n impossible faultloads between exclusion, inclusion and unreachability.
+ * True when the shares are estimated. */
+bool policies_share(const struct search *s, uint32_t points, double n, double *saved);
+
+/* explain.c: like search_explain, without looking for the faultload among the runs. */
+void explain_predict(const struct search *s, faultload f, struct explanation *out);
+
 /* search.c */
 
 /* Queues a candidate whose edge was not seen, or says which reduction keeps it from that. `call` is

@@ -154,7 +154,7 @@ void search_space(const struct search *s, struct search_space *out)
     if (!out->known)
         return;
     double apart = count_apart(s), possible = count_possible(s);
-    out->downstream = out->space - apart;
-    out->unreachable = apart - possible;
-    out->redundant = possible - (double)stats.runs;
+    out->saved[POLICY_DOWNSTREAM] = out->space - apart;
+    out->saved[POLICY_ENCAPSULATION] = possible - (double)stats.runs;
+    out->estimated = policies_share(s, stats.points, apart - possible, out->saved);
 }

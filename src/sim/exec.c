@@ -318,56 +318,6 @@ static enum flow step_each(struct frame *f, const struct step *step)
     return FLOW_ON;
 }
 
-/* `into` with the value at `path` replaced. */
-static const struct node *with_field(struct env *env, const struct node *into, slice path,
-                                     const struct node *value)
-{
-    slice key;
-    if (!path.p || path.n == 0)
-        return value;
-    slice_cut(&path, '/', &key);
-    uint32_t n = into->type == NODE_MAP ? into->n : 0, at = 0;
-    while (at < n && !slice_eq(into->map[at].key, key))
-        at++;
-    struct node *map = node_map(&env->sim->run_arena, at < n ? n : n + 1);
-    if (n)
-        memcpy(map->map, into->map, n * sizeof *map->map);
-    const struct node *old = at < n ? into->map[at].value : &node_null;
-    map->map[at] = (struct node_pair){.key = key, .value = with_field(env, old, path, value)};
-    return value_bounded(map, env);
-}
-
-/* The list with one item more; anything else counts as an empty list. */
-static const struct node *with_item(struct env *env, const struct node *list,
-                                    const struct node *item)
-{
-    uint32_t n = list->type == NODE_LIST ? list->n : 0;
-    struct node *longer = node_list(&env->sim->run_arena, n + 1);
-    if (n)
-        memcpy(longer->list, list->list, n * sizeof *longer->list);
-    longer->list[n] = item;
-    return value_bounded(longer, env);
-}
-
-static void step_assign(struct frame *f, const struct step *step)
-{
-    struct sim *sim = f->run->sim;
-    for (uint32_t i = 0; i < step->n_assigns; i++) {
-        const struct assign *assign = &step->assign[i];
-        const struct node **place = assign->state ? &sim->state[f->service][assign->slot]
-                                                  : &f->env.slot[assign->slot].value;
-        const struct node *value = expr_eval(assign->value, &f->env);
-        const struct node *old = node_at(*place, assign->path);
-        if (step->kind == STEP_APPEND)
-            value = with_item(&f->env, old, value);
-        if (step->kind == STEP_ADD) {
-            value = node_num(&sim->run_arena, (old->type == NODE_NUM ? old->num : 0) +
-                                                  (value->type == NODE_NUM ? value->num : 0));
-        }
-        *place = with_field(&f->env, *place, assign->path, value);
-    }
-}
-
 static enum flow step_shuffle(struct frame *f, const struct step *step)
 {
     uint32_t *order = arena_alloc(&f->run->sim->run_arena, step->n_branches * sizeof *order);
@@ -406,7 +356,7 @@ static enum flow run_step(struct frame *f, const struct step *step)
     case STEP_EACH: return step_each(f, step);
     case STEP_SET:
     case STEP_ADD:
-    case STEP_APPEND: step_assign(f, step); return FLOW_ON;
+    case STEP_APPEND: assign_run(&f->env, f->service, step); return FLOW_ON;
     case STEP_SLEEP: f->env.now_ns += step->ns; return FLOW_ON;
     case STEP_CHOOSE: return run_steps(f, &step->branch[rng_below(&f->run->rng, step->n_branches)]);
     case STEP_SHUFFLE: return step_shuffle(f, step);

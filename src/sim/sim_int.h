@@ -46,6 +46,11 @@ void endpoint_split(struct arena *a, slice text, struct endpoint *out);
 /* Could this request, in whose path {...} stands for anything, be answered by this endpoint? */
 bool endpoint_may_match(const struct endpoint *endpoint, const struct endpoint *request);
 
+/* ---- assign.c ---- */
+
+/* Carries out a step `set`, `add` or `append` of a handler of this service. */
+void assign_run(struct env *env, uint32_t service, const struct step *step);
+
 /* ---- load_step.c ---- */
 int steps_load(const struct scope *scope, const struct node *node, bool may_reply,
                struct steps *out, struct err *e) MUST_USE;
