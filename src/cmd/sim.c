@@ -44,6 +44,9 @@ static void bench_deinit(struct bench *b)
 static int choose_scenario(struct bench *b, const char *name, struct err *e)
 {
     b->scenario = sim_scenario(b->sim, name);
+    if (!name && sim_scenarios(b->sim) > 1)
+        fprintf(stderr, "outfox: scenario %s, the first of %u; choose another with --scenario\n",
+                sim_scenario_name(b->sim, 0), (unsigned)sim_scenarios(b->sim));
     if (b->scenario != UINT32_MAX)
         return 0;
     struct buf all = BUF_INIT(300);
