@@ -34,7 +34,7 @@ void *arena_alloc(struct arena *a, size_t size)
     if (size > SIZE_MAX / 2)
         mem_oom();
     size = (size + step - 1) / step * step;
-    if ((size_t)(a->end - a->at) < size)
+    if (!a->chunk || (size_t)(a->end - a->at) < size)
         arena_add_chunk(a, size);
     void *p = a->at;
     a->at += size;

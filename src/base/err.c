@@ -24,7 +24,7 @@ void err_print(const struct err *e, struct buf *out)
         buf_addf(out, "%s:", e->source);
     if (e->line)
         buf_addf(out, "%u:%u:", e->line, e->col);
-    if (out->n)
+    if (e->source[0] || e->line)
         buf_addc(out, ' ');
     buf_adds(out, e->text);
 }

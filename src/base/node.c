@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const struct node node_null = {.type = NODE_NULL};
 const struct node node_true = {.type = NODE_BOOL, .boolean = true};
@@ -125,6 +126,20 @@ void buf_add_json_string(struct buf *out, slice s)
     buf_addc(out, '"');
 }
 
+/* The shortest text that is read back to the same number. */
+static void print_number(double num, struct buf *out)
+{
+    char text[64];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, num);
+        if (!islessgreater(strtod(text, NULL), num))
+            break;
+    }
+    if (fabs(num) < 1e17 && !islessgreater(num, floor(num)))
+        snprintf(text, sizeof text, "%lld", (long long)num);
+    buf_adds(out, text);
+}
+
 void node_print(const struct node *node, struct buf *out)
 {
     if (out->full)
@@ -132,7 +147,7 @@ void node_print(const struct node *node, struct buf *out)
     switch (node->type) {
     case NODE_NULL: buf_adds(out, "null"); break;
     case NODE_BOOL: buf_adds(out, node->boolean ? "true" : "false"); break;
-    case NODE_NUM: buf_addf(out, "%.15g", node->num); break;
+    case NODE_NUM: print_number(node->num, out); break;
     case NODE_STR: buf_add_json_string(out, node->text); break;
     case NODE_LIST:
         for (uint32_t i = 0; i < node->n; i++) {

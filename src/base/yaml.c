@@ -18,6 +18,7 @@ struct reader {
     yaml_event_t event; /* the current one */
     struct arena *arena;
     struct err *err;
+    slice text; /* all of it */
     int depth;
 };
 
@@ -25,6 +26,17 @@ static int fail_here(struct reader *r, const char *what)
 {
     return err_set(r->err, (uint32_t)r->event.start_mark.line + 1,
                    (uint32_t)r->event.start_mark.column + 1, "%s", what);
+}
+
+/* Bytes that are no text: libyaml gives only their offset. */
+static int fail_bytes(struct reader *r, size_t offset, const char *problem)
+{
+    uint32_t line = 1, col = 1;
+    for (size_t i = 0; i < offset && i < r->text.n; i++) {
+        col = r->text.p[i] == '\n' ? 1 : col + 1;
+        line += r->text.p[i] == '\n';
+    }
+    return err_set(r->err, line, col, "not valid YAML: %s", problem ? problem : "not UTF-8");
 }
 
 /* Moves on to the next event. */
@@ -36,6 +48,8 @@ static int advance(struct reader *r)
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR)
         mem_oom();
+    if (p->error == YAML_READER_ERROR)
+        return fail_bytes(r, p->problem_offset, p->problem);
     return err_set(r->err, (uint32_t)p->problem_mark.line + 1, (uint32_t)p->problem_mark.column + 1,
                    "not valid YAML: %s%s%s", p->context ? p->context : "", p->context ? ", " : "",
                    p->problem ? p->problem : "unknown problem");
@@ -70,6 +84,10 @@ static void type_plain(struct node *node)
         }
     }
 }
+
+static const char decorations[] =
+    "anchors (&), aliases (*) and tags (!) are not supported: write the value out, or put text that "
+    "starts with & * ! in quotes";
 
 static int read_value(struct reader *r, const struct node **out);
 
@@ -125,6 +143,8 @@ static int read_pair(struct reader *r, struct pairs *pairs)
 {
     if (r->event.type != YAML_SCALAR_EVENT)
         return fail_here(r, "a key must be plain text");
+    if (r->event.data.scalar.anchor || r->event.data.scalar.tag)
+        return fail_here(r, decorations);
     struct node key = {0};
     if (read_scalar(r, &key))
         return -1;
@@ -190,8 +210,7 @@ static int read_value(struct reader *r, const struct node **out)
     }
     r->depth--;
     if (decorated)
-        return fail_here(r, "anchors (&), aliases (*) and tags (!) are not supported: "
-                            "write the value out, or put text that starts with & * ! in quotes");
+        return fail_here(r, decorations);
     return status;
 }
 
@@ -214,7 +233,7 @@ int yaml_parse(slice text, struct arena *a, const struct node **out, struct err 
 {
     if (text.n > YAML_BYTES_MAX)
         return err_set(e, 0, 0, "larger than %d MiB, the limit for a file", YAML_BYTES_MAX >> 20);
-    struct reader r = {.arena = a, .err = e};
+    struct reader r = {.arena = a, .err = e, .text = text};
     if (!yaml_parser_initialize(&r.parser))
         mem_oom();
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);

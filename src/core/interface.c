@@ -146,6 +146,8 @@ void interface_make(slice method, slice path, const struct rewrite *rules, struc
     add_segments(path, &text);
     for (uint32_t i = 0; i < rules->rules.n; i++)
         apply_rule(&rules->rules.at[i], &text);
+    if (method.n && buf_text(&text)[0] != '/')
+        buf_addc(out, '/'); /* whatever a rule made of it, it is read back as a path */
     buf_add(out, buf_slice(&text));
     buf_deinit(&text);
 }

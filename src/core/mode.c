@@ -162,9 +162,11 @@ int mode_parse(slice text, mode *out, struct err *e)
     uint64_t status;
     text = slice_trim(text);
     if (slice_starts(text, SLICE(LOST_NAME ":"))) {
-        if (mode_parse(slice_from(text, sizeof LOST_NAME), out, e))
+        text = slice_from(text, sizeof LOST_NAME);
+        bool twice = slice_starts(text, SLICE(LOST_NAME));
+        if (!twice && mode_parse(text, out, e))
             return -1;
-        if (mode_reached(*out))
+        if (twice || mode_reached(*out))
             return err_set(e, 0, 0, "after " LOST_NAME ": comes a mode that answers, such as 503");
         *out |= LOST;
         return 0;

@@ -26,7 +26,7 @@ static bool add_subsets(struct covering *c, struct subset *part, uint32_t k, uin
 {
     if (k == c->t) {
         uint64_t size = 1;
-        for (uint32_t i = 0; i < c->t; i++)
+        for (uint32_t i = 0; i < c->t && size <= TUPLES_MAX; i++)
             size *= c->n_values[part->factor[i]];
         if (c->covered.n + size > TUPLES_MAX)
             return false;

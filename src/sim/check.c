@@ -68,6 +68,7 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
     if (!slice_word(&rest, &first) || slice_find(first, '{') < first.n)
         return 0;
     slice request = slice_trim(rest);
+    request.n = slice_find(request, '?'); /* the query is no part of the path */
     if (!slice_word(&rest, &second))
         return err_set(w->err, line, col, "a call is written SERVICE METHOD /path");
     if (second.p[0] == '{' || slice_starts(second, SLICE("http://")))

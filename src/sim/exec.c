@@ -33,6 +33,7 @@ struct frame {
     uint32_t call; /* index of the call that it handles */
     uint32_t n_slots;
     struct env env;
+    outcome last_seen; /* of the last call that it waited for: what a branch comes to */
     outcome reply;
     const struct node *body;
     VEC(uint32_t) children; /* calls that it made */
@@ -133,10 +134,12 @@ static enum flow handle(struct run *run, const struct target *t, uint32_t call,
 }
 
 /* A call to a service outside of the system: nobody sees it. */
-static void call_external(const struct service *service, struct env *env, struct slot *out)
+static void call_external(const struct service *service, struct env *env, int64_t timeout_ns,
+                          struct slot *out)
 {
-    out->seen = service->external_reply;
-    env->now_ns += service->latency_ns;
+    bool late = timeout_ns > 0 && service->latency_ns > timeout_ns;
+    out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : service->external_reply;
+    env->now_ns += late ? timeout_ns : service->latency_ns;
 }
 
 /* The caller waits no longer than its timeout. */
@@ -153,7 +156,7 @@ static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node 
 }
 
 /* What the caller gets when a fault fires, instead of (or on top of) what the service did. */
-static void act_out(struct run *run, struct call *c, const struct node **body)
+static void act_out(struct run *run, struct call *c, int64_t timeout_ns, const struct node **body)
 {
     if (mode_kind(c->mode) == MODE_DELAY && !mode_lost(c->mode)) {
         c->end_ns += mode_delay_ns(c->mode);
@@ -161,7 +164,7 @@ static void act_out(struct run *run, struct call *c, const struct node **body)
         return;
     }
     if (mode_kind(c->mode) == MODE_HOLD)
-        c->end_ns = c->start_ns + SIM_HOLD_NS;
+        c->end_ns = c->start_ns + (timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
     else if (!c->handled)
         c->end_ns = c->start_ns + SIM_FAULT_NS;
     c->seen = mode_outcome(c->mode);
@@ -182,7 +185,7 @@ static enum flow call_once(struct frame *f, const struct target *t, const struct
     }
     const struct service *service = &run->sim->service[t->service];
     if (service->external) {
-        call_external(service, &f->env, out);
+        call_external(service, &f->env, timeout_ns, out);
         return FLOW_ON;
     }
     if (run->trace->calls.n >= SIM_CALLS_MAX)
@@ -200,7 +203,7 @@ static enum flow call_once(struct frame *f, const struct target *t, const struct
         c.seen = c.reply;
     }
     if (c.mode != MODE_NONE)
-        act_out(run, &c, &body);
+        act_out(run, &c, timeout_ns, &body);
     apply_timeout(&c, timeout_ns, &body);
     run->trace->calls.at[index] = c;
     vec_push(&f->children, index);
@@ -218,7 +221,7 @@ static enum flow run_rules(struct frame *f, const struct on_rules *rules, outcom
     return FLOW_ON;
 }
 
-static enum flow step_call(struct frame *f, const struct step *step, outcome *seen)
+static enum flow step_call(struct frame *f, const struct step *step)
 {
     slice text = node_as_text(expr_eval(step->value, &f->env), &f->run->sim->run_arena);
     struct target target = *target_find(f->run->sim, text);
@@ -232,33 +235,17 @@ static enum flow step_call(struct frame *f, const struct step *step, outcome *se
             break;
         f->env.now_ns += step->retry.delay_ns;
     }
-    *seen = answer.seen;
     if (step->background) {
         f->env.now_ns = sent_ns;
         return FLOW_ON;
     }
+    f->last_seen = answer.seen;
     if (step->slot != SLOT_NONE)
         f->env.slot[step->slot] = answer;
     return run_rules(f, &step->on, answer.seen);
 }
 
 /* ---- other steps ---- */
-
-/* Runs the steps of a branch and keeps the outcome of its last call. */
-static enum flow run_branch(struct frame *f, const struct steps *steps, outcome *seen)
-{
-    for (uint32_t i = 0; i < steps->n; i++) {
-        if (steps->at[i].kind == STEP_CALL) {
-            if (step_call(f, &steps->at[i], seen) == FLOW_ABORT)
-                return FLOW_ABORT;
-        } else {
-            struct steps one = {1, &steps->at[i]};
-            if (run_steps(f, &one) == FLOW_ABORT)
-                return FLOW_ABORT;
-        }
-    }
-    return FLOW_ON;
-}
 
 static bool slot_changed(const struct slot *a, const struct slot *b)
 {
@@ -279,11 +266,12 @@ static enum flow step_parallel(struct frame *f, const struct step *step)
     outcome group = OUTCOME_OK;
     memcpy(before, f->env.slot, size);
     for (uint32_t i = 0; i < step->n_branches; i++) {
-        outcome seen = OUTCOME_OK;
         f->env.now_ns = start_ns;
+        f->last_seen = OUTCOME_OK;
         memcpy(f->env.slot, before, size);
-        if (run_branch(f, &step->branch[i], &seen) == FLOW_ABORT)
+        if (run_steps(f, &step->branch[i]) == FLOW_ABORT)
             return FLOW_ABORT;
+        outcome seen = f->last_seen;
         memcpy(after + (size_t)i * n, f->env.slot, size);
         if (f->env.now_ns > last_ns)
             last_ns = f->env.now_ns;
@@ -348,9 +336,8 @@ static void step_reply(struct frame *f, const struct step *step)
 
 static enum flow run_step(struct frame *f, const struct step *step)
 {
-    outcome ignored;
     switch (step->kind) {
-    case STEP_CALL: return step_call(f, step, &ignored);
+    case STEP_CALL: return step_call(f, step);
     case STEP_PARALLEL: return step_parallel(f, step);
     case STEP_IF: return run_steps(f, expr_true(step->value, &f->env) ? &step->then : &step->other);
     case STEP_EACH: return step_each(f, step);

@@ -13,7 +13,7 @@ struct sim;
 struct endpoint;
 struct trace;
 
-enum { EXPR_DEPTH_MAX = 64 };
+enum { EXPR_DEPTH_MAX = 64, EXPR_PAIRS_MAX = 1000 };
 
 enum expr_op {
     EX_CONST, /* constant */

@@ -22,6 +22,7 @@ struct source {
     slice rest;
     struct err *err;
     int depth;
+    int pairs; /* joined by operators so far */
 };
 
 static struct expr *expr_new(const struct scope *scope, enum expr_op op, uint32_t n)
@@ -193,6 +194,11 @@ static int resolve(const struct source *src, slice text, struct expr **out)
         return fail(src, "a name was expected, not", text);
     if (slice_is(head, "data"))
         return resolve_data(src, tail, path, out);
+    static const char *const undotted[] = {"payload", "random", "time", "status", "body"};
+    bool in_handler = scope->endpoint;
+    for (size_t i = in_handler ? 0 : 3; tail.p && i < (in_handler ? 3u : 5u); i++)
+        if (slice_is(head, undotted[i]))
+            return fail(src, "fields are reached with \"/\", not with \".\":", text);
     if (!scope->endpoint)
         return resolve_scenario(src, head, tail, path, out);
     struct ref ref = {.path = path};
@@ -450,13 +456,19 @@ static int parse_not(struct source *src, struct expr **out)
     return 0;
 }
 
+/* Evaluation recurses over what is joined. */
+static bool too_long(struct source *src)
+{
+    return ++src->pairs > EXPR_PAIRS_MAX && fail(src, "too many parts in", src->node->text);
+}
+
 static int parse_and(struct source *src, struct expr **out)
 {
     struct expr *right;
     if (parse_not(src, out))
         return -1;
     while (take(src, "and")) {
-        if (parse_not(src, &right))
+        if (too_long(src) || parse_not(src, &right))
             return -1;
         *out = expr_pair(src->scope, EX_AND, *out, right);
     }
@@ -471,7 +483,7 @@ static int parse_or(struct source *src, struct expr **out)
     if (parse_and(src, out))
         return -1;
     while (take(src, "or")) {
-        if (parse_and(src, &right))
+        if (too_long(src) || parse_and(src, &right))
             return -1;
         *out = expr_pair(src->scope, EX_OR, *out, right);
     }

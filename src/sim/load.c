@@ -21,6 +21,9 @@ int keys_check(const struct node *map, const char *const *allowed, size_t n, con
     return 0;
 }
 
+/* Names that mean something in every handler. */
+static const char *const taken[] = {"payload", "state", "data", "random", "time"};
+
 int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e)
 {
     bool ok = name.n > 0 && name.n <= 100;
@@ -34,6 +37,15 @@ int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct
     return err_set(e, line, col,
                    "%s has 1 to 100 letters, digits, \"-\" and \"_\"; \"%.*s\" has not", what,
                    (int)(name.n < 100 ? name.n : 100), name.p);
+}
+
+int variable_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (slice_is(name, taken[i]))
+            return err_set(e, line, col, "\"%s\" has a meaning already: take another name",
+                           taken[i]);
+    return name_check(name, line, col, what, e);
 }
 
 int duration_load(const struct node *node, const char *what, int64_t *out, struct err *e)
@@ -163,7 +175,7 @@ static int load_parameters(struct sim *sim, struct endpoint *ep, struct err *e)
             return err_set(e, ep->line, ep->col,
                            "a parameter is a whole segment: /{name}/, not \"%.*s\"", SLICE_ARG(s));
         slice name = {s.p + 1, s.n - 2};
-        if (name_check(name, ep->line, ep->col, "the name of a parameter", e))
+        if (variable_check(name, ep->line, ep->col, "the name of a parameter", e))
             return -1;
         for (uint32_t k = 0; k < ep->n_slots; k++)
             if (slice_eq(ep->slot[k].name, name))

@@ -339,7 +339,6 @@ int steps_load(const struct scope *scope, const struct node *node, bool may_repl
 static int add_name(struct sim *sim, struct endpoint *ep, slice name, bool answer,
                     const struct node *where, struct err *e)
 {
-    static const char *const taken[] = {"payload", "state", "data", "random", "time"};
     uint32_t slot = slot_of(ep, name);
     if (slot != SLOT_NONE && ep->slot[slot].answer == answer)
         return 0;
@@ -347,11 +346,7 @@ static int add_name(struct sim *sim, struct endpoint *ep, slice name, bool answe
         return err_set(e, where->line, where->col,
                        "\"%.*s\" names an answer in one place and a value in another",
                        SLICE_ARG(name));
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (slice_is(name, taken[i]))
-            return err_set(e, where->line, where->col,
-                           "\"%s\" has a meaning already: take another name", taken[i]);
-    if (name_check(name, where->line, where->col, "a name", e))
+    if (variable_check(name, where->line, where->col, "a name", e))
         return -1;
     if (ep->n_slots == SIM_NAMES_MAX)
         return err_set(e, where->line, where->col, "a handler has at most %d names", SIM_NAMES_MAX);

@@ -65,6 +65,10 @@ int steps_names(const struct node *node, struct sim *sim, struct endpoint *ep,
 int keys_check(const struct node *map, const char *const *allowed, size_t n, const char *what,
                struct err *e) MUST_USE;
 int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e) MUST_USE;
+
+/* The same, and not one that means something in every handler. */
+int variable_check(slice name, uint32_t line, uint32_t col, const char *what,
+                   struct err *e) MUST_USE;
 int duration_load(const struct node *node, const char *what, int64_t *out, struct err *e) MUST_USE;
 
 /* ---- check.c ---- */

@@ -36,12 +36,12 @@ static slice *split_path(struct arena *a, slice path, uint32_t *n)
 
 void endpoint_split(struct arena *a, slice text, struct endpoint *out)
 {
-    slice rest = text, first, second;
-    slice_word(&rest, &first);
-    bool with_method = slice_word(&rest, &second);
+    slice path = text, method;
+    slice_word(&path, &method);
+    path = slice_trim(path); /* may have blanks: they come from values */
     out->text = text;
-    out->method = with_method ? first : SLICE("");
-    out->segment = split_path(a, with_method ? second : first, &out->n_segments);
+    out->method = path.n ? method : SLICE("");
+    out->segment = split_path(a, path.n ? path : method, &out->n_segments);
 }
 
 /* Number of literal segments + 1, or 0 when it does not match. */
@@ -106,19 +106,20 @@ static void match_endpoint(struct sim *sim, struct target *t, slice request_text
 static struct target make_target(struct sim *sim, slice text)
 {
     struct target t = {.service = UINT32_MAX};
-    slice rest = text, first, second, third, path, service;
+    slice rest = text, first, path, service, method = SLICE("");
     slice_word(&rest, &first);
-    if (!slice_word(&rest, &second))
+    rest = slice_trim(rest);
+    if (!rest.n)
         return t;
-    slice method = SLICE("");
-    if (split_url(second, &service, &path)) {
+    if (split_url(rest, &service, &path)) {
         method = first;
     } else {
         service = first;
-        path = second;
-        if (slice_word(&rest, &third)) {
-            method = second;
-            path = third;
+        slice_word(&rest, &path);
+        rest = slice_trim(rest);
+        if (rest.n) {
+            method = path;
+            path = rest;
         }
     }
     struct buf buf = BUF_INIT(1 << 16);

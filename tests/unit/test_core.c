@@ -731,7 +731,7 @@ static void test_rewrite(void **state)
         {{" a  ->  b "}, "/a", "GET /b"}, /* blanks around both do not count */
         {{"a -> b -> c"}, "/a", "GET /b%20->%20c"},
         {{"a -> aa"}, "/aa", "GET /aaaa"}, /* what was put in is not looked at again */
-        {{". -> \\0&"}, "/", "GET \\0&"},
+        {{"a -> \\0&"}, "/a", "GET /\\0&"},
         {{"\\? -> x"}, "/a?b", "GET /a"}, /* the query is gone by then */
     };
     (void)state;

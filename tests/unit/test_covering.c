@@ -2,7 +2,6 @@
  *
  * Covering arrays: what they promise, checked combination by combination. */
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,11 +172,11 @@ static void test_few(void **state)
     }
 }
 
-static void refuse_row(void *ctx, const uint32_t *values)
+static void count_row(void *ctx, const uint32_t *values)
 {
-    (void)ctx;
+    uint32_t *rows = ctx;
     (void)values;
-    abort();
+    ++*rows;
 }
 
 /* In a process of its own: what is not refused as too large would not fit into memory either. */
@@ -195,9 +194,10 @@ static void test_too_large(void **state)
             uint32_t *n_values = mem_alloc(rows[i].n * sizeof *n_values);
             for (uint32_t k = 0; k < rows[i].n; k++)
                 n_values[k] = rows[i].values;
-            bool fits = covering_array(n_values, rows[i].n, rows[i].t, refuse_row, NULL);
+            uint32_t emitted = 0;
+            bool fits = covering_array(n_values, rows[i].n, rows[i].t, count_row, &emitted);
             mem_free(n_values);
-            _exit(fits);
+            _exit(fits || emitted > 0);
         }
         int status = -1;
         assert_int_equal(waitpid(child, &status, 0), child);

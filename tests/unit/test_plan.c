@@ -163,6 +163,21 @@ static void test_patterns(void **state)
         {"shop GET / > payment > shipping * #*", below_again, true},
         {"payment > payment POST /charge", "payment GET / #1 > payment POST /charge", true},
         {"payment > payment POST /charge", "shop GET / > payment POST /charge", false},
+        /* the beginning of an interface or a service */
+        {"cart GET *", "shop GET / > cart GET /x/y", true},
+        {"cart GET *", "shop GET / > cart GET /x/y #1", false},
+        {"cart GET *", "shop GET / > cart POST /x/y", false},
+        {"cart GET * #*", "shop GET / > cart GET /x/y #1", true},
+        {"cart GET /car*", "cart GET /cars/7", true},
+        {"cart GET /car*", "cart GET /car", true},
+        {"cart GET /car*", "cart GET /ca", false},
+        {"cart GET /car*", "cart GET /scar", false},
+        {"cart GET /c*t", "cart GET /cart", false}, /* only the end */
+        {"pay* POST /charge", shop, true},
+        {"pay* POST /charge", "shop GET / > pa POST /charge", false},
+        {"pay* > shipping POST /x", below_again, true},
+        {"cart GET /c* > payment *", shop, true},
+        {"mail post.Office/*", "mail post.Office/Send", true},
         /* gRPC */
         {"mail post.Office/Send", "shop GET / > mail post.Office/Send", true},
         {"mail > db sql.Db/Query", "mail post.Office/Send #1 > db sql.Db/Query", true},

@@ -101,7 +101,8 @@ static const char *check_search(struct lab *explored, struct lab *brute, struct 
         wrong = "a run was repeated";
     else if (stats.transcripts != brute->facts.items.n)
         wrong = "the transcripts are counted wrongly";
-    else if (!space.known || (uint64_t)(space.redundant + 0.5) + stats.runs != x.possible)
+    else if (!space.known ||
+             (uint64_t)(space.saved[POLICY_ENCAPSULATION] + 0.5) + stats.runs != x.possible)
         wrong = "the possible faultloads are counted wrongly";
     else
         wrong = x.wrong;
