@@ -80,6 +80,27 @@ struct scope {
     uint32_t service;          /* whose endpoint it is */
 };
 
+/* Text under compilation. */
+struct source {
+    const struct scope *scope;
+    const struct node *node; /* whose text it is, for the position of errors */
+    slice rest;
+    struct err *err;
+    int depth;
+    int pairs; /* joined by operators so far */
+};
+
+/* Makers of expressions; they live as long as the system. */
+struct expr *expr_new(const struct scope *scope, enum expr_op op, uint32_t n);
+struct expr *expr_const(const struct scope *scope, const struct node *value);
+struct expr *expr_text(const struct scope *scope, slice text);
+
+/* Fails with "what "word"" at the source's place. */
+int expr_fail(const struct source *src, const char *what, slice word);
+
+/* head[.tail][/path] to what it refers to. */
+int expr_resolve(const struct source *src, slice text, struct expr **out) MUST_USE;
+
 /* A value with {references} in its strings. */
 int expr_value(const struct scope *scope, const struct node *node, struct expr **out,
                struct err *e) MUST_USE;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiles values and conditions. References are resolved here, so that a name that does not exist
- * is an error of the file and not of a run.
+ * Compiles values and conditions.
  *
  *   condition  := or ;  or := and { "or" and } ;  and := not { "and" not }
  *   not        := "not" not | compared
@@ -11,210 +10,6 @@
 #include "sim/sim_int.h"
 
 #include <stdlib.h>
-
-static const char *const answer_fields[ANS_FIELDS] = {
-    "status", "body", "ok", "failed", "error", "conn", "timeout", "json", "called"};
-
-/* Text under compilation. */
-struct source {
-    const struct scope *scope;
-    const struct node *node; /* whose text it is, for the position of errors */
-    slice rest;
-    struct err *err;
-    int depth;
-    int pairs; /* joined by operators so far */
-};
-
-static struct expr *expr_new(const struct scope *scope, enum expr_op op, uint32_t n)
-{
-    struct expr *ex = arena_zero(&scope->sim->arena, sizeof *ex);
-    ex->op = op;
-    ex->n = n;
-    ex->part = n ? arena_zero(&scope->sim->arena, n * sizeof *ex->part) : NULL;
-    return ex;
-}
-
-static struct expr *expr_const(const struct scope *scope, const struct node *value)
-{
-    struct expr *ex = expr_new(scope, EX_CONST, 0);
-    ex->constant = value;
-    return ex;
-}
-
-static struct expr *expr_text(const struct scope *scope, slice text)
-{
-    return expr_const(scope, node_str(&scope->sim->arena, text));
-}
-
-static struct expr *expr_ref(const struct scope *scope, struct ref ref)
-{
-    struct expr *ex = expr_new(scope, EX_REF, 0);
-    ex->ref = ref;
-    return ex;
-}
-
-static int fail(const struct source *src, const char *what, slice word)
-{
-    return err_set(src->err, src->node->line, src->node->col, "%s \"%.*s\"", what,
-                   (int)(word.n < 80 ? word.n : 80), word.p);
-}
-
-/* ---- references ---- */
-
-/* Says that `word` is unknown, and what of the handler's names it may have been meant to be. */
-static int fail_name(const struct source *src, slice word)
-{
-    const struct scope *scope = src->scope;
-    const char *words[64];
-    size_t n = 0;
-    static const char *const general[] = {"payload", "state", "data", "random", "time"};
-    static const char *const general_scenario[] = {"status", "body", "faults", "data"};
-    const char *const *more = scope->endpoint ? general : general_scenario;
-    for (size_t i = 0; i < (scope->endpoint ? 5u : 4u); i++)
-        words[n++] = more[i];
-    for (uint32_t i = 0; scope->endpoint && i < scope->endpoint->n_slots && n < 64; i++) {
-        slice name = scope->endpoint->slot[i].name;
-        words[n++] = arena_copy(&scope->sim->arena, name.p, name.n);
-    }
-    const char *near = err_nearest(word, words, n);
-    return err_set(src->err, src->node->line, src->node->col,
-                   "nothing here is called \"%.*s\"%s%s%s", (int)(word.n < 80 ? word.n : 80),
-                   word.p, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-}
-
-static int resolve_state(const struct source *src, uint32_t service, slice name, slice path,
-                         struct expr **out)
-{
-    const struct service *s = &src->scope->sim->service[service];
-    uint32_t slot = state_find(s, name);
-    if (slot == SLOT_NONE)
-        return err_set(src->err, src->node->line, src->node->col,
-                       "service \"%.*s\" has no state \"%.*s\": add it with an initial value "
-                       "under \"state:\"",
-                       SLICE_ARG(s->name), (int)(name.n < 80 ? name.n : 80), name.p);
-    *out =
-        expr_ref(src->scope,
-                 (struct ref){.kind = REF_STATE, .service = service, .slot = slot, .path = path});
-    return 0;
-}
-
-static int resolve_answer(const struct source *src, uint32_t slot, slice field, slice path,
-                          struct expr **out)
-{
-    for (enum answer_field f = 0; f < ANS_FIELDS; f++)
-        if (slice_is(field, answer_fields[f])) {
-            *out =
-                expr_ref(src->scope,
-                         (struct ref){.kind = REF_ANSWER, .slot = slot, .field = f, .path = path});
-            return 0;
-        }
-    const char *near = err_nearest(field, answer_fields, ANS_FIELDS);
-    return err_set(
-        src->err, src->node->line, src->node->col,
-        "an answer has no \"%.*s\"; it has status, body, ok, failed, error, conn, timeout, "
-        "json and called%s%s%s",
-        (int)(field.n < 80 ? field.n : 80), field.p, near ? " (did you mean \"" : "",
-        near ? near : "", near ? "\"?)" : "");
-}
-
-static int resolve_slot(const struct source *src, slice head, slice tail, slice path,
-                        struct expr **out)
-{
-    const struct endpoint *ep = src->scope->endpoint;
-    for (uint32_t i = 0; i < ep->n_slots; i++) {
-        if (!slice_eq(ep->slot[i].name, head))
-            continue;
-        if (ep->slot[i].answer && !tail.p)
-            return err_set(
-                src->err, src->node->line, src->node->col,
-                "\"%.*s\" is an answer: say which part, for example %.*s.ok or %.*s.body",
-                SLICE_ARG(head), SLICE_ARG(head), SLICE_ARG(head));
-        if (ep->slot[i].answer)
-            return resolve_answer(src, i, tail, path, out);
-        if (tail.p)
-            return err_set(src->err, src->node->line, src->node->col,
-                           "\"%.*s\" is a value, not an answer: it has no \".%.*s\"",
-                           SLICE_ARG(head), (int)(tail.n < 80 ? tail.n : 80), tail.p);
-        *out = expr_ref(src->scope, (struct ref){.kind = REF_VALUE, .slot = i, .path = path});
-        return 0;
-    }
-    return fail_name(src, head);
-}
-
-/* Names that exist in a scenario's expectations only. */
-static int resolve_scenario(const struct source *src, slice head, slice tail, slice path,
-                            struct expr **out)
-{
-    struct ref ref = {.service = UINT32_MAX, .path = path};
-    if (slice_is(head, "status")) {
-        ref.kind = REF_STATUS;
-    } else if (slice_is(head, "body")) {
-        ref.kind = REF_BODY;
-    } else if (slice_is(head, "faults")) {
-        ref.kind = REF_FAULTS;
-        if (tail.p && (ref.service = service_find(src->scope->sim, tail)) == UINT32_MAX)
-            return fail(src, "there is no service", tail);
-    } else {
-        slice word, rest = tail;
-        uint32_t service = service_find(src->scope->sim, head);
-        if (service == UINT32_MAX || !slice_cut(&rest, '.', &word) || !slice_is(word, "state") ||
-            !rest.p)
-            return fail_name(src, head);
-        return resolve_state(src, service, rest, path, out);
-    }
-    *out = expr_ref(src->scope, ref);
-    return 0;
-}
-
-static int resolve_data(const struct source *src, slice name, slice path, struct expr **out)
-{
-    const struct node *value = name.p ? node_get(src->scope->sim->data, name) : NULL;
-    if (!value)
-        return fail(src, "under \"data:\" there is no", name);
-    *out = expr_const(src->scope, node_at(value, path));
-    return 0;
-}
-
-/* head[.tail][/path] */
-static int resolve(const struct source *src, slice text, struct expr **out)
-{
-    const struct scope *scope = src->scope;
-    if (slice_starts(text, SLICE("url:"))) {
-        slice name = slice_from(text, 4);
-        if (service_find(scope->sim, name) == UINT32_MAX)
-            return fail(src, "there is no service", name);
-        struct buf url = BUF_INIT(4096);
-        buf_addf(&url, "http://%.*s", SLICE_ARG(name));
-        *out = expr_text(scope, slice_copy(&scope->sim->arena, buf_slice(&url)));
-        buf_deinit(&url);
-        return 0;
-    }
-    slice path = text, head, tail;
-    if (!slice_cut(&path, '/', &tail) || !slice_cut(&tail, '.', &head) || head.n == 0)
-        return fail(src, "a name was expected, not", text);
-    if (slice_is(head, "data"))
-        return resolve_data(src, tail, path, out);
-    static const char *const undotted[] = {"payload", "random", "time", "status", "body"};
-    bool in_handler = scope->endpoint;
-    for (size_t i = in_handler ? 0 : 3; tail.p && i < (in_handler ? 3u : 5u); i++)
-        if (slice_is(head, undotted[i]))
-            return fail(src, "fields are reached with \"/\", not with \".\":", text);
-    if (!scope->endpoint)
-        return resolve_scenario(src, head, tail, path, out);
-    struct ref ref = {.path = path};
-    if (slice_is(head, "state") && tail.p)
-        return resolve_state(src, scope->service, tail, path, out);
-    if (slice_is(head, "payload"))
-        ref.kind = REF_PAYLOAD;
-    else if (slice_is(head, "random"))
-        ref.kind = REF_RANDOM;
-    else if (slice_is(head, "time"))
-        ref.kind = REF_TIME;
-    else
-        return resolve_slot(src, head, tail, path, out);
-    *out = expr_ref(scope, ref);
-    return 0;
-}
 
 /* ---- values ---- */
 
@@ -257,7 +52,7 @@ static int compile_text(const struct scope *scope, const struct node *node, stru
             status = err_set(e, node->line, node->col,
                              "a \"{\" is not closed (a plain { is written {{)");
         else
-            status = resolve(&src, (slice){src.rest.p + 1, end - 1}, &part);
+            status = expr_resolve(&src, (slice){src.rest.p + 1, end - 1}, &part);
         if (status == 0) {
             vec_push(&parts, part);
             src.rest = slice_from(src.rest, end + 1);
@@ -345,7 +140,7 @@ static int parse_items(struct source *src, struct expr **out)
         vec_push(&items, item);
         more = take(src, ",");
         if (status == 0 && !more && !take(src, "]"))
-            status = fail(src, "\"]\" was expected, not", peek(src));
+            status = expr_fail(src, "\"]\" was expected, not", peek(src));
     }
     *out = expr_new(src->scope, EX_LIST, items.n);
     for (uint32_t i = 0; i < items.n; i++)
@@ -357,7 +152,7 @@ static int parse_items(struct source *src, struct expr **out)
 static int parse_quoted(struct source *src, slice token, struct expr **out)
 {
     if (token.n < 2 || token.p[token.n - 1] != token.p[0])
-        return fail(src, "a quote is not closed in", token);
+        return expr_fail(src, "a quote is not closed in", token);
     *out = expr_text(src->scope, (slice){token.p + 1, token.n - 2});
     return 0;
 }
@@ -366,12 +161,12 @@ static int parse_number(struct source *src, slice token, struct expr **out)
 {
     char digits[32], *end;
     if (token.n >= sizeof digits)
-        return fail(src, "a number was expected, not", token);
+        return expr_fail(src, "a number was expected, not", token);
     memcpy(digits, token.p, token.n);
     digits[token.n] = 0;
     double num = strtod(digits, &end);
     if (*end)
-        return fail(src, "a number was expected, not", token);
+        return expr_fail(src, "a number was expected, not", token);
     *out = expr_const(src->scope, node_num(&src->scope->sim->arena, num));
     return 0;
 }
@@ -385,7 +180,7 @@ static int parse_token(struct source *src, struct expr **out)
     } constants[] = {{"true", &node_true}, {"false", &node_false}, {"null", &node_null}};
     slice token = peek(src);
     if (token.n == 0)
-        return fail(src, "the condition ends too early:", src->node->text);
+        return expr_fail(src, "the condition ends too early:", src->node->text);
     src->rest = slice_from(src->rest, token.n);
     if (token.p[0] == '\'' || token.p[0] == '"')
         return parse_quoted(src, token, out);
@@ -397,8 +192,8 @@ static int parse_token(struct source *src, struct expr **out)
             return 0;
         }
     if (ends_word(token.p[0]))
-        return fail(src, "a value was expected, not", token);
-    return resolve(src, token, out);
+        return expr_fail(src, "a value was expected, not", token);
+    return expr_resolve(src, token, out);
 }
 
 static int parse_operand(struct source *src, struct expr **out)
@@ -409,7 +204,7 @@ static int parse_operand(struct source *src, struct expr **out)
         return parse_token(src, out);
     if (parse_or(src, out))
         return -1;
-    return take(src, ")") ? 0 : fail(src, "\")\" was expected, not", peek(src));
+    return take(src, ")") ? 0 : expr_fail(src, "\")\" was expected, not", peek(src));
 }
 
 static struct expr *expr_pair(const struct scope *scope, enum expr_op op, struct expr *a,
@@ -459,7 +254,7 @@ static int parse_not(struct source *src, struct expr **out)
 /* Evaluation recurses over what is joined. */
 static bool too_long(struct source *src)
 {
-    return ++src->pairs > EXPR_PAIRS_MAX && fail(src, "too many parts in", src->node->text);
+    return ++src->pairs > EXPR_PAIRS_MAX && expr_fail(src, "too many parts in", src->node->text);
 }
 
 static int parse_and(struct source *src, struct expr **out)
@@ -479,7 +274,7 @@ static int parse_or(struct source *src, struct expr **out)
 {
     struct expr *right;
     if (++src->depth > EXPR_DEPTH_MAX)
-        return fail(src, "nested too deeply:", src->node->text);
+        return expr_fail(src, "nested too deeply:", src->node->text);
     if (parse_and(src, out))
         return -1;
     while (take(src, "or")) {
@@ -501,7 +296,7 @@ int expr_condition(const struct scope *scope, const struct node *node, struct ex
     if (parse_or(&src, out))
         return -1;
     if (peek(&src).n)
-        return fail(&src, "\"and\", \"or\" or the end of the condition was expected, not",
-                    peek(&src));
+        return expr_fail(&src, "\"and\", \"or\" or the end of the condition was expected, not",
+                         peek(&src));
     return 0;
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * References in values and conditions. They are resolved when a file is loaded, so that a name that
+ * does not exist is an error of the file and not of a run. */
+#include "sim/sim_int.h"
+
+static const char *const answer_fields[ANS_FIELDS] = {
+    "status", "body", "ok", "failed", "error", "conn", "timeout", "json", "called"};
+
+struct expr *expr_new(const struct scope *scope, enum expr_op op, uint32_t n)
+{
+    struct expr *ex = arena_zero(&scope->sim->arena, sizeof *ex);
+    ex->op = op;
+    ex->n = n;
+    ex->part = n ? arena_zero(&scope->sim->arena, n * sizeof *ex->part) : NULL;
+    return ex;
+}
+
+struct expr *expr_const(const struct scope *scope, const struct node *value)
+{
+    struct expr *ex = expr_new(scope, EX_CONST, 0);
+    ex->constant = value;
+    return ex;
+}
+
+struct expr *expr_text(const struct scope *scope, slice text)
+{
+    return expr_const(scope, node_str(&scope->sim->arena, text));
+}
+
+static struct expr *expr_ref(const struct scope *scope, struct ref ref)
+{
+    struct expr *ex = expr_new(scope, EX_REF, 0);
+    ex->ref = ref;
+    return ex;
+}
+
+int expr_fail(const struct source *src, const char *what, slice word)
+{
+    return err_set(src->err, src->node->line, src->node->col, "%s \"%.*s\"", what,
+                   (int)(word.n < 80 ? word.n : 80), word.p);
+}
+
+/* Says that `word` is unknown, and what of the handler's names it may have been meant to be. */
+static int fail_name(const struct source *src, slice word)
+{
+    const struct scope *scope = src->scope;
+    const char *words[64];
+    size_t n = 0;
+    static const char *const general[] = {"payload", "state", "data", "random", "time"};
+    static const char *const general_scenario[] = {"status", "body", "faults", "data"};
+    const char *const *more = scope->endpoint ? general : general_scenario;
+    for (size_t i = 0; i < (scope->endpoint ? 5u : 4u); i++)
+        words[n++] = more[i];
+    for (uint32_t i = 0; scope->endpoint && i < scope->endpoint->n_slots && n < 64; i++) {
+        slice name = scope->endpoint->slot[i].name;
+        words[n++] = arena_copy(&scope->sim->arena, name.p, name.n);
+    }
+    const char *near = err_nearest(word, words, n);
+    return err_set(src->err, src->node->line, src->node->col,
+                   "nothing here is called \"%.*s\"%s%s%s", (int)(word.n < 80 ? word.n : 80),
+                   word.p, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+static int resolve_state(const struct source *src, uint32_t service, slice name, slice path,
+                         struct expr **out)
+{
+    const struct service *s = &src->scope->sim->service[service];
+    uint32_t slot = state_find(s, name);
+    if (slot == SLOT_NONE)
+        return err_set(src->err, src->node->line, src->node->col,
+                       "service \"%.*s\" has no state \"%.*s\": add it with an initial value "
+                       "under \"state:\"",
+                       SLICE_ARG(s->name), (int)(name.n < 80 ? name.n : 80), name.p);
+    *out =
+        expr_ref(src->scope,
+                 (struct ref){.kind = REF_STATE, .service = service, .slot = slot, .path = path});
+    return 0;
+}
+
+static int resolve_answer(const struct source *src, uint32_t slot, slice field, slice path,
+                          struct expr **out)
+{
+    for (enum answer_field f = 0; f < ANS_FIELDS; f++)
+        if (slice_is(field, answer_fields[f])) {
+            *out =
+                expr_ref(src->scope,
+                         (struct ref){.kind = REF_ANSWER, .slot = slot, .field = f, .path = path});
+            return 0;
+        }
+    const char *near = err_nearest(field, answer_fields, ANS_FIELDS);
+    return err_set(
+        src->err, src->node->line, src->node->col,
+        "an answer has no \"%.*s\"; it has status, body, ok, failed, error, conn, timeout, "
+        "json and called%s%s%s",
+        (int)(field.n < 80 ? field.n : 80), field.p, near ? " (did you mean \"" : "",
+        near ? near : "", near ? "\"?)" : "");
+}
+
+static int resolve_slot(const struct source *src, slice head, slice tail, slice path,
+                        struct expr **out)
+{
+    const struct endpoint *ep = src->scope->endpoint;
+    for (uint32_t i = 0; i < ep->n_slots; i++) {
+        if (!slice_eq(ep->slot[i].name, head))
+            continue;
+        if (ep->slot[i].answer && !tail.p)
+            return err_set(
+                src->err, src->node->line, src->node->col,
+                "\"%.*s\" is an answer: say which part, for example %.*s.ok or %.*s.body",
+                SLICE_ARG(head), SLICE_ARG(head), SLICE_ARG(head));
+        if (ep->slot[i].answer)
+            return resolve_answer(src, i, tail, path, out);
+        if (tail.p)
+            return err_set(src->err, src->node->line, src->node->col,
+                           "\"%.*s\" is a value, not an answer: it has no \".%.*s\"",
+                           SLICE_ARG(head), (int)(tail.n < 80 ? tail.n : 80), tail.p);
+        *out = expr_ref(src->scope, (struct ref){.kind = REF_VALUE, .slot = i, .path = path});
+        return 0;
+    }
+    return fail_name(src, head);
+}
+
+/* Names that exist in a scenario's expectations only. */
+static int resolve_scenario(const struct source *src, slice head, slice tail, slice path,
+                            struct expr **out)
+{
+    struct ref ref = {.service = UINT32_MAX, .path = path};
+    if (slice_is(head, "status")) {
+        ref.kind = REF_STATUS;
+    } else if (slice_is(head, "body")) {
+        ref.kind = REF_BODY;
+    } else if (slice_is(head, "faults")) {
+        ref.kind = REF_FAULTS;
+        if (tail.p && (ref.service = service_find(src->scope->sim, tail)) == UINT32_MAX)
+            return expr_fail(src, "there is no service", tail);
+    } else {
+        slice word, rest = tail;
+        uint32_t service = service_find(src->scope->sim, head);
+        if (service == UINT32_MAX || !slice_cut(&rest, '.', &word) || !slice_is(word, "state") ||
+            !rest.p)
+            return fail_name(src, head);
+        return resolve_state(src, service, rest, path, out);
+    }
+    *out = expr_ref(src->scope, ref);
+    return 0;
+}
+
+static int resolve_data(const struct source *src, slice name, slice path, struct expr **out)
+{
+    const struct node *value = name.p ? node_get(src->scope->sim->data, name) : NULL;
+    if (!value)
+        return expr_fail(src, "under \"data:\" there is no", name);
+    *out = expr_const(src->scope, node_at(value, path));
+    return 0;
+}
+
+/* head[.tail][/path] */
+int expr_resolve(const struct source *src, slice text, struct expr **out)
+{
+    const struct scope *scope = src->scope;
+    if (slice_starts(text, SLICE("url:"))) {
+        slice name = slice_from(text, 4);
+        if (service_find(scope->sim, name) == UINT32_MAX)
+            return expr_fail(src, "there is no service", name);
+        struct buf url = BUF_INIT(4096);
+        buf_addf(&url, "http://%.*s", SLICE_ARG(name));
+        *out = expr_text(scope, slice_copy(&scope->sim->arena, buf_slice(&url)));
+        buf_deinit(&url);
+        return 0;
+    }
+    slice path = text, head, tail;
+    if (!slice_cut(&path, '/', &tail) || !slice_cut(&tail, '.', &head) || head.n == 0)
+        return expr_fail(src, "a name was expected, not", text);
+    if (slice_is(head, "data"))
+        return resolve_data(src, tail, path, out);
+    static const char *const undotted[] = {"payload", "random", "time", "status", "body"};
+    bool in_handler = scope->endpoint;
+    for (size_t i = in_handler ? 0 : 3; tail.p && i < (in_handler ? 3u : 5u); i++)
+        if (slice_is(head, undotted[i]))
+            return expr_fail(src, "fields are reached with \"/\", not with \".\":", text);
+    if (!scope->endpoint)
+        return resolve_scenario(src, head, tail, path, out);
+    struct ref ref = {.path = path};
+    if (slice_is(head, "state") && tail.p)
+        return resolve_state(src, scope->service, tail, path, out);
+    if (slice_is(head, "payload"))
+        ref.kind = REF_PAYLOAD;
+    else if (slice_is(head, "random"))
+        ref.kind = REF_RANDOM;
+    else if (slice_is(head, "time"))
+        ref.kind = REF_TIME;
+    else
+        return resolve_slot(src, head, tail, path, out);
+    *out = expr_ref(scope, ref);
+    return 0;
+}
