@@ -2,8 +2,10 @@
 #include "campaign/explore.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/index.h"
 
-enum { FINDINGS_MAX = 200, LOOK_EVERY = 64 }; /* runs between looks at the clock */
+enum { FINDINGS_MAX = 200, ALIKE_MAX = 256, LOOK_EVERY = 64 }; /* runs between looks at the clock */
 
 /* A failed run, to be sorted into findings at the end. */
 struct failure {
@@ -18,6 +20,8 @@ struct exploration {
     struct faultloads *fl;
     struct summary *out;
     VEC(struct failure) failures;
+    struct map failed;     /* keys of the failures that were sorted */
+    struct map finding_at; /* why and points -> finding */
 };
 
 static void count_outcome(struct summary *out, const struct verdict *v)
@@ -54,46 +58,83 @@ static void count_run(struct exploration *x, const struct verdict *verdict)
 
 /* ---- findings ---- */
 
-static bool same_points(const struct faultloads *fl, faultload a, faultload b)
+static uint64_t fault_key(struct fault fault)
 {
-    if (faultload_size(fl, a) != faultload_size(fl, b))
-        return false;
-    for (; a != FAULTLOAD_EMPTY; a = fl->rows.at[a].rest)
-        if (faultload_at(fl, b, fl->rows.at[a].last.point) == MODE_NONE)
-            return false;
-    return true;
+    return hash_mix(fault.point, fault.mode);
 }
 
-/* Is this failure one that a finding already explains? */
-static bool explained(const struct exploration *x, struct finding *finding, const struct failure *f)
+/* Keys of a failure: with its modes, and without them. */
+static uint64_t failure_key(const struct exploration *x, const struct failure *f, bool modes)
 {
+    uint64_t key = hash_slice(slice_of(f->why)) + modes;
+    for (faultload at = f->faultload; at != FAULTLOAD_EMPTY; at = x->fl->rows.at[at].rest) {
+        struct fault fault = x->fl->rows.at[at].last;
+        fault.mode = modes ? fault.mode : MODE_NONE;
+        key += fault_key(fault);
+    }
+    return key;
+}
+
+/* Does f have, besides others, faults at the points of this finding that fail in the same way on
+ * their own? */
+static bool includes(const struct exploration *x, const struct finding *finding,
+                     const struct failure *f)
+{
+    uint64_t key = hash_slice(slice_of(f->why)) + 1;
     if (strcmp(finding->why, f->why) != 0)
         return false;
-    bool within = faultload_within(x->fl, finding->faultload, f->faultload);
-    for (uint32_t i = 0; i < finding->alike.n && !within; i++)
-        within = faultload_within(x->fl, finding->alike.at[i], f->faultload);
-    if (!within && same_points(x->fl, finding->faultload, f->faultload)) {
-        vec_push(&finding->alike, f->faultload);
-        within = true;
+    for (faultload at = finding->faultload; at != FAULTLOAD_EMPTY; at = x->fl->rows.at[at].rest) {
+        uid point = x->fl->rows.at[at].last.point;
+        mode m = faultload_at(x->fl, f->faultload, point);
+        if (m == MODE_NONE)
+            return false;
+        key += fault_key((struct fault){point, m});
     }
-    finding->runs += within;
-    return within;
+    return map_get(&x->failed, key);
+}
+
+static void add_status(struct finding *finding, outcome status)
+{
+    for (uint32_t i = 0; i < finding->n_statuses; i++)
+        if (finding->status[i] == status)
+            return;
+    if (finding->n_statuses < FINDING_STATUSES)
+        finding->status[finding->n_statuses++] = status;
+}
+
+/* The finding that a failure belongs to: one at the same points, or a smaller one within it. */
+static struct finding *finding_of(struct exploration *x, const struct failure *f)
+{
+    const uint32_t *same = map_get(&x->finding_at, failure_key(x, f, false));
+    if (same)
+        return &x->out->findings.at[*same];
+    for (uint32_t i = 0; i < x->out->findings.n; i++)
+        if (includes(x, &x->out->findings.at[i], f))
+            return &x->out->findings.at[i];
+    return NULL;
 }
 
 static void sort_failure(struct exploration *x, const struct failure *f)
 {
-    for (uint32_t i = 0; i < x->out->findings.n; i++)
-        if (explained(x, &x->out->findings.at[i], f))
-            return;
-    if (x->out->findings.n == FINDINGS_MAX) {
+    struct finding *finding = finding_of(x, f);
+    bool again = map_count(&x->failed, failure_key(x, f, true)) > 1;
+    if (!finding && x->out->findings.n == FINDINGS_MAX) {
         x->out->more_findings++;
         return;
     }
-    vec_push(&x->out->findings, (struct finding){.faultload = f->faultload,
-                                                 .why = f->why,
-                                                 .status = f->status,
-                                                 .number = f->number,
-                                                 .runs = 1});
+    if (!finding) {
+        map_set(&x->finding_at, failure_key(x, f, false), x->out->findings.n);
+        vec_push(&x->out->findings,
+                 (struct finding){.faultload = f->faultload, .why = f->why, .number = f->number});
+        finding = &vec_last(&x->out->findings);
+    } else if (!again &&
+               faultload_size(x->fl, f->faultload) == faultload_size(x->fl, finding->faultload)) {
+        finding->n_alike++;
+        if (finding->alike.n < ALIKE_MAX)
+            vec_push(&finding->alike, f->faultload);
+    }
+    add_status(finding, f->status);
+    finding->runs += !again;
 }
 
 /* Small faultloads first: a larger one is only news when none within it failed the same way. */
@@ -107,6 +148,8 @@ static void sort_failures(struct exploration *x)
         for (uint32_t i = 0; i < x->failures.n; i++)
             if (faultload_size(x->fl, x->failures.at[i].faultload) == size)
                 sort_failure(x, &x->failures.at[i]);
+    map_deinit(&x->failed);
+    map_deinit(&x->finding_at);
 }
 
 /* ---- the end ---- */
@@ -142,7 +185,6 @@ static void summarise(struct exploration *x)
     out->runs = stats.runs;
     out->repeats = stats.repeats;
     out->audited = stats.audited;
-    out->edges = stats.edges;
     out->transcripts = stats.transcripts;
     out->queued = stats.queued;
     if (stats.complete)
@@ -164,7 +206,7 @@ static void summarise(struct exploration *x)
 static const char *used_up(const struct explore_budget *budget, uint64_t number, int64_t start_ns)
 {
     if (budget->interrupted && *budget->interrupted)
-        return "patience (it was interrupted)";
+        return "interrupt";
     if (budget->max_runs && number >= budget->max_runs)
         return "runs";
     bool look = number % LOOK_EVERY == 0;
@@ -178,6 +220,17 @@ static void show(const struct exploration *x, const struct explore_progress *pro
     struct search_stats stats;
     search_stats(x->search, &stats);
     progress->show(progress->ctx, stats.runs, stats.queued, x->out->failed_runs);
+}
+
+/* Says under which faultload a run was impossible. */
+static void name_faultload(const struct exploration *x, const struct names *names, faultload f,
+                           struct err *e)
+{
+    struct buf text = BUF_INIT(sizeof e->text - 1);
+    buf_addf(&text, "%s, under: ", e->text);
+    faultload_print(names, x->fl, f, &text);
+    memcpy(e->text, buf_text(&text), text.n + 1);
+    buf_deinit(&text);
 }
 
 int explore(struct search *search, struct names *names, struct faultloads *faultloads,
@@ -199,15 +252,17 @@ int explore(struct search *search, struct names *names, struct faultloads *fault
         if (out->stopped || !search_next(search, &f))
             break;
         status = runner->run(runner->ctx, f, number, &trace, &verdict, e);
-        if (status)
+        if (status) {
+            out->stopped = "error";
+            name_faultload(&x, names, f, e);
             break;
+        }
         search_observe(search, &trace, &verdict);
         count_run(&x, &verdict);
         if (f == FAULTLOAD_EMPTY && !verdict.pass)
             out->broken = verdict.why;
     }
     summarise(&x);
-    out->elapsed_ns = clock_ns() - start_ns;
     vec_deinit(&trace.calls);
     vec_deinit(&x.failures);
     return status;

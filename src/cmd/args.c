@@ -80,9 +80,11 @@ static const struct option_row *find_option(const char *arg, const struct verb *
 
 static int set_count(uint64_t *field, const struct option_row *o, const char *value, struct err *e)
 {
-    if (slice_to_u64(slice_of(value), INT64_MAX, field))
+    bool may_be_zero = o->field == offsetof(struct args, seed);
+    if (slice_to_u64(slice_of(value), INT64_MAX, field) && (*field > 0 || may_be_zero))
         return 0;
-    return err_set(e, 0, 0, "--%s takes a whole number, not \"%s\"", o->name, value);
+    return err_set(e, 0, 0, "--%s takes a whole number%s, not \"%s\"", o->name,
+                   may_be_zero ? "" : " above 0", value);
 }
 
 static int set_percent(double *field, const struct option_row *o, const char *value, struct err *e)

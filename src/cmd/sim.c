@@ -102,7 +102,8 @@ static int warn_unfired(const struct bench *b, const struct args *args)
     int unfired = 0;
     for (uint32_t i = 0; i < b->plan.patterns.n; i++)
         if (b->plan.patterns.at[i].fired == 0) {
-            fprintf(stderr, "outfox: the fault '%s' did not fire: no call matched it\n",
+            fprintf(stderr,
+                    "outfox: the fault '%s' did not fire: no call was left that matches it\n",
                     args->faults.at[i]);
             unfired++;
         }
@@ -139,7 +140,8 @@ int cmd_sim_run(const struct args *args)
     if (code)
         return code;
     for (uint32_t i = 0; i < args->faults.n && !code; i++)
-        if (plan_add(&b.plan, &b.names, slice_of(args->faults.at[i]), &e))
+        if (plan_add(&b.plan, &b.names, sim_request(b.sim, b.scenario),
+                     slice_of(args->faults.at[i]), &e))
             code = cmd_fail(&e);
     if (!code)
         code = print_run(&b, args);
@@ -228,6 +230,10 @@ static int search_options(const struct bench *b, const struct args *args, mode *
         return -1;
     if (args->t_way && (args->t_way < 2 || args->t_way > 4))
         return err_set(e, 0, 0, "--t-way takes 2, 3 or 4");
+    if (args->audit > 0 && !out->assume && !args->max_faults && !args->t_way)
+        return err_set(
+            e, 0, 0,
+            "--audit runs what reductions skip, and none is in use: add --assume, --max-faults or --t-way");
     if (args->max_faults) {
         out->assume |= 1u << REDUCE_MAX_FAULTS;
         out->max_faults = args->max_faults > UINT32_MAX ? UINT32_MAX : (uint32_t)args->max_faults;
@@ -260,6 +266,30 @@ static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t fa
             (unsigned long long)runs, (unsigned long long)queued, (unsigned long long)failed);
 }
 
+/* The assumptions in use, in words. A t-way search may have done less than it was asked for. */
+static void add_assumptions(struct bench *b, const struct args *args, const struct search *search,
+                            const struct search_options *options, struct summary *summary)
+{
+    struct search_stats stats;
+    search_stats(search, &stats);
+    if (args->t_way && stats.t_way < args->t_way)
+        fprintf(stderr, "outfox: --t-way %u would take too many rows; %s\n", (unsigned)args->t_way,
+                stats.t_way < 2 ? "the search was exact" : "a smaller one was done");
+    for (enum reduction r = 0; r < REDUCTIONS; r++) {
+        if (!(options->assume >> r & 1))
+            continue;
+        struct buf text = BUF_INIT(1000);
+        buf_addf(&text, "%s", reduction_rows[r].name);
+        if (r == REDUCE_MAX_FAULTS)
+            buf_addf(&text, " %u", (unsigned)options->max_faults);
+        if (r == REDUCE_T_WAY)
+            buf_addf(&text, " %u", (unsigned)stats.t_way);
+        buf_addf(&text, ": %s", reduction_rows[r].assumption);
+        vec_push(&summary->assumptions, arena_copy(&b->arena, text.p, text.n));
+        buf_deinit(&text);
+    }
+}
+
 /* Explores; the caller frees the search, which the summary refers to. */
 static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                          struct search **search, struct summary *summary, struct err *e)
@@ -274,20 +304,8 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                                 .modes = options.modes,
                                 .n_modes = options.n_modes,
                                 .order = order_rows[options.order].name,
-                                .seed = args->seed};
-    for (enum reduction r = 0; r < REDUCTIONS; r++) {
-        if (!(options.assume >> r & 1))
-            continue;
-        struct buf text = BUF_INIT(1000);
-        buf_addf(&text, "%s", reduction_rows[r].name);
-        if (r == REDUCE_MAX_FAULTS)
-            buf_addf(&text, " %u", (unsigned)options.max_faults);
-        if (r == REDUCE_T_WAY)
-            buf_addf(&text, " %u", (unsigned)options.t_way);
-        buf_addf(&text, ": %s", reduction_rows[r].assumption);
-        vec_push(&summary->assumptions, arena_copy(&b->arena, text.p, text.n));
-        buf_deinit(&text);
-    }
+                                .seed = args->seed,
+                                .random = sim_random(b->sim)};
     struct runner runner = {b, run_in_memory};
     struct explore_budget budget = {args->max_runs, args->max_time_ns, &interrupted};
     struct progress state = {.terminal = isatty(2), .next_ns = clock_ns() + 500000000};
@@ -298,6 +316,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                          args->quiet ? NULL : &progress, summary, e);
     if (state.shown && state.terminal)
         fputs("\r\033[K", stderr);
+    add_assumptions(b, args, *search, &options, summary);
     return status;
 }
 
@@ -322,10 +341,9 @@ int cmd_sim_explore(const struct args *args)
     int code = bench_load(&b, args);
     if (code)
         return code;
-    if (explore_bench(&b, args, modes, &search, &summary, &e)) {
-        code = cmd_fail(&e);
-    } else {
-        code = exit_code(&summary);
+    int failed = explore_bench(&b, args, modes, &search, &summary, &e);
+    code = failed ? cmd_fail(&e) : exit_code(&summary);
+    if (search) { /* what is known is told even when a run was impossible */
         if (args->json)
             report_json(&summary, stdout);
         else

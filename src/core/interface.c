@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 
-enum { PATH_MAX_BYTES = 8192, MATCHES_MAX = 256 };
+enum { PATH_MAX_BYTES = 8192, MATCHES_MAX = 256, REPEAT_MAX = 1000 };
 
 struct rewrite_rule {
     regex_t regex;
@@ -33,6 +33,27 @@ void rewrite_free(struct rewrite *rw)
     mem_free(rw);
 }
 
+/* Nested {n,m} make the compiled expression as large as their product. */
+static bool repetitions_bounded(slice pattern)
+{
+    uint64_t product = 1;
+    for (size_t i = 0; i < pattern.n; i++) {
+        uint64_t most = 1, number = 0;
+        if (pattern.p[i] != '{')
+            continue;
+        for (i++; i < pattern.n && pattern.p[i] != '}'; i++) {
+            bool digit = pattern.p[i] >= '0' && pattern.p[i] <= '9';
+            number =
+                digit && number < REPEAT_MAX ? number * 10 + (uint64_t)(pattern.p[i] - '0') : 0;
+            most = number > most ? number : most;
+        }
+        product *= most;
+        if (product > REPEAT_MAX)
+            return false;
+    }
+    return true;
+}
+
 int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
 {
     size_t at = 0;
@@ -44,6 +65,9 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
     slice text = slice_trim(slice_from(rule, at + 4));
     if (pattern.n == 0 || pattern.n > 500)
         return err_set(e, 0, 0, "the expression before \" -> \" must have 1 to 500 bytes");
+    if (!repetitions_bounded(pattern))
+        return err_set(e, 0, 0, "the repetitions {n,m} of \"%.*s\" multiply to more than %d",
+                       SLICE_ARG(pattern), REPEAT_MAX);
     struct rewrite_rule row;
     int code = regcomp(&row.regex, arena_copy(&rw->arena, pattern.p, pattern.n), REG_EXTENDED);
     if (code) {

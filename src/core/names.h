@@ -82,8 +82,8 @@ static inline uid uid_parent(const struct names *names, uid u)
 /* Is a an ancestor of b (or b itself)? */
 bool uid_contains(const struct names *names, uid a, uid b);
 
-/* An order that does not depend on the order of appearance: by text, then payload, predecessors and
- * n. */
+/* An order that does not depend on the order of appearance: by text, then payload, n and
+ * predecessors. */
 int element_cmp(const struct names *names, uint32_t a, uint32_t b);
 int uid_cmp(const struct names *names, uid a, uid b);
 

@@ -61,8 +61,28 @@ static int parse_step(struct plan *plan, struct names *names, slice *text, struc
     return 0;
 }
 
-int plan_add(struct plan *plan, struct names *names, slice text, struct err *e)
+/* The point that the text is the canonical name of; UID_NONE when it is not one below the request.
+ */
+static uid exact_point(struct names *names, uid request, slice text)
 {
+    struct err ignored = {0};
+    uid u;
+    slice rest = text, word;
+    while (slice_word(&rest, &word) && !slice_is(word, ":"))
+        if (slice_find(word, '*') < word.n && !slice_is(word, "#*"))
+            return UID_NONE;
+    if (request == UID_NONE ||
+        uid_parse(names, (slice){text.p, (size_t)(word.p - text.p)}, &u, &ignored))
+        return UID_NONE;
+    for (uid above = uid_parent(names, u); above != UID_NONE; above = uid_parent(names, above))
+        if (uid_element(names, above)->n == N_ANY)
+            return UID_NONE;
+    return u != request && uid_contains(names, request, u) ? u : UID_NONE;
+}
+
+int plan_add(struct plan *plan, struct names *names, uid request, slice text, struct err *e)
+{
+    slice whole = text;
     struct plan_pattern pattern = {.first = plan->steps.n};
     slice word;
     vec_push(&plan->steps, (struct plan_step){.any_path = true});
@@ -83,6 +103,7 @@ int plan_add(struct plan *plan, struct names *names, slice text, struct err *e)
         return err_set(e, 0, 0, "one fault at a time: give \"%.*s\" as a fault of its own",
                        (int)(text.n < 60 ? text.n : 60), text.p);
     pattern.n = plan->steps.n - pattern.first;
+    pattern.exact = exact_point(names, request, whole);
     vec_push(&plan->patterns, pattern);
     return 0;
 }
@@ -153,7 +174,9 @@ mode plan_find(struct plan *plan, struct names *names, uid u, uid *by)
     }
     for (uint32_t i = 0; i < plan->patterns.n; i++) {
         struct plan_pattern *p = &plan->patterns.at[i];
-        if (path_matches(names, &plan->steps.at[p->first], p->n, u)) {
+        bool hit = p->exact != UID_NONE ? u == p->exact || names_uid_all(names, u) == p->exact
+                                        : path_matches(names, &plan->steps.at[p->first], p->n, u);
+        if (hit) {
             p->fired++;
             return p->mode;
         }

@@ -13,8 +13,9 @@
  * `*` stands for any service, any interface or (in #*) any n; a lone `*` between `>` for any path,
  * also an empty one; a lone service for anything that is called of it. A pattern that does not
  * start at the scenario's own request is taken to start with `* >`. {payload} and ^predecessors
- * match when they are left out. Exact points win over patterns, earlier patterns over later ones.
- * A plan does not change while a run uses it. */
+ * match when they are left out. The text of a point, as reports print it, means just that point.
+ * Exact points win over patterns, earlier patterns over later ones. A plan does not change while a
+ * run uses it. */
 #ifndef OUTFOX_CORE_PLAN_H
 #define OUTFOX_CORE_PLAN_H
 
@@ -28,6 +29,7 @@ struct plan_step {
 struct plan_pattern {
     uint32_t first, n; /* its steps, in plan.steps */
     mode mode;
+    uid exact;      /* a full path from the scenario's request: this point and no other; else 0 */
     uint32_t fired; /* how many calls it matched */
 };
 
@@ -47,8 +49,10 @@ void plan_deinit(struct plan *plan);
 void plan_set(struct plan *plan, const struct names *names, const struct faultloads *fl,
               faultload f);
 
-/* Adds a pattern from its text. */
-int plan_add(struct plan *plan, struct names *names, slice text, struct err *e) MUST_USE;
+/* Adds a pattern from its text. One that is the canonical text of a point below `request` (the
+ * scenario's own; UID_NONE: not known) means that point and no other. */
+int plan_add(struct plan *plan, struct names *names, uid request, slice text,
+             struct err *e) MUST_USE;
 
 /* The mode for this call or MODE_NONE; *by is the point that matched (u itself for a pattern). */
 mode plan_find(struct plan *plan, struct names *names, uid u, uid *by);

@@ -8,11 +8,15 @@
 #include "core/suspect.h"
 #include "core/verdict.h"
 
+enum { FINDING_STATUSES = 8 };
+
 struct finding {
     faultload faultload;  /* the smallest that shows it, the first seen of its kind */
-    VEC(faultload) alike; /* the same points in other modes, the same sentence */
+    VEC(faultload) alike; /* the same points in other modes, the same sentence; the first of */
+    uint64_t n_alike;
     const char *why;
-    outcome status;
+    outcome status[FINDING_STATUSES]; /* what the client saw, the first ones */
+    uint32_t n_statuses;
     uint64_t number; /* of the run, from 0 */
     uint64_t runs;   /* failed runs that have it, larger faultloads included */
 };
@@ -37,10 +41,11 @@ struct summary {
     const mode *modes;
     const char *order;
     uint64_t seed;
+    bool random; /* chance plays a part in the system */
 
     uint32_t points, conditional;
     double space; /* all combinations of faults */
-    uint64_t runs, repeats, audited, edges, transcripts;
+    uint64_t runs, repeats, audited, transcripts;
     VEC(uint64_t) runs_by_size;
     VEC(struct summary_outcome) outcomes;
     VEC(struct summary_skip) skipped;
@@ -53,10 +58,9 @@ struct summary {
     const struct suspect *suspects;
     uint64_t all_suspects;
 
-    const char *stopped; /* by which budget; NULL: by itself */
+    const char *stopped; /* by what: runs, time, interrupt, error; NULL: by itself */
     uint64_t queued;     /* faultloads that were left then */
     const char *broken;  /* why the scenario fails without any fault; NULL: it does not */
-    int64_t elapsed_ns;
 };
 
 /* The seed of one run, from that of the campaign and the number of the run. */

@@ -38,10 +38,12 @@ static void service_of(const struct names *names, uid u, struct buf *out)
 
 static void after(const struct names *names, const struct explanation *x, struct buf *out)
 {
-    if (x->after == UID_NONE)
+    if (x->after == UID_NONE) {
+        buf_adds(out, "its calls end as they do here");
         return;
+    }
     element_print(names, uid_element(names, x->after), out);
-    buf_adds(out, " ended with ");
+    buf_adds(out, " ends with ");
     label_print(x->outcome, out);
 }
 
@@ -69,16 +71,15 @@ static void impossible(const struct names *names, const struct explanation *x, s
         service_of(names, x->handler, out);
         buf_adds(out, " does not call ");
         element_print(names, uid_element(names, x->fault.point), out);
-        buf_adds(out, " any more after ");
+        buf_adds(out, " any more when ");
         after(names, x, out);
         return;
     case POLICY_INCLUSION:
         service_of(names, x->handler, out);
         buf_adds(out, " calls ");
         element_print(names, uid_element(names, x->fault.point), out);
-        buf_adds(out, " only after ");
+        buf_adds(out, " only after a failure that nothing here brings about, for example when ");
         after(names, x, out);
-        buf_adds(out, ", and nothing here brings that about");
         return;
     default:
         words_call(names, x->fault.point, out);
@@ -117,6 +118,12 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
                  x->reduction);
         return;
     case EXPLAIN_OPEN:
+        if (x->outcome == OUT_NONE) {
+            buf_adds(out, "was not tried: no run has shown what ");
+            element_print(names, uid_element(names, x->after), out);
+            buf_adds(out, " answers by itself there");
+            return;
+        }
         buf_adds(out, "was not tried: what ");
         service_of(names, x->handler, out);
         buf_adds(out, " does after ");

@@ -68,11 +68,15 @@ static json_t *finding_json(const struct summary *s, const struct finding *f)
     json_object_set_new(out, "faultload", faultload_text(s->names, s->faultloads, f->faultload));
     json_object_set_new(out, "size", json_integer(faultload_size(s->faultloads, f->faultload)));
     json_object_set_new(out, "alike", alike);
+    json_object_set_new(out, "alike_total", json_integer((json_int_t)f->n_alike));
     buf_adds(&text, f->why);
     json_object_set_new(out, "why", take_text(&text));
     words_finding(s, f, &text);
     json_object_set_new(out, "when", take_text(&text));
-    json_object_set_new(out, "status", outcome_text(f->status));
+    json_t *statuses = json_array();
+    for (uint32_t i = 0; i < f->n_statuses; i++)
+        json_array_append_new(statuses, outcome_text(f->status[i]));
+    json_object_set_new(out, "statuses", statuses);
     json_object_set_new(out, "runs", json_integer((json_int_t)f->runs));
     words_replay(s, f, &text);
     json_object_set_new(out, "replay", take_text(&text));

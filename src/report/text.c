@@ -25,8 +25,7 @@ static void print_verdict(const struct summary *s, const struct style *st, FILE 
                 s->findings.n == 1 ? "finding" : "findings", st->off);
     else if (s->stopped || s->all_suspects)
         fprintf(out, "%sno finding, but inconclusive%s: %s\n", st->yellow, st->off,
-                s->stopped ? "the budget ended before the search did"
-                           : "not everything was stable");
+                s->stopped ? words_stopped(s->stopped) : "not everything was stable");
     else
         fprintf(out, "%sno finding%s\n", st->green, st->off);
 }
@@ -51,7 +50,7 @@ static void print_what(const struct summary *s, FILE *out)
     fputs(s->points ? " combinations.\n  " : " combination.\n  ", out);
     print_count(out, s->runs, " run ", " runs ");
     if (s->stopped) {
-        fprintf(out, "before the budget of %s ended; ", s->stopped);
+        fprintf(out, "before %s; ", words_stopped(s->stopped));
         print_number(out, (double)s->queued);
         fputs(" more were waiting.\n", out);
     } else if (s->all_suspects) {
@@ -75,7 +74,7 @@ static void print_finding(const struct summary *s, uint32_t i, const struct styl
     words_finding(s, f, &text);
     fprintf(out, "  when    %s\n", buf_text(&text));
     buf_clear(&text);
-    outcome_print(f->status, &text);
+    words_statuses(f, &text);
     fprintf(out, "  then    the client gets %s (seen in %llu %s)\n", buf_text(&text),
             (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
     buf_clear(&text);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+enum { MODES_TOLD = 64 };
+
 void words_number(double n, struct buf *out)
 {
     if (n >= 1e15) {
@@ -83,9 +85,8 @@ static bool plain_status(mode m)
 static void words_modes_at(const struct summary *s, const struct finding *finding, uid point,
                            struct buf *out)
 {
-    enum { MANY = 64 };
-    mode modes[MANY];
-    uint32_t n = modes_at(s, finding, point, modes, MANY);
+    mode modes[MODES_TOLD];
+    uint32_t n = modes_at(s, finding, point, modes, MODES_TOLD);
     for (uint32_t k = 0; k < n; k++) {
         if (k)
             buf_adds(out, k + 1 < n ? ", " : " or ");
@@ -98,24 +99,65 @@ static void words_modes_at(const struct summary *s, const struct finding *findin
 
 /* The faults in causal order: the last row of a faultload is the last to fire. */
 static void words_faults(const struct summary *s, const struct finding *finding, faultload f,
-                         struct buf *out)
+                         bool all_modes, struct buf *out)
 {
     const struct faultload_row *row = &s->faultloads->rows.at[f];
     if (row->rest != FAULTLOAD_EMPTY) {
-        words_faults(s, finding, row->rest, out);
+        words_faults(s, finding, row->rest, all_modes, out);
         buf_adds(out, " and ");
     }
     words_call(s->names, row->last.point, out);
     buf_addc(out, ' ');
-    words_modes_at(s, finding, row->last.point, out);
+    if (all_modes)
+        words_modes_at(s, finding, row->last.point, out);
+    else
+        words_mode(row->last.mode, out);
+}
+
+/* Do the modes of each point fail in every combination? Then they can be told point by point. */
+static bool is_product(const struct summary *s, const struct finding *finding)
+{
+    mode modes[MODES_TOLD];
+    uint64_t product = 1;
+    for (faultload f = finding->faultload; f != FAULTLOAD_EMPTY; f = s->faultloads->rows.at[f].rest)
+        product *= modes_at(s, finding, s->faultloads->rows.at[f].last.point, modes, MODES_TOLD);
+    return finding->alike.n == finding->n_alike && product == finding->n_alike + 1;
 }
 
 void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)
 {
-    if (finding->faultload == FAULTLOAD_EMPTY)
+    if (finding->faultload == FAULTLOAD_EMPTY) {
         buf_adds(out, "nothing fails at all");
-    else
-        words_faults(s, finding, finding->faultload, out);
+        return;
+    }
+    bool all_modes = is_product(s, finding);
+    words_faults(s, finding, finding->faultload, all_modes, out);
+    if (!all_modes)
+        buf_addf(out, ", or in %llu other combinations of modes",
+                 (unsigned long long)finding->n_alike);
+}
+
+void words_statuses(const struct finding *finding, struct buf *out)
+{
+    for (uint32_t i = 0; i < finding->n_statuses; i++) {
+        if (i)
+            buf_adds(out, i + 1 < finding->n_statuses ? ", " : " or ");
+        outcome_print(finding->status[i], out);
+    }
+}
+
+const char *words_stopped(const char *by)
+{
+    static const struct {
+        const char *by, *words;
+    } rows[] = {{"runs", "the budget of runs was used up"},
+                {"time", "the budget of time was used up"},
+                {"interrupt", "it was interrupted"},
+                {"error", "a run was impossible"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(by, rows[i].by) == 0)
+            return rows[i].words;
+    return by;
 }
 
 static void add_quoted(slice text, struct buf *out)
@@ -155,7 +197,7 @@ void words_replay(const struct summary *s, const struct finding *finding, struct
     else
         add_quoted(slice_of(s->file), out);
     buf_addf(out, " --scenario %s", s->scenario);
-    if (s->all_suspects) /* chance plays a part: the same dice */
+    if (s->random) /* the same dice */
         buf_addf(out, " --seed %llu", (unsigned long long)run_seed(s->seed, finding->number));
     add_fault_flags(s, finding->faultload, out);
 }

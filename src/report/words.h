@@ -10,6 +10,12 @@
  */
 void words_finding(const struct summary *s, const struct finding *finding, struct buf *out);
 
+/* Why an exploration ended before it was done, for example "it was interrupted". */
+const char *words_stopped(const char *by);
+
+/* "200 or 503": what the client saw. */
+void words_statuses(const struct finding *finding, struct buf *out);
+
 /* "users GET /users/[id] > bookings GET /bookings": from the caller, as far as needed to know
  * which. */
 void words_call(const struct names *names, uid u, struct buf *out);

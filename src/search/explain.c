@@ -10,6 +10,7 @@
 struct walk {
     const struct search *s;
     faultload f;
+    bool details; /* look for the deciding call too */
     VEC(struct fault) fired;
     VEC(uint32_t) fired_edge; /* by fault: the edge that it takes */
     VEC(uid) reached;         /* handlers that were entered */
@@ -58,6 +59,11 @@ static label follow(struct walk *w, uid handler)
         label l = predict(w, names_uid(w->s->names, handler, element), &fault);
         if (w->stop_handler != UID_NONE)
             return OUT_NONE;
+        if (l == OUT_NONE) { /* nobody has seen what it answers */
+            w->stop_handler = handler;
+            w->stop_call = names_uid(w->s->names, handler, element);
+            return OUT_NONE;
+        }
         uint32_t edge = tree_find(tree, node, element, l);
         if (edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
             w->stop = edge;
@@ -131,17 +137,54 @@ static uint32_t reached_at(const struct walk *w, uid handler)
     return i;
 }
 
-/* The last failed call on the way to this node. */
+/* Is there, at or below this edge, a call of this element? Found by looking at all calls of the
+ * element: they are fewer than the nodes below. */
+static bool leads_to(const struct tree *tree, uint32_t edge, uint32_t element)
+{
+    for (uint32_t i = edge + 1; i < tree->nodes.n; i++) {
+        if (tree->nodes.at[i].element != element || tree->nodes.at[i].parent == NODE_NONE)
+            continue;
+        uint32_t up = tree->nodes.at[i].parent;
+        while (up > edge)
+            up = tree->nodes.at[up].parent;
+        if (up == edge)
+            return true;
+    }
+    return false;
+}
+
+/* On the way to this node: the last call another outcome of which would have led to the element. */
+static void deciding_call(const struct walk *w, uid handler, uint32_t node, uint32_t element,
+                          struct explanation *out)
+{
+    const struct tree *tree = &w->s->tree;
+    for (; tree->nodes.at[node].parent != NODE_NONE; node = tree->nodes.at[node].parent) {
+        uint32_t other = tree->nodes.at[tree->nodes.at[node].parent].child;
+        while (other != NODE_NONE && (other == node || !leads_to(tree, other, element)))
+            other = tree->nodes.at[other].sibling;
+        if (other == NODE_NONE)
+            continue;
+        out->after = names_uid(w->s->names, handler, tree->nodes.at[node].element);
+        out->outcome = tree->nodes.at[node].label;
+        out->run = tree->nodes.at[node].run;
+        return;
+    }
+}
+
+/* The last call before this node that went wrong, or the last at all. */
 static void last_failure(const struct walk *w, uid handler, uint32_t node, struct explanation *out)
 {
     const struct tree_node *nodes = w->s->tree.nodes.at;
+    out->run = nodes[node].run;
     for (; nodes[node].parent != NODE_NONE; node = nodes[node].parent) {
         label l = nodes[node].label;
-        if (!(l & LABEL_MODE) && outcome_ok(l))
+        bool failed = (l & LABEL_MODE) || !outcome_ok(l);
+        if (out->after != UID_NONE && !failed)
             continue;
         out->after = names_uid(w->s->names, handler, nodes[node].element);
         out->outcome = l;
-        return;
+        if (failed)
+            return;
     }
 }
 
@@ -178,18 +221,34 @@ static void explain_unfired(const struct walk *w, struct fault fault, struct exp
     out->policy = missing != fault.point ? POLICY_UNREACHABLE
                   : happy                ? POLICY_EXCLUSION
                                          : POLICY_INCLUSION;
-    if (at == w->reached.n)
+    if (!w->details || at == w->reached.n)
         return;
+    uint32_t element = s->names->uids.at[missing].element;
     if (happy) {
-        last_failure(w, out->handler, w->end.at[at], out);
-        out->run = s->tree.nodes.at[w->end.at[at]].run;
+        deciding_call(w, out->handler, w->end.at[at], element, out);
         return;
     }
-    uint32_t example = example_of(s, out->handler, s->names->uids.at[missing].element);
-    if (example != NODE_NONE) {
+    uint32_t example = example_of(s, out->handler, element);
+    if (example != NODE_NONE)
         last_failure(w, out->handler, example, out);
-        out->run = s->tree.nodes.at[example].run;
+}
+
+/* Was the edge of this fault seen because that very call, or one that counts as the same, was
+ * failed? */
+static bool injected_in(const struct search *s, faultload f, struct fault fault)
+{
+    uid handler = uid_parent(s->names, fault.point);
+    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
+        uid point = s->fl->rows.at[f].last.point;
+        bool same_handler = tree_key(&s->tree, s->names, uid_parent(s->names, point)) ==
+                            tree_key(&s->tree, s->names, handler);
+        const struct element *a = uid_element(s->names, point);
+        const struct element *b = uid_element(s->names, fault.point);
+        if (same_handler && a->service == b->service && a->interface == b->interface &&
+            (a->n == b->n || a->n == N_ANY || b->n == N_ANY))
+            return true;
     }
+    return false;
 }
 
 /* Everything fires and every edge was seen: which run showed the last fault's edge, and how? */
@@ -207,8 +266,7 @@ static void explain_redundant(const struct walk *w, struct explanation *out)
     out->fault = w->fired.at[last];
     out->run = s->tree.nodes.at[w->fired_edge.at[last]].run;
     out->handler = uid_parent(s->names, out->fault.point);
-    bool injected =
-        faultload_at(s->fl, s->runs.at[out->run].faultload, out->fault.point) != MODE_NONE;
+    bool injected = injected_in(s, s->runs.at[out->run].faultload, out->fault);
     out->policy = injected ? POLICY_ENCAPSULATION : POLICY_PROPAGATION;
 }
 
@@ -219,9 +277,10 @@ static void explain_walk(struct walk *w, struct explanation *out)
     if (w->stop_handler != UID_NONE) {
         const struct tree_node *edge = &s->tree.nodes.at[w->stop];
         bool skipped = w->stop != NODE_NONE && edge->state == EDGE_SKIPPED;
-        out->kind = skipped ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
-        if (skipped)
-            out->reduction = reduction_rows[edge->why].name;
+        bool unmet = w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES);
+        out->kind = skipped || unmet ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
+        if (skipped || unmet)
+            out->reduction = reduction_rows[skipped ? edge->why : REDUCE_RETRIES].name;
         out->handler = w->stop_handler;
         out->outcome = w->stop_label;
         out->after = w->stop_call;
@@ -243,15 +302,15 @@ void search_explain(const struct search *s, faultload f, struct explanation *out
 {
     *out = (struct explanation){.run = UINT32_MAX};
     if (!was_run(s, f, out))
-        explain_predict(s, f, out);
+        explain_predict(s, f, true, out);
     if (out->run != UINT32_MAX)
         out->run_faultload = s->runs.at[out->run].faultload;
 }
 
-void explain_predict(const struct search *s, faultload f, struct explanation *out)
+void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out)
 {
     *out = (struct explanation){.run = UINT32_MAX};
-    struct walk w = {.s = s, .f = f};
+    struct walk w = {.s = s, .f = f, .details = details};
     if (!plainly_wrong(s, f, out))
         explain_walk(&w, out);
     vec_deinit(&w.fired);

@@ -27,7 +27,7 @@ static void explain_digits(struct sharing *x)
         if (x->digits.at[i] > 0)
             f = faultload_extend(
                 s->fl, f, (struct fault){x->points.at[i], s->opt.modes[x->digits.at[i] - 1]});
-    explain_predict(s, f, &why);
+    explain_predict(s, f, false, &why);
     s->fl->rows.n = keep; /* it was only asked about */
     if (why.kind != EXPLAIN_IMPOSSIBLE || why.policy == POLICY_DOWNSTREAM)
         return;

@@ -49,9 +49,9 @@ static void end_transcript(struct search *s, const struct call *c, uint32_t node
 {
     check_step(s, node, c->uid, UINT32_MAX);
     struct tree_node *n = &s->tree.nodes.at[node];
-    if (n->reply == c->reply)
+    if (n->reply == c->reply || (n->reply != OUT_NONE && n->unstable))
         return;
-    if (n->reply != OUT_NONE && !n->unstable) {
+    if (n->reply != OUT_NONE) {
         n->unstable = true;
         suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
                                         .faultload = s->current.faultload,

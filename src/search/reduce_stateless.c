@@ -24,11 +24,8 @@ void stateless_skip(struct search *s, const struct trace *trace, uint32_t call)
         bool known = edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW;
         if (!known || mode_label(m) == call_label(c))
             continue;
-        s->n_skipped[REDUCE_STATELESS]++;
-        if (s->opt.audit > 0) {
-            faultload causes = s->reading.prefix.at[s->reading.causes.at[call]];
-            faultload f = faultload_extend(s->fl, causes, (struct fault){c->uid, m});
-            audit_skip(s, (struct frontier_item){f, NODE_NONE}, REDUCE_STATELESS);
-        }
+        faultload causes = s->reading.prefix.at[s->reading.causes.at[call]];
+        faultload f = faultload_extend(s->fl, causes, (struct fault){c->uid, m});
+        search_count_skip(s, (struct frontier_item){f, NODE_NONE}, REDUCE_STATELESS);
     }
 }

@@ -166,27 +166,36 @@ static void queue_rows(struct search *s)
     uint32_t *n_values = mem_alloc(n * sizeof *n_values);
     for (uint32_t i = 0; i < n; i++)
         n_values[i] = t->factors.at[i].n_values;
-    if (n < 2 || !covering_array(n_values, n, s->opt.t_way < n ? s->opt.t_way : n, queue_row, s))
+    bool fits = false;
+    while (n >= 2 && !fits && s->opt.t_way >= 2) {
+        fits = covering_array(n_values, n, s->opt.t_way < n ? s->opt.t_way : n, queue_row, s);
+        s->opt.t_way -= !fits; /* too large an array: a weaker one */
+    }
+    if (!fits)
         t->factors.n = 0; /* nothing to combine, or too much: search exactly */
     mem_free(n_values);
 }
 
-/* Asks again for everything that waits. */
+/* Asks again for everything that waits. What a row has shown already is skipped all the same, and
+ * not dropped: the row had further faults, so what follows when they are absent may be news. */
 static void ask_waiting(struct search *s)
 {
     struct tway *t = &s->tway;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < t->waiting.n; i++) {
         struct frontier_item item = t->waiting.at[i];
+        bool seen = s->tree.nodes.at[item.edge].state == EDGE_SEEN;
         enum tway_answer answer = tway_ask(s, item.faultload);
         if (answer == TWAY_WAIT)
             t->waiting.at[kept++] = item;
-        else if (s->tree.nodes.at[item.edge].state == EDGE_SEEN)
-            s->n_dropped++;
-        else if (answer == TWAY_RUN)
-            search_queue(s, item);
-        else
+        else if (answer == TWAY_SKIP && seen)
+            search_count_skip(s, item, REDUCE_T_WAY);
+        else if (answer == TWAY_SKIP)
             search_skip(s, item, REDUCE_T_WAY);
+        else if (seen)
+            s->n_dropped++;
+        else
+            search_queue(s, item);
     }
     t->waiting.n = kept;
 }

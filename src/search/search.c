@@ -8,7 +8,8 @@
  *
  * 1. A queued faultload is causes(c) + one fault at c, or the faults below c that make it answer
  *    so: everything in it fires when the system is deterministic.
- * 2. No faultload is run twice (but for repeats that are counted apart).
+ * 2. No faultload is queued twice; repeats are counted apart. (A row of t-way of which not all
+ *    fired counts as the faults that did.)
  * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is
  *    concluded from it. */
 #include "search/search_int.h"
@@ -32,9 +33,10 @@ const struct reduction_row reduction_rows[REDUCTIONS] = {
     [REDUCE_MAX_FAULTS] =
         {"max-faults", "what more than this many simultaneous faults would show does not matter",
          false},
-    [REDUCE_T_WAY] = {"t-way",
-                      "faults that are absorbed on their own interact at most this many at a time",
-                      false},
+    [REDUCE_T_WAY] =
+        {"t-way",
+         "of the calls whose failures are absorbed, how they end matters at most this many at a time",
+         false},
 };
 
 struct search *search_new(struct names *names, struct faultloads *fl,
@@ -107,7 +109,8 @@ static bool take(struct search *s, struct frontier_item *item)
         }
         if (suspect_blocks(s, s->fl->rows.at[item->faultload].last.point))
             continue;
-        if (ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item->faultload)) {
+        bool row = item->edge == NODE_NONE; /* of t-way */
+        if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item->faultload)) {
             search_skip(s, *item, REDUCE_MODES_ONCE);
             continue;
         }
@@ -146,17 +149,21 @@ void search_queue(struct search *s, struct frontier_item item)
     frontier_push(&s->frontier, item, faultload_size(s->fl, item.faultload));
 }
 
+void search_count_skip(struct search *s, struct frontier_item item, enum reduction why)
+{
+    s->n_skipped[why]++;
+    if (s->opt.audit > 0)
+        audit_skip(s, item, why);
+}
+
 void search_skip(struct search *s, struct frontier_item item, enum reduction why)
 {
     struct tree_node *edge = &s->tree.nodes.at[item.edge];
     bool again = edge->state == EDGE_SKIPPED;
     edge->state = EDGE_SKIPPED;
     edge->why = (uint8_t)why;
-    if (again)
-        return;
-    s->n_skipped[why]++;
-    if (s->opt.audit > 0)
-        audit_skip(s, item, why);
+    if (!again)
+        search_count_skip(s, item, why);
 }
 
 /* Was this faultload queued as often as it may be? Nearly always an edge has a faultload of its
@@ -169,16 +176,6 @@ static bool queued_before(struct search *s, faultload f)
     for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
         key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
     return map_count(&s->queued, key) > (s->n_suspects ? s->opt.attempts : 1);
-}
-
-/* Counts the candidate that a lasting fault stands in for. */
-static void skip_original(struct search *s, struct candidate c)
-{
-    s->n_skipped[REDUCE_RETRIES]++;
-    if (s->opt.audit > 0) {
-        faultload f = faultload_extend(s->fl, c.causes, c.fault);
-        audit_skip(s, (struct frontier_item){f, NODE_NONE}, REDUCE_RETRIES);
-    }
 }
 
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
@@ -205,8 +202,11 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     enum tway_answer answer = TWAY_RUN;
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
         answer = tway_ask(s, item.faultload);
-    if (why == REDUCTIONS && tried.fault.point != c.fault.point)
-        skip_original(s, c); /* a lasting fault is tried in its place */
+    if (why == REDUCTIONS && tried.fault.point != c.fault.point) {
+        /* a lasting fault is tried in its place */
+        faultload original = faultload_extend(s->fl, c.causes, c.fault);
+        search_count_skip(s, (struct frontier_item){original, NODE_NONE}, REDUCE_RETRIES);
+    }
     if (why != REDUCTIONS || answer == TWAY_SKIP) {
         search_skip(s, item, why != REDUCTIONS ? why : REDUCE_T_WAY);
     } else if (answer == TWAY_WAIT) {
@@ -305,7 +305,8 @@ void search_stats(const struct search *s, struct search_stats *out)
                                  .edges = s->tree.edges,
                                  .transcripts = s->tree.transcripts,
                                  .dropped = s->n_dropped,
-                                 .queued = s->frontier.n + s->tway.waiting.n};
+                                 .queued = s->frontier.n + s->tway.waiting.n,
+                                 .t_way = s->opt.t_way};
     memcpy(out->skipped, s->n_skipped, sizeof out->skipped);
     for (uint32_t u = 0; u < s->seen_in.n; u++) {
         out->points += s->seen_in.at[u] > 0;

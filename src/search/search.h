@@ -89,6 +89,7 @@ struct search_stats {
     uint64_t skipped[REDUCTIONS]; /* faultloads that a reduction kept from being run */
     uint64_t queued;              /* what is left */
     bool complete;                /* nothing is left */
+    uint32_t t_way; /* that was done: less than asked for where the array was too large */
 };
 
 void search_stats(const struct search *s, struct search_stats *out);

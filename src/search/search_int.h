@@ -176,8 +176,9 @@ bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
  * True when the shares are estimated. */
 bool policies_share(const struct search *s, uint32_t points, double n, double *saved);
 
-/* explain.c: like search_explain, without looking for the faultload among the runs. */
-void explain_predict(const struct search *s, faultload f, struct explanation *out);
+/* explain.c: like search_explain, without looking for the faultload among the runs; without
+ * details, also without looking for the call that decides. */
+void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
 
 /* search.c */
 
@@ -186,6 +187,11 @@ void explain_predict(const struct search *s, faultload f, struct explanation *ou
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
                      bool duplicate);
 void search_queue(struct search *s, struct frontier_item item);
+
+/* Marks the item's edge as skipped and counts that, once per edge. */
 void search_skip(struct search *s, struct frontier_item item, enum reduction why);
+
+/* Counts a skipped faultload, and maybe chooses it for the audit. */
+void search_count_skip(struct search *s, struct frontier_item item, enum reduction why);
 
 #endif

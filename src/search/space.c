@@ -6,8 +6,6 @@
  * below it that make the callee answer so. */
 #include "search/search_int.h"
 
-#include <math.h>
-
 struct ways {
     uint32_t root; /* of a handler's tree */
     label reply;
@@ -149,12 +147,18 @@ void search_space(const struct search *s, struct search_space *out)
 {
     struct search_stats stats;
     search_stats(s, &stats);
-    *out = (struct search_space){.space = pow(s->opt.n_modes + 1.0, stats.points)};
-    out->known = stats.complete && s->opt.assume == 0 && s->n_suspects == 0 && !s->late;
+    *out = (struct search_space){.space = 1};
+    for (uint32_t i = 0; i < stats.points; i++)
+        out->space *= s->opt.n_modes + 1.0;
+    bool timing = s->late;
+    for (uint32_t i = 0; i < s->opt.n_modes; i++)
+        timing |= mode_kind(s->opt.modes[i]) == MODE_DELAY;
+    out->known = stats.complete && s->opt.assume == 0 && s->n_suspects == 0 && !timing;
     if (!out->known)
         return;
     double apart = count_apart(s), possible = count_possible(s);
-    out->saved[POLICY_DOWNSTREAM] = out->space - apart;
+    if (apart < out->space * (1 - 1e-12)) /* else it is rounding */
+        out->saved[POLICY_DOWNSTREAM] = out->space - apart;
     out->saved[POLICY_ENCAPSULATION] = possible - (double)stats.runs;
     out->estimated = policies_share(s, stats.points, apart - possible, out->saved);
 }

@@ -92,7 +92,7 @@ static uid name_call(const struct frame *f, const struct target *t, const struct
 
 static enum flow abort_run(struct run *run, const char *what, int limit)
 {
-    err_set(run->err, 0, 0, "%s (the limit is %d): do calls go in a circle?", what, limit);
+    err_set(run->err, 0, 0, "%s (the limit is %d)", what, limit);
     return FLOW_ABORT;
 }
 
@@ -299,6 +299,8 @@ static enum flow step_each(struct frame *f, const struct step *step)
     const struct node *list = expr_eval(step->value, &f->env);
     for (uint32_t i = 0; list->type == NODE_LIST && i < list->n; i++) {
         f->env.slot[step->slot].value = list->list[i];
+        if (++f->run->steps > SIM_STEPS_MAX)
+            return abort_run(f->run, "too many steps in one run", SIM_STEPS_MAX);
         enum flow flow = run_steps(f, &step->then);
         if (flow != FLOW_ON)
             return flow;
@@ -417,6 +419,25 @@ static void judge(const struct scenario *sc, struct env *env, struct verdict *ou
     }
 }
 
+/* Where the scenario's request goes. The text of a request has no references but constants. */
+static struct target request_target(struct sim *sim, const struct scenario *sc)
+{
+    struct env env = {.sim = sim};
+    return *target_find(sim, node_as_text(expr_eval(sc->request, &env), &sim->run_arena));
+}
+
+static uid request_uid(struct sim *sim, const struct target *t)
+{
+    struct element el = {.service = sim->service[t->service].sym, .interface = t->interface};
+    return names_uid(sim->names, UID_NONE, names_element(sim->names, el));
+}
+
+uid sim_request(struct sim *sim, uint32_t scenario)
+{
+    struct target t = request_target(sim, &sim->scenario[scenario]);
+    return t.service == UINT32_MAX ? UID_NONE : request_uid(sim, &t);
+}
+
 int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed,
             struct trace *trace, struct verdict *verdict, const struct node **body_out,
             struct err *e)
@@ -429,15 +450,11 @@ int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed
         .sim = sim, .plan = plan, .trace = trace, .rng = {hash_mix(1, seed)}, .err = e};
     struct env env = {
         .sim = sim, .rng = &run.rng, .payload = &node_null, .body = &node_null, .trace = trace};
-    struct target t =
-        *target_find(sim, node_as_text(expr_eval(sc->request, &env), &sim->run_arena));
+    struct target t = request_target(sim, sc);
     if (t.service == UINT32_MAX)
         return err_set(e, sc->line, sc->col, "the request of the scenario goes to no service");
     const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
-    struct element el = {.service = sim->service[t.service].sym, .interface = t.interface};
-    struct call root = {.uid = names_uid(sim->names, UID_NONE, names_element(sim->names, el)),
-                        .parent = CALL_NONE,
-                        .handled = true};
+    struct call root = {.uid = request_uid(sim, &t), .parent = CALL_NONE, .handled = true};
     vec_push(&trace->calls, root);
     if (handle(&run, &t, 0, payload, 0, &root.reply, &env.body, &root.end_ns) == FLOW_ABORT)
         return -1;

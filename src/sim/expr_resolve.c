@@ -192,6 +192,7 @@ int expr_resolve(const struct source *src, slice text, struct expr **out)
         ref.kind = REF_TIME;
     else
         return resolve_slot(src, head, tail, path, out);
+    scope->sim->random |= ref.kind != REF_PAYLOAD;
     *out = expr_ref(scope, ref);
     return 0;
 }

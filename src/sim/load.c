@@ -142,8 +142,10 @@ static int load_identify(struct sim *sim, const struct node *value, struct err *
 
 static int load_keep_state(struct sim *sim, const struct node *value, struct err *e)
 {
+    if (want(value, NODE_BOOL, "keep-state", e))
+        return -1;
     sim->keep_state = value->boolean;
-    return want(value, NODE_BOOL, "keep-state", e);
+    return 0;
 }
 
 /* ---- services ---- */
@@ -440,56 +442,4 @@ int sim_load(const struct node *root, struct names *names, struct sim **out, str
     }
     *out = sim;
     return 0;
-}
-
-void sim_free(struct sim *sim)
-{
-    if (!sim)
-        return;
-    rewrite_free(sim->rewrite);
-    vec_deinit(&sim->targets);
-    map_deinit(&sim->target_of);
-    map_deinit(&sim->service_of);
-    arena_deinit(&sim->run_arena);
-    arena_deinit(&sim->state_arena[0]);
-    arena_deinit(&sim->state_arena[1]);
-    arena_deinit(&sim->arena);
-    mem_free(sim);
-}
-
-const char *sim_name(const struct sim *sim)
-{
-    return sim->name.p;
-}
-
-const mode *sim_modes(const struct sim *sim, uint32_t *n)
-{
-    *n = sim->n_modes;
-    return sim->modes;
-}
-
-uint32_t sim_scenarios(const struct sim *sim)
-{
-    return sim->n_scenarios;
-}
-
-const char *sim_scenario_name(const struct sim *sim, uint32_t scenario)
-{
-    return sim->scenario[scenario].name.p;
-}
-
-uint32_t sim_scenario(const struct sim *sim, const char *name)
-{
-    for (uint32_t i = 0; i < sim->n_scenarios; i++)
-        if (!name || slice_is(sim->scenario[i].name, name))
-            return i;
-    return UINT32_MAX;
-}
-
-uint32_t sim_services(const struct sim *sim)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < sim->n_services; i++)
-        n += !sim->service[i].external;
-    return n;
 }

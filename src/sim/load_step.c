@@ -238,11 +238,13 @@ static int load_sleep(struct loading *l, const struct node *value)
 
 static int load_choose(struct loading *l, const struct node *value)
 {
+    l->scope->sim->random = true;
     return load_branches(l, value, l->may_reply);
 }
 
 static int load_shuffle(struct loading *l, const struct node *value)
 {
+    l->scope->sim->random = true;
     return load_branches(l, value, l->may_reply);
 }
 

@@ -153,6 +153,7 @@ struct sim {
     slice name;
     const struct node *data;
     bool name_payload, name_before, keep_state;
+    bool random; /* something in it is drawn by lot */
     uint32_t n_modes;
     mode *modes;
     uint32_t n_services;

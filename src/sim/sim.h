@@ -26,8 +26,14 @@ const char *sim_scenario_name(const struct sim *sim, uint32_t scenario);
 /* The scenario of this name; the first when name is NULL; UINT32_MAX when there is none. */
 uint32_t sim_scenario(const struct sim *sim, const char *name);
 
-/* Names of the services without those outside of the system. */
+/* Does chance play a part: random, time, choose, shuffle? */
+bool sim_random(const struct sim *sim);
+
+/* How many services there are, without those outside of the system. */
 uint32_t sim_services(const struct sim *sim);
+
+/* The scenario's own request. */
+uid sim_request(struct sim *sim, uint32_t scenario);
 
 /* One run. The trace is cleared first. The body that the client received is in *body until the next
  * run (body may be NULL). -1 with *e when the run is impossible: calls nest too deeply, or there

@@ -317,7 +317,7 @@ def check_keys():
         "keys of maps": strings_of(load + step, "allowed[] = {", "}"),
         "keys of a service": [k for k in strings_of(load, "known[] = {", "}") if "/" not in k],
         "steps and their keys": strings_of(step, "rows[STEP_KINDS] = {", "};"),
-        "parts of an answer": strings_of(read("src/sim/expr_parse.c"), "[ANS_FIELDS] = {", "}"),
+        "parts of an answer": strings_of(read("src/sim/expr_resolve.c"), "[ANS_FIELDS] = {", "}"),
         "outcomes": strings_of(read("src/sim/oset.c"), "words[] = {", "};"),
     }
     quoted = " ".join(re.findall(r"`([^`]+)`", prose(read("docs/simulated-systems.md"))))

@@ -669,6 +669,8 @@ static void test_interface(void **state)
         {"GET", "/0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a10", "GET /[uuid]"},
         {"GET", "/0D3F5C1E-8A51-4C1C-9D5F-3F9F2F1C7A10/x", "GET /[uuid]/x"},
         {"GET", "/0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a1", "GET /0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a1"},
+        {"GET", "/0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a10a",
+         "GET /0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a10a"},
         {"GET", "/0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a1g",
          "GET /0d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a1g"},
         {"GET", "/0d3f5c1e08a51-4c1c-9d5f-3f9f2f1c7a10",

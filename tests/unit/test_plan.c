@@ -30,7 +30,7 @@ static void world_deinit(struct world *w)
 static void add(struct world *w, const char *pattern)
 {
     struct err e = {0};
-    if (plan_add(&w->plan, &w->names, slice_of(pattern), &e))
+    if (plan_add(&w->plan, &w->names, UID_NONE, slice_of(pattern), &e))
         fail_msg("%s: %s", pattern, e.text);
 }
 
@@ -322,7 +322,7 @@ static void test_errors(void **state)
     world_init(&w);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct err e = {0};
-        if (plan_add(&w.plan, &w.names, slice_of(rows[i].text), &e) == 0)
+        if (plan_add(&w.plan, &w.names, UID_NONE, slice_of(rows[i].text), &e) == 0)
             fail_msg("\"%s\" is accepted", rows[i].text);
         if (!e.text[0] || !strstr(e.text, rows[i].word))
             fail_msg("\"%s\": %s", rows[i].text, e.text);
