@@ -80,6 +80,14 @@ static const char *const four_at_once =
     "      - if: a.status == 500 and b.status == 504 and c.status == 500 and d.status == 503\n"
     "        then: { reply: 500 }\n" LEAF("a") LEAF("b") LEAF("c") LEAF("d") SCENARIO;
 
+/* Two faults are too many, but only when the third call works. */
+static const char *const masked =
+    "system: masked\nmodes: [503]\nservices:\n"
+    "  top:\n    GET /:\n"
+    "      - call: a GET /\n        as: a\n      - call: b GET /\n        as: b\n      - call: c GET /\n        as: c\n"
+    "      - if: a.failed and b.failed and c.ok\n        then: { reply: 500 }\n" LEAF("a") LEAF("b")
+        LEAF("c") SCENARIO;
+
 static const char *const independent =
     "system: independent\nservices:\n"
     "  top:\n    GET /:\n      - call: a GET /\n      - call: b GET /\n      - call: c GET /\n     "
@@ -104,6 +112,7 @@ static const struct {
     {"max-faults does not hold", REDUCE_MAX_FAULTS, 1, two_at_once, false},
     {"t-way holds", REDUCE_T_WAY, 2, independent, true},
     {"t-way does not hold", REDUCE_T_WAY, 2, four_at_once, false},
+    {"t-way does not hold for what is absent", REDUCE_T_WAY, 2, masked, false},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
