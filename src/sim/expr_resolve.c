@@ -125,25 +125,19 @@ static int resolve_slot(const struct source *src, slice head, slice tail, slice 
 static int resolve_scenario(const struct source *src, slice head, slice tail, slice path,
                             struct expr **out)
 {
-    struct ref ref = {.service = UINT32_MAX, .path = path};
-    if (slice_is(head, "status")) {
-        ref.kind = REF_STATUS;
-    } else if (slice_is(head, "body")) {
-        ref.kind = REF_BODY;
-    } else if (slice_is(head, "faults")) {
-        ref.kind = REF_FAULTS;
+    if (slice_is(head, "faults")) {
+        struct ref ref = {.kind = REF_FAULTS, .service = UINT32_MAX, .path = path};
         if (tail.p && (ref.service = service_find(src->scope->sim, tail)) == UINT32_MAX)
             return expr_fail(src, "there is no service", tail);
-    } else {
-        slice word, rest = tail;
-        uint32_t service = service_find(src->scope->sim, head);
-        if (service == UINT32_MAX || !slice_cut(&rest, '.', &word) || !slice_is(word, "state") ||
-            !rest.p)
-            return fail_name(src, head);
-        return resolve_state(src, service, rest, path, out);
+        *out = expr_ref(src->scope, ref);
+        return 0;
     }
-    *out = expr_ref(src->scope, ref);
-    return 0;
+    slice word, rest = tail;
+    uint32_t service = service_find(src->scope->sim, head);
+    if (service == UINT32_MAX || !slice_cut(&rest, '.', &word) || !slice_is(word, "state") ||
+        !rest.p)
+        return fail_name(src, head);
+    return resolve_state(src, service, rest, path, out);
 }
 
 static int resolve_data(const struct source *src, slice name, slice path, struct expr **out)
@@ -155,44 +149,60 @@ static int resolve_data(const struct source *src, slice name, slice path, struct
     return 0;
 }
 
-/* head[.tail][/path] */
+/* References of one word. */
+static const struct {
+    const char *word;
+    enum ref_kind kind;
+    bool in_handler; /* or in a scenario */
+} plain[] = {
+    {"payload", REF_PAYLOAD, true}, {"random", REF_RANDOM, true}, {"time", REF_TIME, true},
+    {"status", REF_STATUS, false},  {"body", REF_BODY, false},
+};
+
+/* 0, -1 with an error, or 1 when the head is none of those words. */
+static int resolve_plain(const struct source *src, slice text, slice head, slice tail, slice path,
+                         struct expr **out)
+{
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (plain[i].in_handler != (src->scope->endpoint != NULL) || !slice_is(head, plain[i].word))
+            continue;
+        if (tail.p)
+            return expr_fail(src, "fields are reached with \"/\", not with \".\":", text);
+        if (plain[i].kind == REF_RANDOM || plain[i].kind == REF_TIME)
+            src->scope->sim->random = true;
+        *out = expr_ref(src->scope, (struct ref){.kind = plain[i].kind, .path = path});
+        return 0;
+    }
+    return 1;
+}
+
+static int resolve_url(const struct source *src, slice name, struct expr **out)
+{
+    if (service_find(src->scope->sim, name) == UINT32_MAX)
+        return expr_fail(src, "there is no service", name);
+    struct buf url = BUF_INIT(4096);
+    buf_addf(&url, "http://%.*s", SLICE_ARG(name));
+    *out = expr_text(src->scope, slice_copy(&src->scope->sim->arena, buf_slice(&url)));
+    buf_deinit(&url);
+    return 0;
+}
+
 int expr_resolve(const struct source *src, slice text, struct expr **out)
 {
     const struct scope *scope = src->scope;
-    if (slice_starts(text, SLICE("url:"))) {
-        slice name = slice_from(text, 4);
-        if (service_find(scope->sim, name) == UINT32_MAX)
-            return expr_fail(src, "there is no service", name);
-        struct buf url = BUF_INIT(4096);
-        buf_addf(&url, "http://%.*s", SLICE_ARG(name));
-        *out = expr_text(scope, slice_copy(&scope->sim->arena, buf_slice(&url)));
-        buf_deinit(&url);
-        return 0;
-    }
     slice path = text, head, tail;
+    if (slice_starts(text, SLICE("url:")))
+        return resolve_url(src, slice_from(text, 4), out);
     if (!slice_cut(&path, '/', &tail) || !slice_cut(&tail, '.', &head) || head.n == 0)
         return expr_fail(src, "a name was expected, not", text);
     if (slice_is(head, "data"))
         return resolve_data(src, tail, path, out);
-    static const char *const undotted[] = {"payload", "random", "time", "status", "body"};
-    bool in_handler = scope->endpoint;
-    for (size_t i = in_handler ? 0 : 3; tail.p && i < (in_handler ? 3u : 5u); i++)
-        if (slice_is(head, undotted[i]))
-            return expr_fail(src, "fields are reached with \"/\", not with \".\":", text);
+    int found = resolve_plain(src, text, head, tail, path, out);
+    if (found != 1)
+        return found;
     if (!scope->endpoint)
         return resolve_scenario(src, head, tail, path, out);
-    struct ref ref = {.path = path};
     if (slice_is(head, "state") && tail.p)
         return resolve_state(src, scope->service, tail, path, out);
-    if (slice_is(head, "payload"))
-        ref.kind = REF_PAYLOAD;
-    else if (slice_is(head, "random"))
-        ref.kind = REF_RANDOM;
-    else if (slice_is(head, "time"))
-        ref.kind = REF_TIME;
-    else
-        return resolve_slot(src, head, tail, path, out);
-    scope->sim->random |= ref.kind != REF_PAYLOAD;
-    *out = expr_ref(scope, ref);
-    return 0;
+    return resolve_slot(src, head, tail, path, out);
 }
