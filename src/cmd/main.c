@@ -138,21 +138,22 @@ static int unknown_verb(int argc, char **argv)
 
 static int help(int argc, char **argv)
 {
-    int words;
-    if (argc == 0) {
+    int words = 0;
+    const struct verb *v = argc ? find_verb(argc, argv, &words) : NULL;
+    bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 || /* a group of verbs */
+                                               strcmp(argv[0], "help") == 0));
+    if (v && words == argc)
+        print_verb_help(v, stdout);
+    else if (general)
         print_help(stdout);
-        return EXIT_OK;
-    }
-    const struct verb *v = find_verb(argc, argv, &words);
-    if (!v || words != argc) {
-        bool group = argc == 1 && strcmp(argv[0], "sim") == 0;
-        if (!group)
-            return unknown_verb(argc, argv);
-        print_help(stdout);
-        return EXIT_OK;
-    }
-    print_verb_help(v, stdout);
+    else
+        return unknown_verb(argc, argv);
     return EXIT_OK;
+}
+
+static bool asks_for_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
 int cmd_fail(const struct err *e)
@@ -190,8 +191,15 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(argv[0], "help") == 0)
         return help(argc - 1, argv + 1);
-    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
+    if (asks_for_help(argv[0]) ||
+        (argc == 2 && strcmp(argv[0], "sim") == 0 && asks_for_help(argv[1])))
         return help(0, NULL);
+    if (argc == 1 && strcmp(argv[0], "sim") == 0) {
+        fputs(
+            "outfox: sim needs a command: sim explore, sim run, sim explain or sim check; see outfox help\n",
+            stderr);
+        return EXIT_USAGE;
+    }
     if (strcmp(argv[0], "--version") == 0)
         return cmd_version(NULL);
     const struct verb *v = find_verb(argc, argv, &words);

@@ -343,7 +343,7 @@ int cmd_sim_explore(const struct args *args)
         return code;
     int failed = explore_bench(&b, args, modes, &search, &summary, &e);
     code = failed ? cmd_fail(&e) : exit_code(&summary);
-    if (search) { /* what is known is told even when a run was impossible */
+    if (!failed || summary.runs > 0) { /* what is known is told even when a run was impossible */
         if (args->json)
             report_json(&summary, stdout);
         else

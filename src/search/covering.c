@@ -7,7 +7,9 @@
  * several such rows is kept. Equal arguments give equal rows. */
 #include "search/search_int.h"
 
-enum { T_MAX = 4, TUPLES_MAX = 1 << 18, WORK_MAX = 1 << 20, ROWS_TRIED = 32, UNSET = UINT32_MAX };
+enum { T_MAX = 4, TUPLES_MAX = 1 << 18, WORK_MAX = 1 << 20, ROWS_TRIED = 32 };
+
+#define UNSET UINT32_MAX /* no value chosen yet */
 
 struct covering {
     const uint32_t *n_values;

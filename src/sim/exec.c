@@ -41,6 +41,12 @@ struct frame {
 
 static enum flow run_steps(struct frame *f, const struct steps *steps);
 
+/* Time stops in the far future rather than overflow. */
+static int64_t later(int64_t now_ns, int64_t by_ns)
+{
+    return now_ns > INT64_MAX / 2 ? now_ns : now_ns + by_ns;
+}
+
 /* ---- naming ---- */
 
 static uint32_t payload_hash(const struct node *payload)
@@ -104,7 +110,7 @@ static enum flow handle(struct run *run, const struct target *t, uint32_t call,
     const struct service *service = &run->sim->service[t->service];
     *reply = t->endpoint ? OUTCOME_OK : OUTCOME(OUT_STATUS, 404);
     *body = &node_null;
-    *end_ns = now_ns + (service->latency_ns > 0 ? service->latency_ns : 1);
+    *end_ns = later(now_ns, service->latency_ns > 0 ? service->latency_ns : 1);
     if (!t->endpoint)
         return FLOW_ON;
     if (run->depth >= SIM_DEPTH_MAX)
@@ -139,7 +145,7 @@ static void call_external(const struct service *service, struct env *env, int64_
 {
     bool late = timeout_ns > 0 && service->latency_ns > timeout_ns;
     out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : service->external_reply;
-    env->now_ns += late ? timeout_ns : service->latency_ns;
+    env->now_ns = later(env->now_ns, late ? timeout_ns : service->latency_ns);
 }
 
 /* The caller waits no longer than its timeout. */
@@ -148,7 +154,7 @@ static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node 
     bool answered =
         c->handled || mode_kind(c->mode) == MODE_HOLD; /* injected failures come at once */
     if (answered && timeout_ns > 0 && c->end_ns - c->start_ns > timeout_ns) {
-        c->end_ns = c->start_ns + timeout_ns;
+        c->end_ns = later(c->start_ns, timeout_ns);
         c->seen = OUTCOME(OUT_TIMEOUT, 0);
     }
     if (outcome_kind(c->seen) == OUT_TIMEOUT)
@@ -159,14 +165,14 @@ static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node 
 static void act_out(struct run *run, struct call *c, int64_t timeout_ns, const struct node **body)
 {
     if (mode_kind(c->mode) == MODE_DELAY && !mode_lost(c->mode)) {
-        c->end_ns += mode_delay_ns(c->mode);
+        c->end_ns = later(c->end_ns, mode_delay_ns(c->mode));
         c->seen = c->reply;
         return;
     }
     if (mode_kind(c->mode) == MODE_HOLD)
-        c->end_ns = c->start_ns + (timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
+        c->end_ns = later(c->start_ns, timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
     else if (!c->handled)
-        c->end_ns = c->start_ns + SIM_FAULT_NS;
+        c->end_ns = later(c->start_ns, SIM_FAULT_NS);
     c->seen = mode_outcome(c->mode);
     *body = outcome_kind(c->seen) == OUT_STATUS
                 ? node_str(&run->sim->run_arena, SLICE("Injected fault\n"))
@@ -233,7 +239,7 @@ static enum flow step_call(struct frame *f, const struct step *step)
             return FLOW_ABORT;
         if (try >= step->retry.times || !oset_has(&step->retry.on, answer.seen))
             break;
-        f->env.now_ns += step->retry.delay_ns;
+        f->env.now_ns = later(f->env.now_ns, step->retry.delay_ns);
     }
     if (step->background) {
         f->env.now_ns = sent_ns;
@@ -346,7 +352,7 @@ static enum flow run_step(struct frame *f, const struct step *step)
     case STEP_SET:
     case STEP_ADD:
     case STEP_APPEND: assign_run(&f->env, f->service, step); return FLOW_ON;
-    case STEP_SLEEP: f->env.now_ns += step->ns; return FLOW_ON;
+    case STEP_SLEEP: f->env.now_ns = later(f->env.now_ns, step->ns); return FLOW_ON;
     case STEP_CHOOSE: return run_steps(f, &step->branch[rng_below(&f->run->rng, step->n_branches)]);
     case STEP_SHUFFLE: return step_shuffle(f, step);
     case STEP_REPLY: step_reply(f, step); return FLOW_REPLIED;

@@ -327,8 +327,12 @@ static int load_rule(struct sim *sim, const struct node *node, struct rule *out,
     buf_addf(&text, "expected %.*s", SLICE_ARG(then->text));
     if (when)
         buf_addf(&text, " when %.*s", SLICE_ARG(when->text));
-    out->say = say ? arena_copy(&sim->arena, say->text.p, say->text.n)
-                   : arena_copy(&sim->arena, text.p, text.n);
+    slice sentence = say ? say->text : buf_slice(&text);
+    char *line = arena_copy(&sim->arena, sentence.p, sentence.n);
+    for (size_t i = 0; i < sentence.n; i++) /* one line, whatever is in it */
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+            line[i] = ' ';
+    out->say = line;
     buf_deinit(&text);
     if (when && expr_condition(&scope, when, &out->when, e))
         return -1;

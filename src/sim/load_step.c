@@ -214,6 +214,12 @@ static int load_assign(struct loading *l, const struct node *value)
         const struct node_pair *pair = &value->map[i];
         struct assign *assign = &l->out->assign[i];
         slice name;
+        size_t levels = 0;
+        for (size_t k = 0; k < pair->key.n; k++)
+            levels += pair->key.p[k] == '/';
+        if (levels > VALUE_DEPTH_MAX)
+            return err_set(l->err, pair->line, pair->col, "a field is at most %d levels down",
+                           VALUE_DEPTH_MAX);
         assign->path = pair->key;
         slice_cut(&assign->path, '/', &name);
         assign->state = slice_starts(name, SLICE("state."));
