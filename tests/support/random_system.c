@@ -18,7 +18,8 @@ static uint32_t below(struct gen *g, uint32_t n)
     return rng_below(&g->rng, n);
 }
 
-static const struct node *text(struct gen *g, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static const struct node *text(struct gen *g,
+                                                                     const char *format, ...)
 {
     struct buf b = BUF_INIT(300);
     va_list args;
@@ -131,18 +132,27 @@ static const struct node *parallel(struct gen *g, uint32_t level, uint32_t depth
     return step;
 }
 
+/* One comparison of an earlier answer. */
+static void add_comparison(struct gen *g, struct buf *out)
+{
+    static const struct {
+        const char *before, *after;
+    } forms[] = {{"", ".failed"},     {"", ".ok"},    {"", ".status == 503"},
+                 {"not ", ".called"}, {"", ".error"}, {"", ".status in [500, 404]"}};
+    uint32_t i = below(g, sizeof forms / sizeof *forms);
+    buf_addf(out, "%sc%u%s", forms[i].before, (unsigned)below(g, g->names), forms[i].after);
+}
+
 static const struct node *condition(struct gen *g)
 {
-    static const char *const forms[] = {"c%u.failed",     "c%u.ok",    "c%u.status == 503",
-                                        "not c%u.called", "c%u.error", "c%u.status in [500, 404]"};
-    const char *a = forms[below(g, 6)], *b = forms[below(g, 6)];
-    struct buf format = BUF_INIT(200);
-    buf_addf(&format, "%s", text(g, a, below(g, g->names))->text.p);
-    if (below(g, 2))
-        buf_addf(&format, " %s %s", below(g, 2) ? "and" : "or",
-                 text(g, b, below(g, g->names))->text.p);
-    const struct node *node = text(g, "%s", buf_text(&format));
-    buf_deinit(&format);
+    struct buf out = BUF_INIT(200);
+    add_comparison(g, &out);
+    if (below(g, 2)) {
+        buf_adds(&out, below(g, 2) ? " and " : " or ");
+        add_comparison(g, &out);
+    }
+    const struct node *node = text(g, "%s", buf_text(&out));
+    buf_deinit(&out);
     return node;
 }
 
