@@ -15,6 +15,9 @@ int err_set(struct err *e, uint32_t line, uint32_t col, const char *format, ...)
     va_start(args, format);
     vsnprintf(e->text, sizeof e->text, format, args);
     va_end(args);
+    for (char *c = e->text; *c; c++) /* it may quote hostile bytes */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
     return -1;
 }
 

@@ -33,7 +33,8 @@ static int fail_bytes(struct reader *r, size_t offset, const char *problem)
 {
     uint32_t line = 1, col = 1;
     for (size_t i = 0; i < offset && i < r->text.n; i++) {
-        col = r->text.p[i] == '\n' ? 1 : col + 1;
+        bool within = ((unsigned char)r->text.p[i] & 0xc0) == 0x80; /* a letter of several bytes */
+        col = r->text.p[i] == '\n' ? 1 : col + !within;
         line += r->text.p[i] == '\n';
     }
     return err_set(r->err, line, col, "not valid YAML: %s", problem ? problem : "not UTF-8");
@@ -233,6 +234,8 @@ int yaml_parse(slice text, struct arena *a, const struct node **out, struct err 
 {
     if (text.n > YAML_BYTES_MAX)
         return err_set(e, 0, 0, "larger than %d MiB, the limit for a file", YAML_BYTES_MAX >> 20);
+    if (slice_starts(text, SLICE("\xef\xbb\xbf")))
+        text = slice_from(text, 3); /* a byte order mark */
     struct reader r = {.arena = a, .err = e, .text = text};
     if (!yaml_parser_initialize(&r.parser))
         mem_oom();

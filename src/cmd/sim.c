@@ -3,7 +3,6 @@
  * outfox sim ...: simulated systems from the command line. */
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/yaml.h"
@@ -308,7 +307,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                                 .random = sim_random(b->sim)};
     struct runner runner = {b, run_in_memory};
     struct explore_budget budget = {args->max_runs, args->max_time_ns, &interrupted};
-    struct progress state = {.terminal = isatty(2), .next_ns = clock_ns() + 500000000};
+    struct progress state = {.terminal = style_terminal(2), .next_ns = clock_ns() + 500000000};
     struct explore_progress progress = {&state, show_progress};
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);

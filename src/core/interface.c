@@ -65,6 +65,10 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
     slice text = slice_trim(slice_from(rule, at + 4));
     if (pattern.n == 0 || pattern.n > 500)
         return err_set(e, 0, 0, "the expression before \" -> \" must have 1 to 500 bytes");
+    for (size_t i = 0; i + 1 < pattern.n; i++)
+        if (pattern.p[i] == '\\' && pattern.p[i + 1] >= '1' && pattern.p[i + 1] <= '9')
+            return err_set(e, 0, 0,
+                           "back-references such as \\1 are not supported: they take too long");
     if (!repetitions_bounded(pattern))
         return err_set(e, 0, 0, "the repetitions {n,m} of \"%.*s\" multiply to more than %d",
                        SLICE_ARG(pattern), REPEAT_MAX);
@@ -170,7 +174,7 @@ void interface_make(slice method, slice path, const struct rewrite *rules, struc
     add_segments(path, &text);
     for (uint32_t i = 0; i < rules->rules.n; i++)
         apply_rule(&rules->rules.at[i], &text);
-    if (method.n && buf_text(&text)[0] != '/')
+    if (text.n == 0 || (method.n && buf_text(&text)[0] != '/'))
         buf_addc(out, '/'); /* whatever a rule made of it, it is read back as a path */
     buf_add(out, buf_slice(&text));
     buf_deinit(&text);

@@ -15,9 +15,14 @@ static bool set(const char *name)
     return value && value[0];
 }
 
-const struct style *style_for(int fd, const char *when)
+bool style_terminal(int fd)
 {
     const char *term = getenv("TERM");
+    return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+const struct style *style_for(int fd, const char *when)
+{
     if (strcmp(when, "always") == 0)
         return &style_colour;
     if (strcmp(when, "never") == 0 || set("NO_COLOR"))
@@ -25,6 +30,5 @@ const struct style *style_for(int fd, const char *when)
     const char *force = getenv("CLICOLOR_FORCE");
     if (force && force[0] && strcmp(force, "0") != 0)
         return &style_colour;
-    bool dumb = !term || strcmp(term, "dumb") == 0;
-    return isatty(fd) && !dumb ? &style_colour : &style_plain;
+    return style_terminal(fd) ? &style_colour : &style_plain;
 }

@@ -12,6 +12,9 @@ struct style {
 
 extern const struct style style_plain, style_colour;
 
+/* A terminal on which a line can be rewritten? */
+bool style_terminal(int fd);
+
 /* "auto", "always" or "never"; auto: a terminal, TERM not dumb, NO_COLOR empty. CLICOLOR_FORCE
  * forces. */
 const struct style *style_for(int fd, const char *when);

@@ -188,6 +188,8 @@ static void add_fault_flags(const struct summary *s, faultload f, struct buf *ou
 void words_replay(const struct summary *s, const struct finding *finding, struct buf *out)
 {
     buf_adds(out, "outfox sim run ");
+    if (s->file[0] == '-' && s->file[1])
+        buf_adds(out, "./"); /* not an option */
     bool plain = true;
     for (const char *c = s->file; *c; c++)
         plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||

@@ -277,10 +277,14 @@ static void explain_walk(struct walk *w, struct explanation *out)
     if (w->stop_handler != UID_NONE) {
         const struct tree_node *edge = &s->tree.nodes.at[w->stop];
         bool skipped = w->stop != NODE_NONE && edge->state == EDGE_SKIPPED;
-        bool unmet = w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES);
-        out->kind = skipped || unmet ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
-        if (skipped || unmet)
-            out->reduction = reduction_rows[skipped ? edge->why : REDUCE_RETRIES].name;
+        enum reduction why = skipped ? (enum reduction)edge->why : REDUCTIONS;
+        if (!skipped && w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES))
+            why = REDUCE_RETRIES; /* a try that was never let through */
+        if (!skipped && outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))
+            why = REDUCE_T_WAY; /* the rows had a further fault here */
+        out->kind = why != REDUCTIONS ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
+        if (why != REDUCTIONS)
+            out->reduction = reduction_rows[why].name;
         out->handler = w->stop_handler;
         out->outcome = w->stop_label;
         out->after = w->stop_call;

@@ -200,7 +200,8 @@ static int load_endpoint(struct sim *sim, struct service *service, const struct 
     int words = 0;
     for (; slice_word(&rest, &word); words++)
         last = word;
-    if (words > 2 || (words == 2 && last.p[0] != '/'))
+    bool odd = memchr(">:&#{^*", pair->key.p[0], 7); /* would not be read back as a name */
+    if (odd || words > 2 || (words == 2 && last.p[0] != '/'))
         return err_set(
             e, pair->line, pair->col,
             "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
@@ -327,6 +328,10 @@ static int load_rule(struct sim *sim, const struct node *node, struct rule *out,
     buf_addf(&text, "expected %.*s", SLICE_ARG(then->text));
     if (when)
         buf_addf(&text, " when %.*s", SLICE_ARG(when->text));
+    if (say && want(say, NODE_STR, "say", e)) {
+        buf_deinit(&text);
+        return -1;
+    }
     slice sentence = say ? say->text : buf_slice(&text);
     char *line = arena_copy(&sim->arena, sentence.p, sentence.n);
     for (size_t i = 0; i < sentence.n; i++) /* one line, whatever is in it */
