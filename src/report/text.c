@@ -130,7 +130,8 @@ static void print_figures(const struct summary *s, FILE *out)
         buf_deinit(&text);
     }
     fprintf(out, "  not run, and why%s\n",
-            s->skipped_estimated ? " (how the middle three share their sum is estimated)" : "");
+            s->skipped_estimated ? " (exclusion, inclusion and unreachability: shares estimated)"
+                                 : "");
     for (uint32_t i = 0; i < s->skipped.n; i++) {
         struct buf text = BUF_INIT(64);
         words_number(s->skipped.at[i].n, &text);
