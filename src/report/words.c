@@ -85,7 +85,7 @@ static bool plain_status(mode m)
 static void words_modes_at(const struct summary *s, const struct finding *finding, uid point,
                            struct buf *out)
 {
-    mode modes[MODES_TOLD];
+    mode modes[MODES_TOLD] = {0};
     uint32_t n = modes_at(s, finding, point, modes, MODES_TOLD);
     for (uint32_t k = 0; k < n; k++) {
         if (k)
@@ -117,7 +117,7 @@ static void words_faults(const struct summary *s, const struct finding *finding,
 /* Do the modes of each point fail in every combination? Then they can be told point by point. */
 static bool is_product(const struct summary *s, const struct finding *finding)
 {
-    mode modes[MODES_TOLD];
+    mode modes[MODES_TOLD] = {0};
     uint64_t product = 1;
     for (faultload f = finding->faultload; f != FAULTLOAD_EMPTY; f = s->faultloads->rows.at[f].rest)
         product *= modes_at(s, finding, s->faultloads->rows.at[f].last.point, modes, MODES_TOLD);
