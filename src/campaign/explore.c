@@ -5,7 +5,11 @@
 #include "base/hash.h"
 #include "base/index.h"
 
-enum { FINDINGS_MAX = 200, ALIKE_MAX = 256, LOOK_EVERY = 64 }; /* runs between looks at the clock */
+enum {
+    FINDINGS_MAX = 200,
+    ALIKE_MAX = 256,
+    SHOW_EVERY = 64
+}; /* runs between reports of progress */
 
 /* A failed run, to be sorted into findings at the end. */
 struct failure {
@@ -209,8 +213,7 @@ static const char *used_up(const struct explore_budget *budget, uint64_t number,
         return "interrupt";
     if (budget->max_runs && number >= budget->max_runs)
         return "runs";
-    bool look = number % LOOK_EVERY == 0;
-    if (look && budget->max_time_ns && clock_ns() - start_ns >= budget->max_time_ns)
+    if (budget->max_time_ns && clock_ns() - start_ns >= budget->max_time_ns)
         return "time";
     return NULL;
 }
@@ -246,7 +249,7 @@ int explore(struct search *search, struct names *names, struct faultloads *fault
     out->names = names;
     out->faultloads = faultloads;
     for (uint64_t number = 0; !out->broken; number++) {
-        if (progress && number % LOOK_EVERY == 0)
+        if (progress && number % SHOW_EVERY == 0)
             show(&x, progress);
         out->stopped = used_up(budget, number, start_ns);
         if (out->stopped || !search_next(search, &f))

@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 
-enum { PATH_MAX_BYTES = 8192, MATCHES_MAX = 256, REPEAT_MAX = 1000 };
+enum { PATH_MAX_BYTES = 8192, MATCHES_MAX = 256, SIZE_LIMIT = 2000, GROUPS_MAX = 50 };
 
 struct rewrite_rule {
     regex_t regex;
@@ -33,25 +33,53 @@ void rewrite_free(struct rewrite *rw)
     mem_free(rw);
 }
 
-/* Nested {n,m} make the compiled expression as large as their product. */
-static bool repetitions_bounded(slice pattern)
+/* The largest number in {n,m}; *i moves to its end. */
+static uint64_t repeat_most(slice pattern, size_t *i)
 {
-    uint64_t product = 1;
-    for (size_t i = 0; i < pattern.n; i++) {
-        uint64_t most = 1, number = 0;
-        if (pattern.p[i] != '{')
-            continue;
-        for (i++; i < pattern.n && pattern.p[i] != '}'; i++) {
-            bool digit = pattern.p[i] >= '0' && pattern.p[i] <= '9';
-            number =
-                digit && number < REPEAT_MAX ? number * 10 + (uint64_t)(pattern.p[i] - '0') : 0;
-            most = number > most ? number : most;
-        }
-        product *= most;
-        if (product > REPEAT_MAX)
-            return false;
+    uint64_t most = 1, number = 0;
+    for (++*i; *i < pattern.n && pattern.p[*i] != '}'; ++*i) {
+        bool digit = pattern.p[*i] >= '0' && pattern.p[*i] <= '9';
+        number = digit && number <= SIZE_LIMIT ? number * 10 + (uint64_t)(pattern.p[*i] - '0') : 0;
+        most = number > most ? number : most;
     }
-    return true;
+    return most;
+}
+
+/* Moves to the end of a bracket expression, in which a first ] is literal. */
+static void skip_bracket(slice pattern, size_t *i)
+{
+    *i += *i + 1 < pattern.n && pattern.p[*i + 1] == '^' ? 2 : 1;
+    for (++*i; *i < pattern.n && pattern.p[*i] != ']';)
+        ++*i;
+}
+
+/* About how large the expression becomes when it is compiled: {n,m} and + copy what they repeat,
+ * also nested and stacked. More than SIZE_LIMIT is not counted further. */
+static uint64_t compiled_size(slice pattern)
+{
+    uint64_t sum[GROUPS_MAX] = {0}, last = 0;
+    size_t depth = 0;
+    for (size_t i = 0; i < pattern.n; i++) {
+        char c = pattern.p[i];
+        if (c == '+' || c == '{') {
+            last *= c == '+' ? 2 : repeat_most(pattern, &i);
+        } else if (c == ')' && depth > 0) {
+            last += sum[depth--] + 1;
+        } else if (c != '*' && c != '?') {
+            sum[depth] += last;
+            last = c == '(' ? 0 : 1;
+            depth += c == '(';
+            i += c == '\\';
+            if (depth == GROUPS_MAX)
+                return SIZE_LIMIT + 1;
+            sum[depth] = c == '(' ? 0 : sum[depth];
+        }
+        if (c == '[')
+            skip_bracket(pattern, &i);
+        if (last + sum[depth] > SIZE_LIMIT)
+            return SIZE_LIMIT + 1;
+    }
+    return last + sum[depth];
 }
 
 int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
@@ -69,9 +97,9 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
         if (pattern.p[i] == '\\' && pattern.p[i + 1] >= '1' && pattern.p[i + 1] <= '9')
             return err_set(e, 0, 0,
                            "back-references such as \\1 are not supported: they take too long");
-    if (!repetitions_bounded(pattern))
-        return err_set(e, 0, 0, "the repetitions {n,m} of \"%.*s\" multiply to more than %d",
-                       SLICE_ARG(pattern), REPEAT_MAX);
+    if (compiled_size(pattern) > SIZE_LIMIT)
+        return err_set(e, 0, 0, "the repetitions in \"%.*s\" multiply to too much",
+                       SLICE_ARG(pattern));
     struct rewrite_rule row;
     int code = regcomp(&row.regex, arena_copy(&rw->arena, pattern.p, pattern.n), REG_EXTENDED);
     if (code) {
