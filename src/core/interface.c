@@ -185,7 +185,7 @@ static void apply_rule(const struct rewrite_rule *rule, struct buf *path)
     *path = result;
 }
 
-void interface_make(slice method, slice path, const struct rewrite *rules, struct buf *out)
+static void make(slice method, slice path, const struct rewrite *rules, struct buf *out)
 {
     if (method.n) {
         add_escaped(method, out);
@@ -205,5 +205,18 @@ void interface_make(slice method, slice path, const struct rewrite *rules, struc
     if (text.n == 0 || (method.n && buf_text(&text)[0] != '/'))
         buf_addc(out, '/'); /* whatever a rule made of it, it is read back as a path */
     buf_add(out, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+void interface_make(slice method, slice path, const struct rewrite *rules, struct buf *out)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    make(method, path, rules, &text);
+    slice rest = buf_slice(&text);
+    if (memchr(">:&#{^*", rest.p[0], 7)) { /* would be read back as something else */
+        buf_addf(out, "%%%02X", (unsigned)(unsigned char)rest.p[0]);
+        rest = slice_from(rest, 1);
+    }
+    buf_add(out, rest);
     buf_deinit(&text);
 }
