@@ -17,7 +17,7 @@ enum exit_code {
     EXIT_USAGE = 2,        /* the command line or a file is wrong */
     EXIT_ENVIRONMENT = 3,  /* the scenario fails without faults, or the output cannot be written */
     EXIT_INCONCLUSIVE = 4, /* no finding, but the budget ended or something was unstable */
-    EXIT_INTERRUPTED = 130,
+    EXIT_SIGNAL = 128,     /* plus the signal that ended it: 130 interrupted, 143 terminated */
 };
 
 enum { POSITIONAL_MAX = 2 };

@@ -23,12 +23,11 @@ struct bench {
     uint64_t seed;
 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* the signal that did it, or 0 */
 
 static void on_interrupt(int signal_number)
 {
-    (void)signal_number;
-    interrupted = 1;
+    interrupted = signal_number;
 }
 
 static void bench_deinit(struct bench *b)
@@ -322,7 +321,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
 static int exit_code(const struct summary *s)
 {
     if (interrupted)
-        return EXIT_INTERRUPTED;
+        return EXIT_SIGNAL + (int)interrupted;
     if (s->broken)
         return EXIT_ENVIRONMENT;
     if (s->findings.n)
@@ -390,7 +389,9 @@ int cmd_sim_explain(const struct args *args)
     } else {
         search_explain(search, f, &x);
         print_explanation(&b, args, f, &x);
-        code = interrupted ? EXIT_INTERRUPTED : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
+        code = interrupted      ? EXIT_SIGNAL + (int)interrupted
+               : summary.broken ? EXIT_ENVIRONMENT
+                                : EXIT_OK;
     }
     summary_deinit(&summary);
     search_free(search);
