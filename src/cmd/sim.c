@@ -30,6 +30,11 @@ static void on_interrupt(int signal_number)
     interrupted = signal_number;
 }
 
+static int signal_code(void)
+{
+    return interrupted == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
+}
+
 static void bench_deinit(struct bench *b)
 {
     sim_free(b->sim);
@@ -321,7 +326,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
 static int exit_code(const struct summary *s)
 {
     if (interrupted)
-        return EXIT_SIGNAL + (int)interrupted;
+        return signal_code();
     if (s->broken)
         return EXIT_ENVIRONMENT;
     if (s->findings.n)
@@ -389,9 +394,7 @@ int cmd_sim_explain(const struct args *args)
     } else {
         search_explain(search, f, &x);
         print_explanation(&b, args, f, &x);
-        code = interrupted      ? EXIT_SIGNAL + (int)interrupted
-               : summary.broken ? EXIT_ENVIRONMENT
-                                : EXIT_OK;
+        code = interrupted ? signal_code() : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
     }
     summary_deinit(&summary);
     search_free(search);
