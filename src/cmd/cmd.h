@@ -12,12 +12,13 @@
 
 /* What the process ends with. Documented in README.md and docs/cli.md. */
 enum exit_code {
-    EXIT_OK = 0,           /* everything as expected */
-    EXIT_FINDINGS = 1,     /* something breaks the scenario */
-    EXIT_USAGE = 2,        /* the command line or a file is wrong */
-    EXIT_ENVIRONMENT = 3,  /* the scenario fails without faults, or the output cannot be written */
-    EXIT_INCONCLUSIVE = 4, /* no finding, but the budget ended or something was unstable */
-    EXIT_SIGNAL = 128,     /* plus the signal that ended it: 130 interrupted, 143 terminated */
+    EXIT_OK = 0,            /* everything as expected */
+    EXIT_FINDINGS = 1,      /* something breaks the scenario */
+    EXIT_USAGE = 2,         /* the command line or a file is wrong */
+    EXIT_ENVIRONMENT = 3,   /* the scenario fails without faults, or the output cannot be written */
+    EXIT_INCONCLUSIVE = 4,  /* no finding, but the budget ended or something was unstable */
+    EXIT_INTERRUPTED = 130, /* by SIGINT */
+    EXIT_TERMINATED = 143,  /* by SIGTERM */
 };
 
 enum { POSITIONAL_MAX = 2 };
