@@ -194,16 +194,12 @@ static void make(slice method, slice path, const struct rewrite *rules, struct b
     path.n = slice_find(path, '?');
     if (path.n == 0)
         path = SLICE("/");
-    if (!rules || rules->rules.n == 0) {
-        add_segments(path, out);
-        return;
-    }
     struct buf text = BUF_INIT(PATH_MAX_BYTES);
     add_segments(path, &text);
-    for (uint32_t i = 0; i < rules->rules.n; i++)
+    for (uint32_t i = 0; rules && i < rules->rules.n; i++)
         apply_rule(&rules->rules.at[i], &text);
     if (text.n == 0 || (method.n && buf_text(&text)[0] != '/'))
-        buf_addc(out, '/'); /* whatever a rule made of it, it is read back as a path */
+        buf_addc(out, '/'); /* whatever came of it, it is read back as a path */
     buf_add(out, buf_slice(&text));
     buf_deinit(&text);
 }
