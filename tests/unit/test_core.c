@@ -679,6 +679,7 @@ static void test_interface(void **state)
          "GET /-d3f5c1e-8a51-4c1c-9d5f-3f9f2f1c7a10"},
         {"GET", "/a b\tc\x01\x7f", "GET /a%20b%09c%01%7F"},
         {"GET", "/a%20b", "GET /a%20b"},
+        {"GET", "a/42", "GET /a/[id]"},
         {"GET", "/\xc3\xa9", "GET /\xc3\xa9"},
         {"G T", "/", "G%20T /"},
         {"", "pkg.Service/Method", "pkg.Service/Method"},
@@ -696,7 +697,7 @@ static void test_interface(void **state)
     struct buf out = BUF_INIT(1000);
     buf_adds(&out, "before ");
     interface_make(SLICE("GET"), slice_of(uuid), none, &out);
-    assert_string_equal(buf_text(&out), "before GET [uuid]");
+    assert_string_equal(buf_text(&out), "before GET /[uuid]");
     buf_deinit(&out);
     rewrite_free(none);
     rewrite_free(NULL);
