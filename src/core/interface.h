@@ -2,8 +2,8 @@
  *
  * The interface of a call: its method and path, with what differs from request to request taken
  * out. Segments of digits become [id], UUIDs [uuid]; then the user's rules apply in their order.
- * The query string is left out. Blanks and control bytes become %XX, so that an interface is one or
- * two words in every text form. */
+ * The query string is left out. Blanks and control bytes become %XX, and a path behind a method
+ * starts with a slash, so that an interface is one or two words, and read back as what it is. */
 #ifndef OUTFOX_CORE_INTERFACE_H
 #define OUTFOX_CORE_INTERFACE_H
 
