@@ -111,7 +111,7 @@ int element_cmp(const struct names *names, uint32_t a, uint32_t b)
     return c ? c : ORDER(x->before, y->before);
 }
 
-static uint32_t uid_depth(const struct names *names, uid u)
+uint32_t uid_depth(const struct names *names, uid u)
 {
     uint32_t depth = 0;
     for (; u != UID_NONE; u = uid_parent(names, u))

@@ -79,6 +79,9 @@ static inline uid uid_parent(const struct names *names, uid u)
     return names->uids.at[u].parent;
 }
 
+/* How many elements the path has; 0 for UID_NONE. */
+uint32_t uid_depth(const struct names *names, uid u);
+
 /* Is a an ancestor of b (or b itself)? */
 bool uid_contains(const struct names *names, uid a, uid b);
 

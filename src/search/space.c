@@ -71,14 +71,6 @@ static void count_handler(struct count *c, uint32_t root, const uint32_t *node, 
     }
 }
 
-static uint32_t depth_of(const struct names *names, uid u)
-{
-    uint32_t depth = 0;
-    for (; u != UID_NONE; u = uid_parent(names, u))
-        depth++;
-    return depth;
-}
-
 /* All handlers, the deepest first, so that callees come before callers. */
 static double count_possible(const struct search *s)
 {
@@ -102,11 +94,11 @@ static double count_possible(const struct search *s)
         order.at[start.at[root.at[i]]++] = i;
     /* start[r] is now the end of r's run, and start[r - 1] its beginning */
     for (uint32_t i = 1; i < n; i++)
-        if (root.at[i] == i && depth_of(s->names, nodes[i].element) > deepest)
-            deepest = depth_of(s->names, nodes[i].element);
+        if (root.at[i] == i && uid_depth(s->names, nodes[i].element) > deepest)
+            deepest = uid_depth(s->names, nodes[i].element);
     for (uint32_t depth = deepest; depth > 0; depth--)
         for (uint32_t i = 1; i < n; i++)
-            if (root.at[i] == i && depth_of(s->names, nodes[i].element) == depth) {
+            if (root.at[i] == i && uid_depth(s->names, nodes[i].element) == depth) {
                 count_handler(&c, i, order.at + start.at[i - 1], start.at[i] - start.at[i - 1]);
                 top = i; /* ends as the scenario's own request, the only one at depth 1 */
             }

@@ -86,11 +86,11 @@ struct step {
     struct on_rules on;       /* call, parallel */
     bool background;          /* call */
     bool first_error;         /* parallel */
-    struct steps then, other; /* if; each: then; shuffle: then */
-    uint32_t n_branches;      /* parallel, choose */
+    struct steps then, other; /* if; each: then */
+    uint32_t n_branches;      /* parallel, choose, shuffle */
     struct steps *branch;
     uint32_t n_assigns;
-    struct assign *assign; /* set, add */
+    struct assign *assign; /* set, add, append */
 };
 
 /* ---- services ---- */
