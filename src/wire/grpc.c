@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/grpc.h"
+
+bool grpc_is_call(const struct head *h)
+{
+    const slice type = SLICE("application/grpc");
+    slice value = head_get(h, SLICE("content-type"));
+    if (h->status || value.n < type.n || !slice_eq_nocase((slice){value.p, type.n}, type))
+        return false;
+    return value.n == type.n || memchr("+; \t", value.p[type.n], 4) != NULL;
+}
+
+slice grpc_interface(slice target)
+{
+    if (target.n && target.p[0] == '/')
+        target = slice_from(target, 1);
+    target.n = slice_find(target, '?');
+    return target;
+}
+
+/* ---- codes ---- */
+
+static const char *const names[] = {
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+};
+
+enum { CODES = sizeof names / sizeof *names, CODE_UNKNOWN = 2 };
+
+const char *grpc_name(uint32_t code)
+{
+    return names[code < CODES ? code : CODE_UNKNOWN];
+}
+
+uint32_t grpc_of_status(uint32_t status)
+{
+    static const struct {
+        uint16_t status;
+        uint8_t code;
+    } rows[] = {{400, 13}, {401, 16}, {403, 7},  {404, 12},
+                {429, 14}, {502, 13}, {503, 14}, {504, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].status == status)
+            return rows[i].code;
+    return CODE_UNKNOWN;
+}
+
+int grpc_status(const struct head *h)
+{
+    uint64_t code;
+    if (!slice_to_u64(head_get(h, SLICE("grpc-status")), CODES - 1, &code))
+        return -1;
+    return (int)code;
+}
+
+/* ---- fields ---- */
+
+void grpc_message_encode(slice text, struct buf *out)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c >= ' ' && c <= '~' && c != '%')
+            buf_addc(out, (char)c);
+        else
+            buf_addf(out, "%%%02X", c);
+    }
+}
+
+bool grpc_timeout(slice value, int64_t *ns)
+{
+    static const struct {
+        char unit;
+        int64_t ns;
+    } rows[] = {{'H', 3600 * INT64_C(1000000000)},
+                {'M', 60 * INT64_C(1000000000)},
+                {'S', INT64_C(1000000000)},
+                {'m', INT64_C(1000000)},
+                {'u', INT64_C(1000)},
+                {'n', INT64_C(1)}};
+    uint64_t n;
+    if (value.n < 2 || value.n > 9 || !slice_to_u64((slice){value.p, value.n - 1}, 99999999, &n))
+        return false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].unit != value.p[value.n - 1])
+            continue;
+        if (__builtin_mul_overflow((int64_t)n, rows[i].ns, ns))
+            *ns = INT64_MAX; /* 292 years are as good as more */
+        return true;
+    }
+    return false;
+}
+
+/* ---- messages ---- */
+
+size_t grpc_feed(struct grpc_framing *f, slice bytes)
+{
+    size_t at = 0;
+    while (at < bytes.n && f->have < GRPC_PREFIX) {
+        uint8_t byte = (uint8_t)bytes.p[at++];
+        if (f->have++ > 0) /* the first one says whether it is compressed */
+            f->prefix = f->prefix << 8 | byte;
+        f->left = f->prefix;
+    }
+    if (f->have < GRPC_PREFIX)
+        return at;
+    size_t n = bytes.n - at < f->left ? bytes.n - at : f->left;
+    f->left -= (uint32_t)n;
+    if (f->left == 0) {
+        f->have = f->prefix = 0;
+        f->messages++;
+    }
+    return at + n;
+}
+
+void grpc_prefix(uint32_t n, char to[GRPC_PREFIX])
+{
+    to[0] = 0;
+    for (uint32_t i = 1; i < GRPC_PREFIX; i++)
+        to[i] = (char)(n >> (8 * (GRPC_PREFIX - 1 - i)));
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HTTP/2 on one connection, as a server or as a client: the wire itself, and the life of its
+ * streams. nghttp2 does frames, header compression and flow control; h2_int.h says how the two fit
+ * together. How a wire ends:
+ *
+ *     open --GOAWAY came or was sent--> closing --last stream gone, all written--> finish
+ *     open, closing --h2_fail--> failed --GOAWAY written--> finish
+ *     any --h2_eof, h2_broken--> dead, and finish at once */
+#include "wire/h2_int.h"
+
+#include <assert.h>
+
+/* ---- streams ---- */
+
+struct h2_stream *h2_stream_new(struct h2 *h)
+{
+    struct h2_stream *s = h->unused;
+    if (s) {
+        h->unused = s->next;
+        h->n_unused--;
+        *s = (struct h2_stream){.trailers = {s->trailers.nva, 0, s->trailers.cap}};
+    } else {
+        s = mem_zero(sizeof *s);
+    }
+    s->stream.wire = &h->wire;
+    s->body = CHAIN_INIT(h->wire.out->blocks);
+    s->next = h->streams;
+    if (s->next)
+        s->next->prev = s;
+    h->streams = s;
+    s->counted = true;
+    h->wire.n_streams++;
+    return s;
+}
+
+static void stream_uncount(struct h2_stream *s)
+{
+    if (s->counted)
+        s->stream.wire->n_streams--;
+    s->counted = false;
+}
+
+static void stream_free(struct h2_stream *s)
+{
+    mem_free(s->trailers.nva);
+    mem_free(s);
+}
+
+void h2_stream_drop(struct h2_stream *s)
+{
+    struct h2 *h = h2_of(s->stream.wire);
+    if (s->held || s->live || s->todo || s->pins)
+        return;
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        h->streams = s->next;
+    if (s->next)
+        s->next->prev = s->prev;
+    stream_uncount(s);
+    chain_clear(&s->body);
+    if (h->n_unused == H2_STREAMS_KEPT || s->trailers.cap > H2_BLOCK_KEPT) {
+        stream_free(s);
+        return;
+    }
+    s->next = h->unused;
+    h->unused = s;
+    h->n_unused++;
+}
+
+void h2_todo(struct h2_stream *s)
+{
+    struct h2 *h = h2_of(s->stream.wire);
+    if (s->todo)
+        return;
+    s->todo = true;
+    s->next_todo = NULL;
+    if (h->todo)
+        h->todo_last->next_todo = s;
+    else
+        h->todo = s;
+    h->todo_last = s;
+}
+
+static void settle_one(struct h2 *h, struct h2_stream *s)
+{
+    size_t n = s->sent;
+    s->sent = 0;
+    s->pins++; /* it outlives what the events do */
+    if (n && h2_listens(s))
+        h->wire.events->sent(&s->stream, n);
+    if (s->cut_ready && !h->dead && !(s->in_ended && s->cut_code == NGHTTP2_NO_ERROR))
+        h2_cut(s, s->cut_code);
+    s->cut_ready = false;
+    if (s->aborted && s->held) {
+        s->held = false;
+        if (s->stream.user)
+            h->wire.events->abort(&s->stream, s->why, s->code);
+        s->stream.user = NULL;
+    }
+    s->pins--;
+    h2_stream_drop(s);
+}
+
+void h2_settle(struct h2 *h)
+{
+    while (h->todo) {
+        struct h2_stream *s = h->todo;
+        h->todo = s->next_todo;
+        s->todo = false;
+        settle_one(h, s);
+    }
+}
+
+void h2_lose(struct h2_stream *s, enum wire_cut why, uint32_t code)
+{
+    if (!s->held || s->aborted)
+        return;
+    s->aborted = true;
+    s->why = why;
+    s->code = code;
+    h2_todo(s);
+}
+
+/* ---- the end ---- */
+
+static void lose_all(struct h2 *h, enum wire_cut why)
+{
+    for (struct h2_stream *s = h->streams; s; s = s->next) {
+        h2_lose(s, why, 0);
+        stream_uncount(s);
+    }
+}
+
+void h2_fail(struct h2 *h, enum wire_cut why, uint32_t code, const char *text)
+{
+    if (h->failed || h->dead)
+        return;
+    h->failed = true;
+    h->wire.closing = true;
+    h->wire.error = text;
+    if (nghttp2_session_terminate_session(h->session, code))
+        mem_oom();
+    lose_all(h, why);
+}
+
+/* The number never grows from one GOAWAY to the next. */
+void h2_submit_goaway(struct h2 *h, int32_t last_id)
+{
+    if (h->dead || h->failed)
+        return;
+    if (last_id < 0)
+        last_id = 0;
+    if (last_id < h->goaway_id)
+        h->goaway_id = last_id;
+    h->wire.closing = true;
+    if (nghttp2_submit_goaway(h->session, NGHTTP2_FLAG_NONE, h->goaway_id, NGHTTP2_NO_ERROR, NULL,
+                              0))
+        mem_oom();
+}
+
+static void die(struct h2 *h, enum wire_cut why, enum wire_finish how)
+{
+    if (h->dead)
+        return;
+    h->dead = true;
+    h->wire.closing = true;
+    h->wire.finish = how;
+    lose_all(h, why);
+    h2_settle(h);
+}
+
+void h2_check_finish(struct h2 *h)
+{
+    struct wire *w = &h->wire;
+    bool over = h->failed || (w->closing && w->n_streams == 0);
+    if (over && !w->finish && !h->busy && !h->todo && !nghttp2_session_want_write(h->session))
+        w->finish = FINISH_CLOSE;
+}
+
+/* ---- from the connection below ---- */
+
+/* What nghttp2 cannot go on after. */
+static void feed_failed(struct h2 *h, int code)
+{
+    static const struct {
+        int code;
+        enum wire_cut why;
+        uint32_t answer;
+        const char *text;
+    } rows[] = {
+        {NGHTTP2_ERR_BAD_CLIENT_MAGIC, CUT_BAD, NGHTTP2_PROTOCOL_ERROR,
+         "the connection does not start as HTTP/2 does"},
+        {NGHTTP2_ERR_FLOODED, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM,
+         "a flood of frames that have to be answered"},
+        {NGHTTP2_ERR_TOO_MANY_CONTINUATIONS, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM,
+         "a head in too many frames"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].code == code)
+            h2_fail(h, rows[i].why, rows[i].answer, rows[i].text);
+    h2_fail(h, CUT_BAD, NGHTTP2_INTERNAL_ERROR, nghttp2_strerror(code));
+}
+
+static void h2_feed(struct wire *w, slice bytes)
+{
+    struct h2 *h = h2_of(w);
+    if (h->failed || h->dead || w->finish || bytes.n == 0)
+        return;
+    h->busy = true;
+    ssize_t n = nghttp2_session_mem_recv(h->session, (const uint8_t *)bytes.p, bytes.n);
+    h->busy = false;
+    if (n < 0)
+        feed_failed(h, (int)n);
+    h2_settle(h);
+    h2_check_finish(h);
+}
+
+static void h2_eof(struct wire *w)
+{
+    die(h2_of(w), CUT_CLOSED, FINISH_CLOSE);
+}
+
+static void h2_broken(struct wire *w)
+{
+    die(h2_of(w), CUT_RESET, FINISH_RESET);
+}
+
+static void h2_resume(struct wire *w)
+{
+    w->resume = false;
+}
+
+/* A peer that makes us answer but does not read is not listened to. */
+static bool h2_reads(const struct wire *w)
+{
+    const struct h2 *h = (const struct h2 *)w;
+    if (w->finish)
+        return false;
+    return w->out->n < H2_OUT_MAX ||
+           nghttp2_session_get_outbound_queue_size(h->session) < H2_FRAMES_MAX;
+}
+
+/* Frames into `out` up to its bound; false when nghttp2 is at its end. */
+static bool pump_frames(struct h2 *h)
+{
+    const uint8_t *bytes;
+    ssize_t n = 0;
+    h->busy = true;
+    while (h->wire.out->n < H2_OUT_MAX && (n = nghttp2_session_mem_send(h->session, &bytes)) > 0)
+        chain_add(h->wire.out, (slice){(const char *)bytes, (size_t)n});
+    h->busy = false;
+    return n >= 0;
+}
+
+static void h2_pump(struct wire *w)
+{
+    struct h2 *h = h2_of(w);
+    if (h->busy || h->pumping || h->dead)
+        return;
+    h->pumping = true;
+    bool more = true;
+    while (more && !h->dead) {
+        if (!pump_frames(h))
+            die(h, CUT_BAD, FINISH_CLOSE);
+        more = h->todo != NULL;
+        h2_settle(h);
+    }
+    h->pumping = false;
+    h2_check_finish(h);
+}
+
+static void h2_wrote(struct wire *w)
+{
+    (void)w; /* the next pump sees that there is room */
+}
+
+static bool h2_idle(const struct wire *w)
+{
+    return w->n_streams == 0;
+}
+
+static uint32_t h2_room(const struct wire *w)
+{
+    const struct h2 *h = (const struct h2 *)w;
+    if (w->closing || w->finish)
+        return 0;
+    uint32_t most =
+        nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
+    if (most > H2_STREAMS_MAX)
+        most = H2_STREAMS_MAX;
+    return most > w->n_streams ? most - w->n_streams : 0;
+}
+
+static void h2_shutdown(struct wire *w)
+{
+    struct h2 *h = h2_of(w);
+    h2_submit_goaway(h, nghttp2_session_get_last_proc_stream_id(h->session));
+    h2_check_finish(h);
+}
+
+static struct stream *h2_open(struct wire *w)
+{
+    struct h2_stream *s = h2_stream_new(h2_of(w));
+    s->held = true;
+    return &s->stream;
+}
+
+static void h2_free(struct wire *w)
+{
+    struct h2 *h = h2_of(w);
+    assert(!h->busy && !h->pumping);
+    nghttp2_session_del(h->session);
+    h2_pool_deinit(&h->pool);
+    while (h->streams) {
+        struct h2_stream *s = h->streams;
+        h->streams = s->next;
+        chain_clear(&s->body);
+        stream_free(s);
+    }
+    while (h->unused) {
+        struct h2_stream *s = h->unused;
+        h->unused = s->next;
+        stream_free(s);
+    }
+    arena_deinit(&h->text);
+    vec_deinit(&h->fields);
+    vec_deinit(&h->nva);
+    buf_deinit(&h->reason);
+    mem_free(h);
+}
+
+static const struct wire_ops h2_ops = {
+    .name = "HTTP/2",
+    .multiplexed = true,
+    .feed = h2_feed,
+    .eof = h2_eof,
+    .broken = h2_broken,
+    .resume = h2_resume,
+    .reads = h2_reads,
+    .pump = h2_pump,
+    .wrote = h2_wrote,
+    .idle = h2_idle,
+    .room = h2_room,
+    .shutdown = h2_shutdown,
+    .open = h2_open,
+    .head = h2_send_head,
+    .data = h2_send_data,
+    .end = h2_send_end,
+    .abort = h2_abort,
+    .goaway = h2_goaway,
+    .consume = h2_consume,
+    .release = h2_release,
+    .free = h2_free,
+};
+
+/* ---- the beginning ---- */
+
+/* As memory never runs out without an end of the process, none of nghttp2's functions fails for
+ * want of it. */
+static nghttp2_session *session_new(struct h2 *h, bool server)
+{
+    nghttp2_mem memory = h2_pool_mem(&h->pool);
+    nghttp2_session *session = NULL;
+    nghttp2_session_callbacks *callbacks;
+    nghttp2_option *option;
+    if (nghttp2_session_callbacks_new(&callbacks) || nghttp2_option_new(&option))
+        mem_oom();
+    h2_set_recv_callbacks(callbacks);
+    h2_set_send_callbacks(callbacks);
+    nghttp2_option_set_no_auto_window_update(option, 1);
+    nghttp2_option_set_no_closed_streams(option, 1);
+    nghttp2_option_set_max_send_header_block_length(option, H2_HEAD_OUT_MAX);
+    nghttp2_option_set_max_continuations(option, H2_CONTINUATIONS_MAX);
+    /* wire_limits.resets bounds these, without a clock */
+    nghttp2_option_set_stream_reset_rate_limit(option, UINT64_MAX, UINT64_MAX);
+    int failed = (server ? nghttp2_session_server_new3
+                         : nghttp2_session_client_new3)(&session, callbacks, h, option, &memory);
+    if (failed)
+        mem_oom();
+    nghttp2_option_del(option);
+    nghttp2_session_callbacks_del(callbacks);
+    return session;
+}
+
+struct wire *h2_new(bool server, const struct wire_events *events, const struct wire_limits *limits,
+                    struct chain *out)
+{
+    struct h2 *h = mem_zero(sizeof *h);
+    h->wire = (struct wire){
+        .ops = &h2_ops, .events = events, .limits = limits, .out = out, .server = server};
+    h->session = session_new(h, server);
+    h->goaway_id = INT32_MAX;
+    h->reason = BUF_INIT(256);
+    const nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WIRE_WINDOW},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits->head_bytes},
+        server ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits->streams}
+               : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+    };
+    if (nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings,
+                                sizeof settings / sizeof *settings) ||
+        nghttp2_session_set_local_window_size(h->session, NGHTTP2_FLAG_NONE, 0, H2_WINDOW))
+        mem_oom();
+    return &h->wire;
+}

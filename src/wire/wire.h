@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The face of this room: bytes in, messages out; messages in, bytes out. No sockets and no clock. A
+ * `struct wire` speaks HTTP on one connection, on the side of a server or of a client, in HTTP/1.1
+ * or HTTP/2; whoever uses it cannot tell which, and need not.
+ *
+ *     bytes ---> wire_feed ---> events: head, data, end | abort  ---> the owner of the stream
+ *     bytes <--- wire->out <--- stream_head, stream_data, stream_end | stream_abort <---
+ *
+ * A stream is one request and its response. On a server's wire it begins with the event `head` of
+ * the request; on a client's with stream_open. Life of a stream, in either direction:
+ *
+ *     [head 1xx]* -> head -> data* -> end        abort may come instead of any step, and is last
+ *
+ * 1. After the event `abort` the stream is gone: its owner forgets it and does nothing with it.
+ * 2. Otherwise the owner calls stream_release exactly once: normally when both directions have
+ *    ended. Released early, the wire brings the stream to its end by itself: it reads and drops
+ *    what the peer still sends, or cuts the stream where that is the only way.
+ * 3. Text in an event is valid only during the event. Text that is given is copied.
+ * 4. Body bytes that were given to the owner (event data) count as unread until stream_consume says
+ *    that they are done with. More than WIRE_WINDOW unread bytes never pile up: HTTP/2 by its flow
+ *    control, HTTP/1.1 because wire_reads turns false.
+ * 5. Body bytes taken from the owner are reported by the event `sent` when they have left; the
+ * owner gives no more while much is under way. So a slow reader throttles its writer end to end.
+ * 6. wire_feed never answers a message with anything of its own but refusals of malformed requests.
+ *    Those never reach an owner.
+ * 7. Events may call all functions of this header on any stream but wire_feed, wire_eof and
+ *    wire_resume. */
+#ifndef OUTFOX_WIRE_WIRE_H
+#define OUTFOX_WIRE_WIRE_H
+
+#include "base/arena.h"
+#include "base/chain.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+enum { WIRE_WINDOW = 64 * 1024 };
+
+/* ---- messages ---- */
+
+struct field {
+    slice name, value; /* name in the case of the sender; compare with slice_eq_nocase */
+};
+
+/* The head of a request or response, or trailers (then only fields mean something). Fields that
+ * belong to one connection alone (Connection and what it names, Keep-Alive, Proxy-Connection,
+ * Transfer-Encoding, Upgrade, TE but for "trailers", HTTP2-Settings) and Content-Length are not
+ * among the fields; what they said is in the rest. Host is `authority`. */
+struct head {
+    uint16_t status;                         /* of a response; 0: a request */
+    slice method, scheme, authority, target; /* of a request. target: path and query, or `*` */
+    const struct field *fields;
+    uint32_t n_fields;
+    bool has_length; /* length is known and told: Content-Length */
+    uint64_t length;
+    bool bodiless; /* nothing follows whatever the length says (HEAD, 204, 304, 1xx, END_STREAM) */
+    slice upgrade; /* Upgrade: of a request or a 101; empty: none */
+    bool expects;  /* Expect: 100-continue */
+    bool http10;   /* an HTTP/1.0 peer sent it */
+    slice reason;  /* HTTP/1.1: the reason phrase; may be empty */
+};
+
+bool slice_eq_nocase(slice a, slice b);
+
+/* The value of the first field of this name (any case), or an empty slice with p == NULL. */
+slice head_get(const struct head *h, slice name);
+
+/* A deep copy. */
+struct head *head_copy(struct arena *a, const struct head *h);
+
+/* ---- streams and wires ---- */
+
+struct wire;
+struct stream;
+
+/* Why a stream ended without an end. */
+enum wire_cut {
+    CUT_CLOSED,  /* the connection ended before the message did */
+    CUT_RESET,   /* the connection broke (only said by wire_broken) or RST_STREAM came, see code */
+    CUT_REFUSED, /* HTTP/2: the peer says it did not look at this request; may be tried again */
+    CUT_BAD,     /* the peer broke the protocol */
+    CUT_LIMIT,   /* the peer passed one of our limits */
+};
+
+struct wire_events {
+    /* A head; of a stream that the peer opened it is the first event, and stream->user is to be
+     * set. `end`: there is no body and no trailers; no other event follows in this direction. */
+    void (*head)(struct stream *s, const struct head *h, bool end);
+    void (*data)(struct stream *s, slice bytes);
+    /* The message ended. trailers: fields only, or NULL. */
+    void (*end)(struct stream *s, const struct head *trailers);
+    /* code: HTTP/2 error code of the peer, or 0. */
+    void (*abort)(struct stream *s, enum wire_cut why, uint32_t code);
+    /* n bytes of stream_data have left. */
+    void (*sent)(struct stream *s, size_t n);
+};
+
+struct wire_limits {
+    uint32_t head_bytes, head_fields; /* of one head */
+    uint32_t streams;                 /* open at once, that the peer may open */
+    uint32_t resets;                  /* streams that the peer may cancel in excess of those that it
+                                         lets end: more is a flood of resets */
+};
+
+/* What the connection below is to do when everything of `out` is written. */
+enum wire_finish { FINISH_NOT, FINISH_CLOSE, FINISH_RESET };
+
+struct wire {
+    const struct wire_ops *ops;
+    const struct wire_events *events;
+    const struct wire_limits *limits;
+    struct chain *out; /* bytes for the peer; whoever writes them calls wire_sent afterwards */
+    void *owner;       /* for the one who made it */
+    enum wire_finish finish;
+    bool server;
+    bool resume;  /* wire_resume has something to do */
+    bool closing; /* no new stream may be opened on it: GOAWAY, Connection: close */
+    uint32_t n_streams;
+    const char *error; /* why it was given up, for people; NULL: it was not */
+};
+
+struct stream {
+    struct wire *wire;
+    void *user; /* for its owner; no events while NULL */
+};
+
+struct wire_ops {
+    const char *name; /* "HTTP/1.1", "HTTP/2" */
+    bool multiplexed;
+    void (*feed)(struct wire *w, slice bytes);
+    void (*eof)(struct wire *w);
+    void (*broken)(struct wire *w);
+    void (*resume)(struct wire *w);
+    bool (*reads)(const struct wire *w);
+    void (*pump)(struct wire *w);
+    void (*wrote)(struct wire *w);
+    bool (*idle)(const struct wire *w);
+    uint32_t (*room)(const struct wire *w);
+    void (*shutdown)(struct wire *w);
+    struct stream *(*open)(struct wire *w);
+    void (*head)(struct stream *s, const struct head *h, bool end);
+    void (*data)(struct stream *s, slice bytes);
+    void (*end)(struct stream *s, const struct head *trailers);
+    void (*abort)(struct stream *s, enum wire_finish how, uint32_t code);
+    void (*goaway)(struct stream *s);
+    void (*consume)(struct stream *s, size_t n);
+    void (*release)(struct stream *s);
+    void (*free)(struct wire *w);
+};
+
+/* `out` outlives the wire. */
+struct wire *h1_new(bool server, const struct wire_events *events, const struct wire_limits *limits,
+                    struct chain *out);
+struct wire *h2_new(bool server, const struct wire_events *events, const struct wire_limits *limits,
+                    struct chain *out);
+
+/* Which protocol a client speaks that starts with these bytes: 1, 2, or 0 when it takes more bytes
+ * to know (at most 24). */
+int wire_sniff(slice bytes);
+
+/* ---- the connection below calls these ---- */
+
+/* Takes bytes of the peer, all of them. When the peer broke the protocol, `finish` and `error` are
+ * set and the streams are aborted; further bytes are dropped. */
+static inline void wire_feed(struct wire *w, slice bytes)
+{
+    w->ops->feed(w, bytes);
+}
+
+/* The peer will send no more (FIN). */
+static inline void wire_eof(struct wire *w)
+{
+    w->ops->eof(w);
+}
+
+/* The connection is gone (RST, error). All streams are aborted with CUT_RESET. */
+static inline void wire_broken(struct wire *w)
+{
+    w->ops->broken(w);
+}
+
+/* Goes on with bytes that had to wait (pipelined requests). Call it when `resume` is set, from the
+ * loop, not from an event. */
+static inline void wire_resume(struct wire *w)
+{
+    w->ops->resume(w);
+}
+
+/* Should the connection below read now? */
+static inline bool wire_reads(const struct wire *w)
+{
+    return w->ops->reads(w);
+}
+
+/* Puts what is ready into `out`, up to a bound. Call before writing. */
+static inline void wire_pump(struct wire *w)
+{
+    w->ops->pump(w);
+}
+
+/* Bytes of `out` were written. Call after writing. */
+static inline void wire_wrote(struct wire *w)
+{
+    w->ops->wrote(w);
+}
+
+/* Nothing is under way. */
+static inline bool wire_idle(const struct wire *w)
+{
+    return w->ops->idle(w);
+}
+
+/* A client's wire: how many more streams may be opened now. */
+static inline uint32_t wire_room(const struct wire *w)
+{
+    return w->ops->room(w);
+}
+
+/* Ends politely: no new streams (GOAWAY; Connection: close); `finish` is set when none is left. */
+static inline void wire_shutdown(struct wire *w)
+{
+    w->ops->shutdown(w);
+}
+
+/* Frees the wire and its streams, without events. */
+static inline void wire_free(struct wire *w)
+{
+    if (w)
+        w->ops->free(w);
+}
+
+/* ---- the owner of a stream calls these ---- */
+
+/* A client's wire, wire_room > 0. */
+static inline struct stream *stream_open(struct wire *w)
+{
+    return w->ops->open(w);
+}
+
+/* Sends a head. `end`: nothing follows. A 1xx head does not end anything. */
+static inline void stream_head(struct stream *s, const struct head *h, bool end)
+{
+    s->wire->ops->head(s, h, end);
+}
+
+static inline void stream_data(struct stream *s, slice bytes)
+{
+    s->wire->ops->data(s, bytes);
+}
+
+static inline void stream_end(struct stream *s, const struct head *trailers)
+{
+    s->wire->ops->end(s, trailers);
+}
+
+/* Breaks the stream off and releases it. HTTP/1.1: the connection is closed or reset when what was
+ * sent so far has left. HTTP/2: RST_STREAM with this code. */
+static inline void stream_abort(struct stream *s, enum wire_finish how, uint32_t code)
+{
+    s->wire->ops->abort(s, how, code);
+}
+
+/* Breaks the stream off by ending the connection: GOAWAY that does not cover it (HTTP/2), or
+ * plainly (HTTP/1.1). Other streams of the connection may end. Releases it. */
+static inline void stream_goaway(struct stream *s)
+{
+    s->wire->ops->goaway(s);
+}
+
+static inline void stream_consume(struct stream *s, size_t n)
+{
+    s->wire->ops->consume(s, n);
+}
+
+static inline void stream_release(struct stream *s)
+{
+    s->wire->ops->release(s);
+}
+
+#endif
