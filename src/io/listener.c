@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Listeners. A listening socket without descriptors to spare stays readable, so it is not watched
+ * for a moment when accepting fails: the clients wait in the kernel's queue. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include "io/conn.h"
+#include "io/loop_int.h"
+#include "io/sys.h"
+
+enum { ACCEPTS_MOST = 64 }; /* per event, so that open connections get their turn */
+
+#define RETRY_NS 100000000
+
+static struct listener *listener_of(struct timer *t)
+{
+    return (void *)((char *)t - offsetof(struct listener, retry));
+}
+
+/* The client was gone before it was accepted; see accept(2) for the errors of its network. */
+static bool is_clients_fault(int code)
+{
+    static const int codes[] = {-ECONNABORTED, -EPROTO, -EPERM,        -ENETDOWN,   -ENOPROTOOPT,
+                                -EHOSTDOWN,    -ENONET, -EHOSTUNREACH, -EOPNOTSUPP, -ENETUNREACH};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (code == codes[i])
+            return true;
+    return false;
+}
+
+static void on_poll(uv_poll_t *h, int status, int events);
+
+static void watch(struct listener *l)
+{
+    if (l->fd < 0 || l->paused || l->retry.at_ns)
+        (void)uv_poll_stop(&l->poll);
+    else
+        (void)uv_poll_start(&l->poll, UV_READABLE, on_poll);
+}
+
+static void on_retry(struct timer *t)
+{
+    watch(listener_of(t));
+}
+
+static void rest(struct listener *l)
+{
+    timer_start(l->loop, &l->retry, l->loop->now_ns + RETRY_NS);
+    watch(l);
+}
+
+static void on_poll(uv_poll_t *h, int status, int events)
+{
+    (void)events;
+    struct listener *l = (struct listener *)h;
+    loop_batch(l->loop);
+    if (status < 0) {
+        rest(l);
+        return;
+    }
+    for (int i = 0; i < ACCEPTS_MOST && l->fd >= 0 && !l->paused; i++) {
+        int fd = sys_accept(l->fd);
+        if (fd >= 0) {
+            l->accepted(l, fd);
+        } else if (fd == -EAGAIN) {
+            return;
+        } else if (!is_clients_fault(fd)) {
+            rest(l);
+            return;
+        }
+    }
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    struct listener *l = (struct listener *)h;
+    l->loop->n_handles--;
+    if (l->closed)
+        l->closed(l);
+}
+
+int listener_init(struct listener *l, struct loop *loop, int fd,
+                  void (*accepted)(struct listener *, int fd), void *user)
+{
+    *l = (struct listener){
+        .loop = loop, .fd = fd, .accepted = accepted, .user = user, .retry.fire = on_retry};
+    int failed = uv_poll_init(&loop->uv, &l->poll, fd);
+    if (failed) {
+        sys_close(fd);
+        l->fd = -1;
+        return failed;
+    }
+    /* Linux hands the option on to what is accepted; a unix socket has none, and needs none. */
+    int on = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    loop->n_handles++;
+    watch(l);
+    return 0;
+}
+
+void listener_pause(struct listener *l, bool on)
+{
+    if (l->paused == on || l->fd < 0)
+        return;
+    l->paused = on;
+    watch(l);
+}
+
+void listener_close(struct listener *l, void (*closed)(struct listener *l))
+{
+    if (l->fd < 0)
+        return;
+    l->closed = closed;
+    timer_stop(l->loop, &l->retry);
+    uv_close((uv_handle_t *)&l->poll, on_closed);
+    sys_close(l->fd);
+    l->fd = -1;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The system calls on sockets that everything else goes through, so that tests can make them come
+ * up short (sys_chunk). EINTR is retried here, and none of them raises SIGPIPE. They return what
+ * the call returns, or -errno. */
+#ifndef OUTFOX_IO_SYS_H
+#define OUTFOX_IO_SYS_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/mem.h"
+
+ssize_t sys_read(int fd, void *to, size_t n) MUST_USE;
+ssize_t sys_writev(int fd, const struct iovec *iov, int n) MUST_USE;
+int sys_accept(int fd) MUST_USE; /* non-blocking, close-on-exec */
+void sys_close(int fd);
+
+/* Makes close(2) send RST. */
+void sys_linger_reset(int fd);
+
+/* For tests: every read and write moves at most this many bytes; 0: as many as it can. */
+extern size_t sys_chunk;
+
+#endif

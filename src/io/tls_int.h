@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What tls.c, tls_context.c, tls_words.c and cert.c share. */
+#ifndef OUTFOX_IO_TLS_INT_H
+#define OUTFOX_IO_TLS_INT_H
+
+#include <openssl/ssl.h>
+#include <stdatomic.h>
+
+#include "io/tls.h"
+
+struct tls_context {
+    SSL_CTX *ssl;
+    BIO_METHOD *bio; /* how sessions reach their socket */
+    X509 *generated; /* the test certificate; NULL: there is none */
+    char *sni;       /* NULL: none is sent */
+    bool server;
+    atomic_uint refs; /* the owner and every session */
+};
+
+/* tls.c: the socket as OpenSSL sees it, through io/sys. */
+BIO_METHOD *tls_bio_method(void);
+
+/* tls_context.c: drops one reference. */
+void tls_context_drop(struct tls_context *ctx);
+
+/* tls_words.c: what OpenSSL's queue of errors says, for people; the queue is empty afterwards. */
+void tls_words(bool server, long verify, struct buf *out);
+
+/* The same in OpenSSL's own words; "unknown error" when the queue is empty. */
+const char *tls_reason(void);
+
+/* cert.c: a key and a certificate that it has signed itself, both the caller's. name: NULL, "" or
+ * one more host name or address. */
+int cert_generate(const char *name, X509 **cert, EVP_PKEY **key, struct err *e) MUST_USE;
+
+#endif
