@@ -6,8 +6,11 @@
 #include "core/mode.h"
 #include "report/report.h"
 
-static const char *const argument_names[] = {
-    [ARG_NONE] = "", [ARG_STATUS] = ":STATUS", [ARG_CODE] = ":CODE", [ARG_DURATION] = ":TIME"};
+static const char *const argument_names[ARG_KINDS] = {
+    [ARG_NONE] = "",          [ARG_STATUS] = ":STATUS", [ARG_CODE] = ":CODE",
+    [ARG_DURATION] = ":TIME", [ARG_CUT] = "[:BYTES]",   [ARG_RATE] = ":RATE",
+    [ARG_BYTES] = ":BYTES",   [ARG_CORRUPT] = ":WHAT",  [ARG_ERROR] = ":CODE",
+};
 
 static const char lost_reply[] =
     "The service gets the request and does its work; then the caller is failed by MODE.";

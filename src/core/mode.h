@@ -7,6 +7,11 @@
  * the request and does its work, and only then the caller is failed. An outcome is an HTTP status,
  * a gRPC code, or a way of not being answered.
  *
+ * The FIELD of `corrupt:remove=FIELD` does not fit into a number. It is kept in a table of the
+ * process, to which parsing adds and from which nothing is ever taken, and the mode holds its
+ * place there. So equal modes are equal numbers, but the number of such a mode means nothing in
+ * another process: text is the form that is stored. Any thread may parse and read at any time.
+ *
  * What stands in a transcript is a call's *label*. For a call that was left alone, and for a mode
  * that keeps the request from the service, the label is the outcome, so that an injected 503 and a
  * genuine one are the same edge. A mode that lets the service work has effects besides the outcome,
@@ -35,7 +40,28 @@ enum mode_kind {
     MODE_KINDS
 };
 
-enum mode_argument { ARG_NONE, ARG_STATUS, ARG_CODE, ARG_DURATION };
+enum mode_argument {
+    ARG_NONE,
+    ARG_STATUS,   /* a final HTTP status */
+    ARG_CODE,     /* a gRPC code */
+    ARG_DURATION, /* milliseconds */
+    ARG_CUT,      /* bytes of the answer's body, or nothing (0): no answer at all */
+    ARG_RATE,     /* bytes per second */
+    ARG_BYTES,
+    ARG_CORRUPT, /* what is done to the body, and to which field */
+    ARG_ERROR,   /* an HTTP/2 error code */
+    ARG_KINDS
+};
+
+enum {
+    MODE_ARGUMENT_MAX = 0xffffff,
+    MODE_FIELD_MAX = 200,   /* bytes of a FIELD */
+    MODE_FIELDS_MAX = 4096, /* different ones in a process */
+    MODE_TEXT_MAX = 256     /* no mode's text is as long */
+};
+
+/* What `corrupt` does to the body. */
+enum mode_corrupt { CORRUPT_EMPTY, CORRUPT_GARBAGE, CORRUPT_REMOVE, CORRUPT_NULL, CORRUPT_KINDS };
 
 struct mode_row {
     const char *name;
@@ -54,6 +80,7 @@ enum outcome_kind {
     OUT_RESET,
     OUT_CLOSED,
     OUT_TIMEOUT,
+    OUT_CANCELLED, /* the caller left */
     OUT_KINDS
 };
 
@@ -93,20 +120,32 @@ static inline uint32_t mode_argument(mode m)
     return m & 0xffffff;
 }
 
-/* How much later a delay lets the answer come. */
+/* How much later `delay` and `delay-reply` let the answer come; 0 for the others. */
 int64_t mode_delay_ns(mode m);
+
+/* Of a mode `corrupt`: what it does, and the FIELD that it does it to, a path such as "a/b/0"
+ * (empty for those without one). The text stays as long as the process. */
+enum mode_corrupt mode_corrupt(mode m);
+slice mode_field(mode m);
 
 /* lost-reply? */
 bool mode_lost(mode m);
 
-/* Does the service get the request under this mode? */
+/* The MODE of lost-reply:MODE; others are returned as they are. */
+mode mode_without_lost(mode m);
+
+/* Does the service get the request under this mode? (`reset:100` needs its answer, `reset` does
+ * not.) */
 bool mode_reached(mode m);
 
-/* What the caller sees; OUT_NONE where that depends on the service (delay). */
+/* What the caller sees; OUT_NONE where that depends on what the service answers (delay, reset:100).
+ */
 outcome mode_outcome(mode m);
 label mode_label(mode m);
 
 void mode_print(mode m, struct buf *out);
+
+/* The text of a mode, blanks around it allowed. 0, or -1 with a sentence in *e. */
 int mode_parse(slice text, mode *out, struct err *e) MUST_USE;
 void label_print(label l, struct buf *out);
 

@@ -41,12 +41,6 @@ struct frame {
 
 static enum flow run_steps(struct frame *f, const struct steps *steps);
 
-/* Time stops in the far future rather than overflow. */
-static int64_t later(int64_t now_ns, int64_t by_ns)
-{
-    return now_ns > INT64_MAX / 2 ? now_ns : now_ns + by_ns;
-}
-
 /* ---- naming ---- */
 
 static uint32_t payload_hash(const struct node *payload)
@@ -161,42 +155,16 @@ static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node 
         *body = &node_null;
 }
 
-/* What the caller gets when a fault fires, instead of (or on top of) what the service did. */
-static void act_out(struct run *run, struct call *c, int64_t timeout_ns, const struct node **body)
-{
-    if (mode_kind(c->mode) == MODE_DELAY && !mode_lost(c->mode)) {
-        c->end_ns = later(c->end_ns, mode_delay_ns(c->mode));
-        c->seen = c->reply;
-        return;
-    }
-    if (mode_kind(c->mode) == MODE_HOLD)
-        c->end_ns = later(c->start_ns, timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
-    else if (!c->handled)
-        c->end_ns = later(c->start_ns, SIM_FAULT_NS);
-    c->seen = mode_outcome(c->mode);
-    *body = outcome_kind(c->seen) == OUT_STATUS
-                ? node_str(&run->sim->run_arena, SLICE("Injected fault\n"))
-                : &node_null;
-}
-
-/* One request and its answer. env->now_ns moves to the end of the call. */
-static enum flow call_once(struct frame *f, const struct target *t, const struct node *payload,
-                           int64_t timeout_ns, struct slot *out)
+/* One request to a service of the system, and its answer. The caller sent it at start_ns; it is on
+ * its way since env->now_ns, which moves to the end of the call. */
+static enum flow deliver(struct frame *f, const struct target *t, const struct node *payload,
+                         int64_t start_ns, int64_t timeout_ns, struct slot *out,
+                         struct call *record)
 {
     struct run *run = f->run;
-    *out = (struct slot){.value = &node_null, .called = true};
-    if (t->service == UINT32_MAX) {
-        out->seen = OUTCOME(OUT_REFUSED, 0);
-        return FLOW_ON;
-    }
-    const struct service *service = &run->sim->service[t->service];
-    if (service->external) {
-        call_external(service, &f->env, timeout_ns, out);
-        return FLOW_ON;
-    }
     if (run->trace->calls.n >= SIM_CALLS_MAX)
         return abort_run(run, "too many calls in one run", SIM_CALLS_MAX);
-    struct call c = {.parent = f->call, .start_ns = f->env.now_ns};
+    struct call c = {.parent = f->call, .start_ns = start_ns, .end_ns = f->env.now_ns};
     c.uid = name_call(f, t, payload, c.start_ns);
     c.mode = plan_find(run->plan, run->sim->names, c.uid, &c.fault_point);
     c.handled = c.mode == MODE_NONE || mode_reached(c.mode);
@@ -204,18 +172,48 @@ static enum flow call_once(struct frame *f, const struct target *t, const struct
     vec_push(&run->trace->calls, c);
     const struct node *body = &node_null;
     if (c.handled) {
-        if (handle(run, t, index, payload, c.start_ns, &c.reply, &body, &c.end_ns) == FLOW_ABORT)
+        if (handle(run, t, index, payload, c.end_ns, &c.reply, &body, &c.end_ns) == FLOW_ABORT)
             return FLOW_ABORT;
         c.seen = c.reply;
     }
     if (c.mode != MODE_NONE)
-        act_out(run, &c, timeout_ns, &body);
+        fault_act(run->sim, &c, timeout_ns, &body);
     apply_timeout(&c, timeout_ns, &body);
     run->trace->calls.at[index] = c;
     vec_push(&f->children, index);
     f->env.now_ns = c.end_ns;
     out->seen = c.seen;
     out->value = body;
+    *record = c;
+    return FLOW_ON;
+}
+
+/* What a handler calls once.
+ *
+ * Under `duplicate` the request arrives once more when the first answer is there, unless the caller
+ * has gone by then. The copy is a call of its own, the next #n: a handler's calls and its answer
+ * are one transcript, and two of them in one would not be. It can be failed like any other call,
+ * but is not duplicated again. It counts as started with the first, as the caller sent only one:
+ * so its place among the caller's calls does not depend on how long the first took. */
+static enum flow call_once(struct frame *f, const struct target *t, const struct node *payload,
+                           int64_t timeout_ns, struct slot *out)
+{
+    struct call c;
+    int64_t start_ns = f->env.now_ns;
+    *out = (struct slot){.value = &node_null, .called = true};
+    if (t->service == UINT32_MAX) {
+        out->seen = OUTCOME(OUT_REFUSED, 0);
+        return FLOW_ON;
+    }
+    const struct service *service = &f->run->sim->service[t->service];
+    if (service->external) {
+        call_external(service, &f->env, timeout_ns, out);
+        return FLOW_ON;
+    }
+    if (deliver(f, t, payload, start_ns, timeout_ns, out, &c) == FLOW_ABORT)
+        return FLOW_ABORT;
+    if (mode_kind(c.mode) == MODE_DUPLICATE && outcome_kind(c.seen) != OUT_TIMEOUT)
+        return deliver(f, t, payload, start_ns, timeout_ns, out, &c);
     return FLOW_ON;
 }
 

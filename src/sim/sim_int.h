@@ -4,7 +4,7 @@
  *
  *   load.c  load_step.c  expr_parse.c  target.c     file -> program (program_int.h)
  *   check.c                                         calls that go nowhere or in circles
- *   exec.c  expr.c                                  program -> trace */
+ *   exec.c  act.c  expr.c                           program -> trace */
 #ifndef OUTFOX_SIM_SIM_INT_H
 #define OUTFOX_SIM_SIM_INT_H
 
@@ -22,11 +22,18 @@ enum {
     SIM_BYTES_MAX = 64 << 20, /* of computed values */
     VALUE_DEPTH_MAX = 64,     /* of one computed value */
     VALUE_NODES_MAX = 10000,
+    BODY_BYTES_MAX = 1 << 16, /* as how large an answer's body can count */
 };
 
 #define SIM_LATENCY_NS 1000000     /* an answer takes 1ms unless the service says otherwise */
 #define SIM_HOLD_NS    60000000000 /* how long `hold` holds a caller without a timeout */
 #define SIM_FAULT_NS   1000        /* how soon an injected failure is there */
+
+/* Time stops in the far future rather than overflow. */
+static inline int64_t later(int64_t now_ns, int64_t by_ns)
+{
+    return now_ns > INT64_MAX / 2 ? now_ns : now_ns + by_ns;
+}
 
 /* ---- oset.c ---- */
 int oset_parse(slice text, struct arena *a, struct oset *out, struct err *e) MUST_USE;
@@ -50,6 +57,13 @@ bool endpoint_may_match(const struct endpoint *endpoint, const struct endpoint *
 
 /* Carries out a step `set`, `add` or `append` of a handler of this service. */
 void assign_run(struct env *env, uint32_t service, const struct step *step);
+
+/* ---- act.c ---- */
+
+/* What the caller gets at a call where a fault fires, instead of (or on top of) what the service
+ * did: sets c->seen, c->end_ns and *body. They hold the service's own when it was reached; else
+ * c->end_ns is when the request would have arrived. */
+void fault_act(struct sim *sim, struct call *c, int64_t timeout_ns, const struct node **body);
 
 /* ---- load_step.c ---- */
 int steps_load(const struct scope *scope, const struct node *node, bool may_reply,

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Faults acted out on simulated calls. A mode that keeps the request from the service takes the
+ * answer's place. A mode that lets it through changes the answer: when it comes, how much of it,
+ * or what it says. Bodies are values here, not bytes; where bytes count, those of the value's JSON
+ * do, and no body is 0 bytes. */
+#include "sim/sim_int.h"
+
+#include "core/trace.h"
+
+/* An answer on its way to the caller. */
+struct answer {
+    struct sim *sim;
+    struct call *call;
+    const struct node *body;
+};
+
+static uint32_t body_bytes(const struct node *body)
+{
+    struct buf text = BUF_INIT(BODY_BYTES_MAX);
+    if (body->type != NODE_NULL)
+        node_print(body, &text);
+    uint32_t n = (uint32_t)text.n;
+    buf_deinit(&text);
+    return n;
+}
+
+static void act_late(struct answer *a)
+{
+    a->call->end_ns = later(a->call->end_ns, mode_delay_ns(a->call->mode));
+}
+
+static void act_slow(struct answer *a)
+{
+    int64_t bytes = body_bytes(a->body);
+    a->call->end_ns = later(a->call->end_ns, bytes * 1000000000 / mode_argument(a->call->mode));
+}
+
+/* The body breaks off. One that has no more bytes than are let through comes as it was. */
+static void act_cut(struct answer *a)
+{
+    if (body_bytes(a->body) <= mode_argument(a->call->mode))
+        return;
+    a->call->seen = OUTCOME(mode_kind(a->call->mode) == MODE_RESET ? OUT_RESET : OUT_CLOSED, 0);
+    a->body = &node_null;
+}
+
+/* A copy with another item at one place, or without the one there (NULL). */
+static const struct node *replace_item(struct arena *arena, const struct node *from, uint32_t at,
+                                       const struct node *item)
+{
+    uint32_t n = from->n, rest = n - at - 1;
+    struct node *copy;
+    if (from->type == NODE_LIST) {
+        copy = node_list(arena, n);
+        memcpy(copy->list, from->list, n * sizeof *copy->list);
+        if (item)
+            copy->list[at] = item;
+        else
+            memmove(&copy->list[at], &copy->list[at + 1], rest * sizeof *copy->list);
+    } else {
+        copy = node_map(arena, n);
+        memcpy(copy->map, from->map, n * sizeof *copy->map);
+        if (item)
+            copy->map[at].value = item;
+        else
+            memmove(&copy->map[at], &copy->map[at + 1], rest * sizeof *copy->map);
+    }
+    copy->n = item ? n : n - 1;
+    node_seal(copy);
+    return copy;
+}
+
+/* Where a list or map has this index or key; n when it has not. */
+static uint32_t item_place(const struct node *from, slice key)
+{
+    uint64_t index;
+    if (from->type == NODE_LIST)
+        return slice_to_u64(key, from->n, &index) ? (uint32_t)index : from->n;
+    uint32_t at = 0;
+    while (from->type == NODE_MAP && at < from->n && !slice_eq(from->map[at].key, key))
+        at++;
+    return from->type == NODE_MAP ? at : from->n;
+}
+
+/* The value with another one at the path, or without the one there (NULL); itself when there is
+ * none. A path is at most MODE_FIELD_MAX long, which bounds the recursion. */
+static const struct node *replace_field(struct arena *arena, const struct node *from, slice path,
+                                        const struct node *value)
+{
+    slice key;
+    slice_cut(&path, '/', &key);
+    uint32_t at = item_place(from, key);
+    if (at >= from->n)
+        return from;
+    if (!path.p)
+        return replace_item(arena, from, at, value);
+    const struct node *item = from->type == NODE_LIST ? from->list[at] : from->map[at].value;
+    const struct node *changed = replace_field(arena, item, path, value);
+    return changed == item ? from : replace_item(arena, from, at, changed);
+}
+
+/* A message of gRPC is no JSON and has no fields that could be named. */
+static void act_corrupt(struct answer *a)
+{
+    struct arena *arena = &a->sim->run_arena;
+    slice field = mode_field(a->call->mode);
+    bool json = outcome_kind(a->call->reply) != OUT_GRPC;
+    if (a->body->type == NODE_NULL)
+        return;
+    switch (mode_corrupt(a->call->mode)) {
+    case CORRUPT_EMPTY: a->body = &node_null; break;
+    case CORRUPT_GARBAGE: a->body = node_str(arena, SLICE("}{ garbage ][")); break;
+    case CORRUPT_REMOVE:
+        a->body = json ? replace_field(arena, a->body, field, NULL) : a->body;
+        break;
+    case CORRUPT_NULL:
+        a->body = json ? replace_field(arena, a->body, field, &node_null) : a->body;
+        break;
+    case CORRUPT_KINDS: break;
+    }
+}
+
+/* What happens to the answer of a service that was reached; `duplicate` leaves it as it is. */
+static void (*const acts[MODE_KINDS])(struct answer *a) = {
+    [MODE_RESET] = act_cut,       [MODE_CLOSE] = act_cut,        [MODE_TRUNCATE] = act_cut,
+    [MODE_DELAY] = act_late,      [MODE_DELAY_REPLY] = act_late, [MODE_SLOW] = act_slow,
+    [MODE_CORRUPT] = act_corrupt,
+};
+
+/* A failure in place of an answer. */
+static void act_instead(struct answer *a, int64_t timeout_ns)
+{
+    struct call *c = a->call;
+    if (mode_kind(c->mode) == MODE_HOLD)
+        c->end_ns = later(c->start_ns, timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
+    else if (!c->handled)
+        c->end_ns = later(c->end_ns, SIM_FAULT_NS);
+    c->seen = mode_outcome(c->mode);
+    a->body = outcome_kind(c->seen) == OUT_STATUS
+                  ? node_str(&a->sim->run_arena, SLICE("Injected fault\n"))
+                  : &node_null;
+}
+
+void fault_act(struct sim *sim, struct call *c, int64_t timeout_ns, const struct node **body)
+{
+    struct answer a = {.sim = sim, .call = c, .body = *body};
+    if (!mode_reached(mode_without_lost(c->mode)))
+        act_instead(&a, timeout_ns);
+    else if (acts[mode_kind(c->mode)])
+        acts[mode_kind(c->mode)](&a);
+    *body = a.body;
+}
