@@ -39,7 +39,7 @@ SUPPORT_SRCS := $(sort $(wildcard tests/support/*.c))
 TEST_SRCS    := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRCS    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRCS   := $(sort $(wildcard bench/*.c))
-FORMATTED    := $(sort $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch]))
+FORMATTED    := $(sort $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch]))
 
 OBJ := build/obj/$(VARIANT)
 OUT := $(if $(filter plain,$(VARIANT)),build,build/$(VARIANT))
@@ -48,23 +48,36 @@ LIB := $(OUT)/liboutfox.a
 
 objects     = $(patsubst %.c,$(OBJ)/%.o,$(1))
 CMD_OBJS   := $(call objects,$(CMD_SRCS))
-LIB_OBJS   := $(call objects,$(LIB_SRCS))
+LIB_OBJS    = $(call objects,$(LIB_SRCS)) $(LLHTTP_SRCS:$(LLHTTP_DIR)/%.c=$(OBJ)/llhttp/%.o)
 AID_OBJS   := $(call objects,$(SUPPORT_SRCS))
 TESTS      := $(TEST_SRCS:tests/unit/%.c=build/$(VARIANT)/tests/%)
 REPLAYS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/$(VARIANT)/tests/%)
 FUZZERS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/fuzz/%)
 BENCHES    := $(BENCH_SRCS:bench/%.c=$(OUT)/bench/%)
+PEERS      := $(OUT)/bench/peers/origin $(OUT)/bench/peers/origin_h2
 
 # --- Libraries -----------------------------------------------------------------------------------
 # Nothing here may fail while the file is read: `make demo` and `make test` install first. What is
 # missing is said when something is about to be built.
 
-PKGS     := yaml-0.1 jansson libxxhash
+PKGS     := yaml-0.1 jansson libxxhash libuv libnghttp2 openssl
 pkg       = $(shell pkg-config $(1) 2>/dev/null)
 lacks     = $(shell for p in $(1); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
+no_header = $(shell echo '\#include <$(1)>' | $(CC) -E $(PKG_CFLAGS) -xc - >/dev/null 2>&1 || echo $(1))
 no_tool   = $(shell command -v $(firstword $(1)) >/dev/null || echo $(firstword $(1)))
 
-PKG_CFLAGS  := $(call pkg,--cflags $(PKGS))
+# llhttp: a library where the distribution has one, else the C sources that Debian ships, which are
+# then compiled into ours, as strict as they can be.
+LLHTTP_DIR    := /usr/share/llhttp
+LLHTTP_CFLAGS := -isystem /usr/share/include/llhttp -DLLHTTP_STRICT_MODE=1
+LLHTTP_SRCS   := $(wildcard $(LLHTTP_DIR)/*.c)
+ifneq ($(call pkg,--modversion libllhttp),)
+LLHTTP_CFLAGS := $(call pkg,--cflags libllhttp)
+LLHTTP_SRCS   :=
+PKGS          += libllhttp
+endif
+
+PKG_CFLAGS  := $(call pkg,--cflags $(PKGS)) $(LLHTTP_CFLAGS)
 PKG_LIBS    := $(call pkg,--libs $(filter-out libxxhash,$(PKGS))) # xxhash is used inline
 TEST_CFLAGS := -Itests $(call pkg,--cflags cmocka)
 TEST_LIBS   := $(call pkg,--libs cmocka)
@@ -136,8 +149,9 @@ test: ## install what is missing, build plain and sanitized, run every test
 # Programs that tools/run-tests runs; the replays feed the fuzzers' saved inputs.
 check-programs: $(BIN) $(TESTS) $(REPLAYS)
 
-bench: $(BENCHES) ## build and run the benchmarks
+bench: $(BIN) $(BENCHES) $(PEERS) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
 	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
+	@echo "== proxy"; bench/proxy.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/proxy.jsonl
 
 fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run
@@ -194,7 +208,8 @@ say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(2))
 need = $(if $(strip $(1)),$(error Missing to build Outfox: $(strip $(1)); run tools/install-deps $(2)))
 
 deps:
-	@$(call need,$(call no_tool,$(CC)) $(call no_tool,pkg-config) $(call lacks,$(PKGS)),build)
+	@$(call need,$(call no_tool,$(CC)) $(call no_tool,pkg-config) $(call lacks,$(PKGS)) \
+	    $(call no_header,llhttp.h),build)
 
 deps-test: deps
 	@$(call need,$(call lacks,cmocka),test)
@@ -216,6 +231,11 @@ $(OBJ)/%.o: %.c $(OBJ)/flags | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(MORE) -MMD -MP -c -o $@ $<
+
+$(OBJ)/llhttp/%.o: $(LLHTTP_DIR)/%.c $(OBJ)/flags | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -D_GNU_SOURCE $(LLHTTP_CFLAGS) -w $(FLAGS_$(VARIANT)) $(CFLAGS) -c -o $@ $<
 
 $(LIB): $(LIB_OBJS) $(OBJ)/sources
 	@mkdir -p $(@D)
@@ -242,6 +262,12 @@ $(REPLAYS): build/$(VARIANT)/tests/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/dr
 
 $(BENCHES): $(OUT)/bench/%: $(OBJ)/bench/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
 	$(call link,$< $(AID_OBJS))
+
+# Services for the proxy to stand in front of; nothing of ours is in them.
+$(PEERS): $(OUT)/bench/peers/%: $(OBJ)/bench/peers/%.o $(OBJ)/bench/peers/serve.o $(OBJ)/link
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg,--libs libnghttp2)
 
 ifeq ($(VARIANT),fuzz)
 $(FUZZERS): build/fuzz/%: $(OBJ)/tests/fuzz/%.o $(LIB) $(OBJ)/link

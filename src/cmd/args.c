@@ -4,7 +4,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum option_type { TYPE_FLAG, TYPE_TEXT, TYPE_LIST, TYPE_COUNT, TYPE_DURATION, TYPE_PERCENT };
+enum option_type {
+    TYPE_FLAG,
+    TYPE_TEXT,
+    TYPE_LIST,
+    TYPE_COUNT,
+    TYPE_DURATION,
+    TYPE_PERCENT,
+    TYPE_SETTING
+};
 
 static const struct option_row {
     const char *name;     /* without the dashes */
@@ -19,6 +27,38 @@ static const struct option_row {
      TYPE_TEXT, offsetof(struct args, scenario)},
     {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times",
      OPT_FAULT, TYPE_LIST, offsetof(struct args, faults)},
+    {"listen", 0, "ADDR", "where to listen: HOST:PORT, unix:PATH, https://HOST:PORT; port 0: any",
+     OPT_PROXY, TYPE_SETTING, 0},
+    {"to", 0, "ADDR", "where the service is; https:// for TLS", OPT_PROXY, TYPE_SETTING, 0},
+    {"service", 0, "NAME", "the service's name in rules and in the log", OPT_PROXY, TYPE_SETTING,
+     0},
+    {"fault", 'f', "RULE", "a rule, \"POST /charge #0 : 503\"; may be given several times",
+     OPT_PROXY, TYPE_LIST, offsetof(struct args, faults)},
+    {"log", 0, "FILE", "write one line of JSON per call; - is standard output", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"workers", 0, "N", "threads that serve; default 1", OPT_PROXY, TYPE_SETTING, 0},
+    {"cert", 0, "FILE", "certificate of an https listener, PEM", OPT_PROXY, TYPE_SETTING, 0},
+    {"key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, TYPE_SETTING, 0},
+    {"test-cert", 0, "FILE", "make a certificate for localhost and write it to FILE", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"client-ca", 0, "FILE", "clients must show a certificate of this authority", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"to-ca", 0, "FILE", "authority of the service's certificate; default: the system's", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"to-cert", 0, "FILE", "certificate to show to the service", OPT_PROXY, TYPE_SETTING, 0},
+    {"to-key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, TYPE_SETTING, 0},
+    {"to-name", 0, "NAME", "name in the service's certificate; default: the host of --to",
+     OPT_PROXY, TYPE_SETTING, 0},
+    {"insecure", 0, NULL, "do not verify the service's certificate", OPT_PROXY, TYPE_SETTING, 0},
+    {"limit", 0, "NAME=N", "a bound, such as idle=30s; docs/proxy.md lists them", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"identify", 0, "payload", "make the hash of the body part of a call's name", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"normalise", 0, "RULE", "\"REGEX -> TEXT\" for paths; may be given several times", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"no-fault-header", 0, NULL, "injected answers carry no x-outfox-fault", OPT_PROXY,
+     TYPE_SETTING, 0},
+    {"seed", 0, "N", "for rules with a probability; default 0", OPT_PROXY, TYPE_SETTING, 0},
     {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset,delay:2s; see outfox modes",
      OPT_SEARCH, TYPE_TEXT, offsetof(struct args, modes)},
     {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries",
@@ -104,6 +144,7 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     case TYPE_FLAG: *(bool *)field = true; return 0;
     case TYPE_TEXT: *(const char **)field = value; return 0;
     case TYPE_LIST: vec_push(&args->faults, value); return 0;
+    case TYPE_SETTING: vec_push(&args->settings, (struct setting){o->name, value}); return 0;
     case TYPE_COUNT: return set_count(field, o, value, e);
     case TYPE_PERCENT: return set_percent(field, o, value, e);
     case TYPE_DURATION:
@@ -123,7 +164,8 @@ static int check_args(const struct args *args, const struct verb *verb, struct e
         known |= strcmp(args->color, colors[i]) == 0;
     if (!known)
         return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
-    if (!args->help && args->n_positional < verb->n_positional)
+    bool optional = verb->positional[0] == '[';
+    if (!args->help && !optional && args->n_positional < verb->n_positional)
         return err_set(e, 0, 0, "usage: outfox %s %s [OPTION]...; see outfox help %s", verb->name,
                        verb->positional, verb->name);
     return 0;
@@ -173,6 +215,7 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
 void args_deinit(struct args *args)
 {
     vec_deinit(&args->faults);
+    vec_deinit(&args->settings);
 }
 
 void args_help(uint32_t groups, FILE *out)

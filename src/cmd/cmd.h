@@ -23,11 +23,17 @@ enum exit_code {
 
 enum { POSITIONAL_MAX = 2 };
 
+/* An option that is a setting of the configuration. */
+struct setting {
+    const char *name, *value; /* the option's name without dashes */
+};
+
 struct args {
     const char *positional[POSITIONAL_MAX];
     uint32_t n_positional;
     const char *scenario, *modes, *assume, *order, *color;
     VEC(const char *) faults;
+    VEC(struct setting) settings; /* in the order in which they were given */
     uint64_t max_faults, t_way, max_runs, seed;
     int64_t max_time_ns;
     double audit;
@@ -36,7 +42,7 @@ struct args {
 
 struct verb {
     const char *name;       /* one or two words */
-    const char *positional; /* "FILE" */
+    const char *positional; /* "FILE"; "[FILE]" may be left out */
     uint32_t n_positional;
     const char *about; /* one line */
     const char *text;  /* what it does, in a paragraph or two */
@@ -46,7 +52,13 @@ struct verb {
 };
 
 /* Which options a verb has. */
-enum option_group { OPT_COMMON = 1, OPT_SCENARIO = 2, OPT_FAULT = 4, OPT_SEARCH = 8 };
+enum option_group {
+    OPT_COMMON = 1,
+    OPT_SCENARIO = 2,
+    OPT_FAULT = 4,
+    OPT_SEARCH = 8,
+    OPT_PROXY = 16
+};
 
 /* Reads the options of a verb. 0, or -1 with *e. */
 int args_parse(struct args *args, const struct verb *verb, int argc, char **argv,
@@ -61,6 +73,7 @@ int cmd_sim_run(const struct args *args);
 int cmd_sim_explore(const struct args *args);
 int cmd_sim_explain(const struct args *args);
 int cmd_modes(const struct args *args);
+int cmd_proxy(const struct args *args);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);

@@ -63,6 +63,21 @@ static const struct verb verbs[] = {
      "conditions, that every call goes to an endpoint that exists, that calls do not go in a "
      "circle.",
      "  outfox sim check examples/shop/shop.yaml\n", OPT_COMMON, cmd_sim_check},
+    {"proxy", "[FILE]", 1, "stand before a service and make calls to it fail",
+     "A reverse proxy for HTTP/1.1, HTTP/2, gRPC and TLS that passes calls on, or makes them fail\n"
+     "as rules say. One proxy is described by options, several by a YAML file. A rule is written\n"
+     "\"INTERFACE [{PAYLOAD}] [#COUNT] [CONDITION]... : MODE\":\n"
+     "  POST /charge #0 : 503                  the first POST /charge\n"
+     "  GET /users/* #3- : reset               from the fourth on\n"
+     "  * #*/3 header:x-user=bob : delay:2s    every third call that carries this header\n"
+     "  shop.Cart/Add p:0.1 : grpc:14          one in ten\n"
+     "  * after:10s for:30s : hold             in this time\n"
+     "The lines on standard output say where it listens. SIGHUP reads the file again, SIGTERM and\n"
+     "SIGINT let open calls end and name the rules that never fired (then the exit code is 4).",
+     "  outfox proxy --listen 127.0.0.1:8001 --to 127.0.0.1:9001 --fault 'POST /charge #0 : 503'\n"
+     "  outfox proxy --listen https://localhost:8443 --test-cert ca.pem --to localhost:9001\n"
+     "  outfox proxy proxies.yaml --log calls.jsonl --workers 2\n",
+     OPT_COMMON | OPT_PROXY, cmd_proxy},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
      "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outfox proxy: builds the configuration from options and file, runs it until a signal ends it, and
+ * says what came of the rules. The signals are taken by this thread alone, one at a time. */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "base/node.h"
+#include "proxy/proxy.h"
+
+/* Options whose key in the configuration has another name, or that stand for a value. */
+static const struct {
+    const char *option, *key, *value; /* value NULL: that of the option */
+} renamed[] = {
+    {"limit", "limits", NULL},
+    {"no-fault-header", "fault-header", "off"},
+    {"insecure", "insecure", "on"},
+};
+
+static bool of_whole(const char *key)
+{
+    static const char *const keys[] = {"log",      "workers",   "seed",        "limits",
+                                       "identify", "normalise", "fault-header"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/* One option; those of a proxy go to the proxy that the options describe. */
+static int apply(struct proxy_config *config, const struct setting *s, int *proxy, struct err *e)
+{
+    const char *key = s->name, *value = s->value;
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        if (strcmp(renamed[i].option, s->name) == 0) {
+            key = renamed[i].key;
+            value = renamed[i].value ? renamed[i].value : value;
+        }
+    }
+    if (of_whole(key))
+        return config_set(config, slice_of(key), slice_of(value), e);
+    if (*proxy < 0 && (*proxy = config_add_proxy(config, e)) < 0)
+        return -1;
+    return proxy_set(config, (uint32_t)*proxy, slice_of(key), slice_of(value), e);
+}
+
+static struct proxy_config *build(const struct args *args, struct err *e)
+{
+    struct proxy_config *config = config_new();
+    int proxy = -1;
+    int failed = args->n_positional ? config_load(config, args->positional[0], e) : 0;
+    for (uint32_t i = 0; i < args->settings.n && !failed; i++)
+        failed = apply(config, &args->settings.at[i], &proxy, e);
+    for (uint32_t i = 0; i < args->faults.n && !failed; i++)
+        config_add_fault(config, slice_of(args->faults.at[i]));
+    if (!failed && config->proxies.n == 0)
+        failed = err_set(e, 0, 0,
+                         "nothing to do: give --listen ADDR and --to ADDR, or a file with "
+                         "`proxies`; see outfox help proxy");
+    if (!failed)
+        failed = config_finish(config, e);
+    if (!failed)
+        return config;
+    config_free(config);
+    return NULL;
+}
+
+static void warn(const char *text)
+{
+    fprintf(stderr, "outfox: %s\n", text);
+}
+
+static void describe(const struct plane *plane, bool json)
+{
+    struct buf text = BUF_INIT(1 << 20), item = BUF_INIT(1 << 20);
+    plane_describe(plane, &text);
+    if (!json) {
+        fputs(buf_text(&text), stdout);
+    } else {
+        slice rest = buf_slice(&text), line;
+        while (slice_cut(&rest, '\n', &line) && line.n) {
+            buf_adds(&item, item.n ? ", " : "");
+            buf_add_json_string(&item, line);
+        }
+        printf("{\"schema_version\": 1, \"proxies\": [%s]}\n", buf_text(&item));
+    }
+    fflush(stdout);
+    buf_deinit(&text);
+    buf_deinit(&item);
+}
+
+static void reload(struct plane *plane, const struct args *args)
+{
+    struct err e = {0};
+    struct proxy_config *config = build(args, &e);
+    if (config && plane_reload(plane, config, &e) == 0) {
+        warn("reloaded");
+        return;
+    }
+    if (config)
+        config_free(config);
+    struct buf text = BUF_INIT(4096);
+    err_print(&e, &text);
+    fprintf(stderr, "outfox: %s; nothing was changed\n", buf_text(&text));
+    buf_deinit(&text);
+}
+
+/* Waits for what ends it, and sees it through. */
+static void run(struct plane *plane, const struct args *args, const sigset_t *signals)
+{
+    bool stopping = false;
+    while (!plane_ended(plane)) {
+        struct timespec look = {.tv_nsec = 20 * 1000 * 1000};
+        int got = stopping ? sigtimedwait(signals, NULL, &look) : sigwaitinfo(signals, NULL);
+        if (got == SIGHUP && !stopping) {
+            reload(plane, args);
+        } else if (got == SIGINT || got == SIGTERM) {
+            plane_stop(plane, stopping); /* the second time: at once */
+            stopping = true;
+        }
+    }
+}
+
+/* Names the rules that never fired. */
+static int report(const struct plane *plane)
+{
+    const struct proxy_config *config = plane_config(plane);
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < config->book.list.n; i++) {
+        const struct rule *r = config->book.list.at[i];
+        if (rule_count_fired(r))
+            continue;
+        uint64_t seen = rule_count_seen(r);
+        code = EXIT_INCONCLUSIVE;
+        fprintf(stderr, "outfox: the rule '%.*s' never fired: ", SLICE_ARG(r->text));
+        if (seen == 0)
+            fputs("no call matched it\n", stderr);
+        else
+            fprintf(stderr,
+                    "%llu %s matched it, but not its count or chance, or could not be "
+                    "failed that way\n",
+                    (unsigned long long)seen, seen == 1 ? "call" : "calls");
+    }
+    if (plane_log_failed(plane)) {
+        fputs("outfox: the log is not complete: it could not be written\n", stderr);
+        code = EXIT_ENVIRONMENT;
+    }
+    return code;
+}
+
+int cmd_proxy(const struct args *args)
+{
+    struct err e = {0};
+    struct plane *plane;
+    sigset_t signals;
+    struct proxy_config *config = build(args, &e);
+    if (!config)
+        return cmd_fail(&e);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* threads inherit it */
+    if (plane_start(config, warn, &plane, &e)) {
+        config_free(config);
+        cmd_fail(&e);
+        return EXIT_ENVIRONMENT;
+    }
+    describe(plane, args->json);
+    run(plane, args, &signals);
+    int code = report(plane);
+    plane_free(plane);
+    return code;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * link: a connection (io) with a wire (wire) on it. Bytes go up into the wire; what the wire has
+ * for the peer goes down. A client's link finds out first which protocol is spoken: ALPN says it,
+ * or the first bytes do.
+ *
+ *   accepted --bytes--> speaking --finish, expired or gone--> freed
+ *   connected (the wire is there from the start; what it sends waits for the connection)
+ *
+ * 1. A link is freed only from an event of its connection or by the worker, never from within an
+ *    event of its wire.
+ * 2. Before a link goes, its wire has told the owners of all streams (wire_broken). */
+#include "io/sys.h"
+#include "proxy/proxy_int.h"
+
+static const struct conn_events client_events, service_events;
+
+static const struct limits *limits_of(const struct link *l)
+{
+    return &l->generation->setup->config->limits;
+}
+
+static struct link *link_new(struct worker *w, struct generation *g)
+{
+    struct link *l = mem_zero(sizeof *l);
+    l->worker = w;
+    l->generation = generation_hold(g);
+    l->next = w->links;
+    l->self = &w->links;
+    if (l->next)
+        l->next->self = &l->next;
+    w->links = l;
+    return l;
+}
+
+/* The connection is gone or going; only what is ours is left. */
+static void link_free(struct link *l)
+{
+    struct worker *w = l->worker;
+    if (l->upstream)
+        upstream_forget(l);
+    else
+        atomic_fetch_sub(&w->plane->n_clients, 1);
+    if (l->wire) {
+        wire_broken(l->wire);
+        wire_free(l->wire);
+    }
+    *l->self = l->next;
+    if (l->next)
+        l->next->self = l->self;
+    generation_drop(l->generation);
+    mem_free(l);
+    worker_check_done(w);
+}
+
+static void link_close(struct link *l)
+{
+    conn_close(l->conn);
+    link_free(l);
+}
+
+void link_kill(struct link *l)
+{
+    conn_reset(l->conn);
+    link_free(l);
+}
+
+void link_shutdown(struct link *l)
+{
+    if (!l->wire) {
+        link_close(l);
+        return;
+    }
+    wire_shutdown(l->wire);
+    link_touch(l);
+}
+
+/* ---- deadlines ---- */
+
+/* A client's: to send a head; without a call. While calls are open, exchange_sweep watches them. */
+static void set_deadline(struct link *l)
+{
+    const struct limits *limits = limits_of(l);
+    int64_t now = l->conn->loop->now_ns;
+    if (l->wire && l->wire->n_streams) {
+        l->heading = false;
+        conn_expire(l->conn, 0);
+    } else if (l->wire && wire_idle(l->wire)) {
+        l->heading = false;
+        conn_expire(l->conn, now + (l->upstream ? limits->upstream_idle_ns : limits->idle_ns));
+    } else if (!l->heading) {
+        l->heading = true;
+        conn_expire(l->conn, now + limits->head_ns);
+    }
+}
+
+/* ---- events of the connection ---- */
+
+static void speak(struct link *l, bool h2)
+{
+    const struct wire_limits *limits = &l->generation->setup->wire_limits;
+    bool server = !l->upstream;
+    l->wire =
+        (h2 ? h2_new : h1_new)(server, server ? &down_events : &up_events, limits, &l->conn->out);
+    l->wire->owner = l;
+}
+
+static void on_client_ready(struct conn *c)
+{
+    struct link *l = c->user;
+    if (c->tls && tls_alpn(c->tls) == ALPN_H2)
+        speak(l, true);
+    else if (c->tls)
+        speak(l, false);
+    l->ready = true;
+    if (l->wire) {
+        set_deadline(l);
+        link_touch(l);
+    }
+}
+
+/* The first bytes say which protocol it is. */
+static void sniff(struct link *l, slice bytes)
+{
+    size_t n = sizeof l->sniffed - l->n_sniffed;
+    if (n > bytes.n)
+        n = bytes.n;
+    memcpy(l->sniffed + l->n_sniffed, bytes.p, n);
+    int version = wire_sniff((slice){l->sniffed, l->n_sniffed + n});
+    if (version == 0) {
+        l->n_sniffed = (uint8_t)(l->n_sniffed + n);
+        set_deadline(l);
+        return;
+    }
+    speak(l, version == 2);
+    if (l->n_sniffed)
+        wire_feed(l->wire, (slice){l->sniffed, l->n_sniffed});
+    wire_feed(l->wire, bytes);
+}
+
+static void on_bytes(struct conn *c, slice bytes)
+{
+    struct link *l = c->user;
+    if (l->wire)
+        wire_feed(l->wire, bytes);
+    else
+        sniff(l, bytes);
+    link_touch(l);
+}
+
+static void on_eof(struct conn *c)
+{
+    struct link *l = c->user;
+    if (!l->wire) {
+        link_close(l);
+        return;
+    }
+    wire_eof(l->wire);
+    link_touch(l);
+}
+
+static void on_flush(struct conn *c)
+{
+    struct link *l = c->user;
+    if (!l->wire)
+        return;
+    if (l->wire->resume)
+        wire_resume(l->wire);
+    wire_pump(l->wire);
+}
+
+static void on_wrote(struct conn *c)
+{
+    struct link *l = c->user;
+    struct wire *w = l->wire;
+    if (!w)
+        return;
+    wire_wrote(w);
+    if (w->finish != FINISH_NOT && c->out.n == 0) {
+        if (w->finish == FINISH_RESET)
+            link_kill(l);
+        else
+            link_close(l);
+        return;
+    }
+    conn_read(c, wire_reads(w));
+    if (l->upstream)
+        upstream_settle(l);
+    if (!l->upstream || l->ready)
+        set_deadline(l);
+    if (w->resume)
+        link_touch(l);
+}
+
+static void on_gone(struct conn *c, enum conn_gone why, const char *text)
+{
+    struct link *l = c->user;
+    l->failed = why != GONE_RESET && !l->ready;
+    l->why = text;
+    if (l->failed && l->upstream) {
+        const struct door *door = &l->generation->setup->door[l->upstream->door];
+        plane_warn(l->worker->plane, door->spec->service.p, text);
+    }
+    link_free(l);
+}
+
+static void on_expired(struct conn *c)
+{
+    struct link *l = c->user;
+    if (l->upstream && !l->ready) {
+        on_gone(c, GONE_CONNECT, "connecting took too long (limit `connect`)");
+        conn_reset(c);
+        return;
+    }
+    if (!l->wire || !wire_idle(l->wire)) {
+        link_kill(l);
+        return;
+    }
+    link_shutdown(l);
+}
+
+static const struct conn_events client_events = {
+    .ready = on_client_ready,
+    .bytes = on_bytes,
+    .eof = on_eof,
+    .flush = on_flush,
+    .wrote = on_wrote,
+    .gone = on_gone,
+    .expired = on_expired,
+};
+
+void link_accept(struct site *site, int fd)
+{
+    struct worker *w = site->worker;
+    struct generation *g = w->current;
+    if (atomic_fetch_add(&w->plane->n_clients, 1) >=
+        (uint64_t)g->setup->config->limits.connections) {
+        atomic_fetch_sub(&w->plane->n_clients, 1);
+        plane_warn(w->plane, g->setup->door[site->door].spec->service.p,
+                   "a client was turned away: too many connections (limit `connections`)");
+        sys_close(fd);
+        return;
+    }
+    struct link *l = link_new(w, g);
+    l->site = site;
+    l->conn = conn_accept(&w->loop, fd, g->setup->door[site->door].listen_tls, &client_events, l);
+    set_deadline(l);
+    conn_read(l->conn, true);
+}
+
+/* ---- to a service ---- */
+
+static void on_service_ready(struct conn *c)
+{
+    struct link *l = c->user;
+    if (c->tls && l->wire->ops->multiplexed && tls_alpn(c->tls) != ALPN_H2) {
+        on_gone(c, GONE_TLS, "the service does not speak HTTP/2 over TLS (ALPN)");
+        conn_reset(c);
+        return;
+    }
+    l->ready = true;
+    set_deadline(l);
+    link_touch(l);
+}
+
+static const struct conn_events service_events = {
+    .ready = on_service_ready,
+    .bytes = on_bytes,
+    .eof = on_eof,
+    .flush = on_flush,
+    .wrote = on_wrote,
+    .gone = on_gone,
+    .expired = on_expired,
+};
+
+struct link *link_connect(struct upstream *u, bool h2)
+{
+    struct worker *w = u->worker;
+    const struct door *door = &u->generation->setup->door[u->door];
+    struct link *l = link_new(w, u->generation);
+    l->upstream = u;
+    l->conn =
+        conn_connect(&w->loop, &door->to, door->to_tls, h2 ? ALPN_H2 : ALPN_H1, &service_events, l);
+    speak(l, h2);
+    conn_expire(l->conn, w->loop.now_ns + limits_of(l)->connect_ns);
+    conn_read(l->conn, true);
+    return l;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proxy/proxy.h"
+
+#include "base/clock.h"
+#include "proxy/proxy_int.h"
+
+void plane_warn(struct plane *p, const char *service, const char *text)
+{
+    int64_t now = clock_ns(), last = atomic_load(&p->warned_ns);
+    if (!p->warn || (last && now - last < 1000000000) ||
+        !atomic_compare_exchange_strong(&p->warned_ns, &last, now))
+        return;
+    struct buf line = BUF_INIT(1024);
+    buf_addf(&line, "%s: %s", service, text);
+    p->warn(buf_text(&line));
+    buf_deinit(&line);
+}
+
+/* Unix sockets are files; those that no later setup listens at go. */
+static void unlink_sockets(const struct setup *old, const struct setup *kept)
+{
+    for (uint32_t i = 0; i < old->n_doors; i++) {
+        bool stays = false;
+        for (uint32_t k = 0; kept && k < kept->n_doors; k++)
+            stays |= slice_eq(old->door[i].spec->listen, kept->door[k].spec->listen);
+        if (!stays)
+            addr_unlink(&old->door[i].listen);
+    }
+}
+
+int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,
+                struct err *e)
+{
+    struct setup *setup;
+    if (setup_new(config, NULL, &setup, e))
+        return -1;
+    struct plane *p = mem_zero(sizeof *p);
+    *p = (struct plane){.setup = setup, .warn = warn, .naming = naming_new()};
+    setup->naming = p->naming;
+    p->worker = mem_zero(config->workers * sizeof *p->worker);
+    int failed = 0;
+    while (!failed && p->n_workers < config->workers) {
+        failed = worker_start(&p->worker[p->n_workers], p, p->n_workers, setup, e);
+        p->n_workers += !failed;
+    }
+    if (!failed) {
+        *out = p;
+        return 0;
+    }
+    plane_stop(p, true);
+    setup_hold(setup);
+    plane_free(p);
+    setup->config = NULL; /* stays the caller's */
+    setup_drop(setup);
+    return -1;
+}
+
+int plane_reload(struct plane *p, struct proxy_config *config, struct err *e)
+{
+    struct setup *setup, *old = p->setup;
+    if (setup_new(config, old, &setup, e))
+        return -1;
+    setup->naming = p->naming;
+    p->setup = setup;
+    for (uint32_t i = 0; i < p->n_workers; i++) {
+        setup_drop(atomic_exchange(&p->worker[i].next, setup_hold(setup)));
+        loop_wake(&p->worker[i].loop);
+    }
+    unlink_sockets(old, setup);
+    setup_drop(old);
+    return 0;
+}
+
+void plane_stop(struct plane *p, bool now)
+{
+    for (uint32_t i = 0; i < p->n_workers; i++) {
+        atomic_store(&p->worker[i].stop, now ? 2 : 1);
+        if (!atomic_load(&p->worker[i].ended))
+            loop_wake(&p->worker[i].loop);
+    }
+}
+
+bool plane_ended(const struct plane *p)
+{
+    for (uint32_t i = 0; i < p->n_workers; i++)
+        if (!atomic_load(&p->worker[i].ended))
+            return false;
+    return true;
+}
+
+void plane_describe(const struct plane *p, struct buf *out)
+{
+    for (uint32_t i = 0; i < p->setup->n_doors; i++) {
+        const struct door *d = &p->setup->door[i];
+        bool unix_listen = d->listen.sa.ss_family == AF_UNIX,
+             unix_to = d->to.sa.ss_family == AF_UNIX;
+        buf_addf(out, "%.*s: listening on ", SLICE_ARG(d->spec->service));
+        buf_adds(out, d->listen_tls ? "https://" : unix_listen ? "" : "http://");
+        addr_print(&d->listen, out);
+        buf_adds(out, ", to ");
+        buf_adds(out, d->to_tls ? "https://" : unix_to ? "" : "http://");
+        addr_print(&d->to, out);
+        buf_addc(out, '\n');
+    }
+}
+
+const struct proxy_config *plane_config(const struct plane *p)
+{
+    return p->setup->config;
+}
+
+bool plane_log_failed(const struct plane *p)
+{
+    return log_failed(p->setup->log);
+}
+
+void plane_free(struct plane *p)
+{
+    for (uint32_t i = 0; i < p->n_workers; i++)
+        worker_join(&p->worker[i]);
+    unlink_sockets(p->setup, NULL);
+    setup_drop(p->setup);
+    naming_free(p->naming);
+    mem_free(p->worker);
+    mem_free(p);
+}

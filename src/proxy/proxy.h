@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The face of this room: a plane, that is, all proxies of one configuration, running in threads of
+ * their own.
+ *
+ *   plane_start --> runs --[plane_reload]--> runs --[plane_stop]--> drains --> plane_ended
+ *               --> plane_free */
+#ifndef OUTFOX_PROXY_PROXY_H
+#define OUTFOX_PROXY_PROXY_H
+
+#include "proxy/config.h"
+
+struct plane;
+
+/* Listens and starts. Takes the finished configuration over when it succeeds. warn: gets sentences
+ * for whoever runs it, from any thread. 0, or -1 with the cause and the remedy. */
+int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,
+                struct err *e) MUST_USE;
+
+/* Changes over to another configuration without breaking a connection. When it fails, the old one
+ * stays, and the new one is still the caller's. */
+int plane_reload(struct plane *p, struct proxy_config *config, struct err *e) MUST_USE;
+
+/* Stops listening and lets open calls end, for at most the limit `drain`, or not at all (`now`). */
+void plane_stop(struct plane *p, bool now);
+bool plane_ended(const struct plane *p);
+
+/* One line per proxy: where it listens and where it leads. */
+void plane_describe(const struct plane *p, struct buf *out);
+
+/* The configuration that is in force. */
+const struct proxy_config *plane_config(const struct plane *p);
+
+/* Could all calls be logged? */
+bool plane_log_failed(const struct plane *p);
+
+/* After it ended. */
+void plane_free(struct plane *p);
+
+#endif

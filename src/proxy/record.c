@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is written down about a call: its name, and one line in the log. Lines gather in the
+ * worker's buffer and are appended to the file before the worker waits for events again, whole
+ * lines in one write, so that workers do not mix them up. */
+#include "proxy/proxy_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/node.h"
+
+enum { NAMES_MAX = 1 << 20, LOG_BUFFER = 256 * 1024, LINE_MAX_BYTES = 16 * 1024 };
+
+/* How often each call was seen, over all workers. Calls are told apart by a hash of 64 bits. */
+struct naming {
+    pthread_mutex_t lock;
+    struct map seen;
+};
+
+struct log {
+    int fd;
+    int64_t wall_ns;   /* add to clock_ns for the time of day */
+    _Atomic int error; /* errno of the first write that failed */
+    bool own;
+};
+
+struct naming *naming_new(void)
+{
+    struct naming *n = mem_zero(sizeof *n);
+    pthread_mutex_init(&n->lock, NULL);
+    return n;
+}
+
+void naming_free(struct naming *n)
+{
+    if (!n)
+        return;
+    pthread_mutex_destroy(&n->lock);
+    map_deinit(&n->seen);
+    mem_free(n);
+}
+
+void record_name(struct exchange *x)
+{
+    struct buf text = BUF_INIT(8 * 1024);
+    const struct head *h = x->request;
+    if (x->grpc)
+        interface_make((slice){0}, grpc_interface(h->target), NULL, &text);
+    else
+        interface_make(h->method, h->target, exchange_setup(x)->config->normalise, &text);
+    x->interface = slice_copy(&x->arena, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+uint32_t record_count(struct exchange *x)
+{
+    struct naming *naming = exchange_setup(x)->naming;
+    slice service = exchange_setup(x)->door[x->door].spec->service;
+    uint64_t key = hash_mix(hash_slice(service), hash_slice(x->interface));
+    key = hash_mix(key, x->payload);
+    uint32_t n = 0;
+    pthread_mutex_lock(&naming->lock);
+    if (naming->seen.items.n < NAMES_MAX || map_get(&naming->seen, key))
+        n = map_count(&naming->seen, key) - 1;
+    pthread_mutex_unlock(&naming->lock);
+    return n;
+}
+
+/* ---- the log ---- */
+
+int log_open(const char *path, struct log **out, struct err *e)
+{
+    struct log *log = mem_zero(sizeof *log);
+    struct timespec now;
+    log->own = strcmp(path, "-") != 0;
+    log->fd =
+        log->own ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDOUT_FILENO;
+    if (log->fd < 0) {
+        int error = errno;
+        mem_free(log);
+        return err_set(e, 0, 0, "the log %s cannot be opened: %s", path, strerror(error));
+    }
+    clock_gettime(CLOCK_REALTIME, &now);
+    log->wall_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - clock_ns();
+    *out = log;
+    return 0;
+}
+
+void log_close(struct log *log)
+{
+    if (!log)
+        return;
+    if (log->own)
+        close(log->fd);
+    mem_free(log);
+}
+
+bool log_failed(const struct log *log)
+{
+    return log && atomic_load(&log->error) != 0;
+}
+
+void log_flush(struct log *log, struct buf *lines)
+{
+    slice rest = buf_slice(lines);
+    while (rest.n && !log_failed(log)) {
+        ssize_t n = write(log->fd, rest.p, rest.n);
+        if (n >= 0)
+            rest = slice_from(rest, (size_t)n);
+        else if (errno != EINTR)
+            atomic_store(&log->error, errno);
+    }
+    lines->n = 0;
+}
+
+static void add_digits(struct buf *out, uint64_t number, int least)
+{
+    char digits[24];
+    int n = 0;
+    do {
+        digits[sizeof digits - 1 - (size_t)n++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number || n < least);
+    buf_add(out, (slice){digits + sizeof digits - n, (size_t)n});
+}
+
+static void add_time(struct buf *out, int64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    static _Thread_local time_t last;
+    static _Thread_local char text[24];
+    if (seconds != last) { /* once a second */
+        struct tm tm;
+        gmtime_r(&seconds, &tm);
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+        last = seconds;
+    }
+    buf_adds(out, text);
+    buf_addc(out, '.');
+    add_digits(out, (uint64_t)(ns % 1000000000 / 1000), 6);
+    buf_addc(out, 'Z');
+}
+
+static void add_key(struct buf *out, const char *key)
+{
+    buf_adds(out, ",\"");
+    buf_adds(out, key);
+    buf_adds(out, "\":");
+}
+
+static void add_number(struct buf *out, const char *key, uint64_t number)
+{
+    add_key(out, key);
+    add_digits(out, number, 1);
+}
+
+/* A text that needs no escapes, or null. */
+static void add_word(struct buf *out, const char *key, slice text)
+{
+    add_key(out, key);
+    if (!text.n) {
+        buf_adds(out, "null");
+        return;
+    }
+    buf_addc(out, '"');
+    buf_add(out, text);
+    buf_addc(out, '"');
+}
+
+static void add_outcome(struct buf *out, const char *key, outcome o)
+{
+    struct buf text = BUF_INIT(32);
+    if (o)
+        outcome_print(o, &text);
+    add_word(out, key, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+static void add_call(struct buf *out, const struct exchange *x, slice service)
+{
+    struct buf text = BUF_INIT(LINE_MAX_BYTES / 2);
+    buf_add(&text, service);
+    buf_addc(&text, ' ');
+    buf_add(&text, x->interface);
+    if (x->payload)
+        buf_addf(&text, " {%08x}", (unsigned)x->payload);
+    if (x->n) {
+        buf_adds(&text, " #");
+        add_digits(&text, x->n, 1);
+    }
+    add_key(out, "call");
+    buf_add_json_string(out, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+static void add_fault(struct buf *out, const struct exchange *x)
+{
+    struct buf text = BUF_INIT(MODE_TEXT_MAX);
+    if (x->rule)
+        mode_print(x->rule->mode, &text);
+    add_word(out, "fault", x->rule ? x->rule->id : (slice){0});
+    add_key(out, "mode");
+    if (x->rule)
+        buf_add_json_string(out, buf_slice(&text));
+    else
+        buf_adds(out, "null");
+    add_key(out, "fired");
+    buf_adds(out, x->fired ? "true" : "false");
+    buf_deinit(&text);
+}
+
+static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, int64_t wall_ns)
+{
+    const struct setup *setup = exchange_setup(x);
+    slice service = setup->door[x->door].spec->service;
+    buf_adds(out, "{\"time\":\"");
+    add_time(out, x->start_ns + wall_ns);
+    buf_addc(out, '"');
+    add_word(out, "service", service);
+    add_call(out, x, service);
+    add_word(out, "protocol",
+             x->grpc ? SLICE("grpc")
+             : x->h2 ? SLICE("http/2")
+                     : SLICE("http/1.1"));
+    add_outcome(out, "outcome", x->seen);
+    add_outcome(out, "reply", x->reply);
+    add_fault(out, x);
+    add_number(out, "duration_us", (uint64_t)(now_ns - x->start_ns) / 1000);
+    if (x->answer_ns)
+        add_number(out, "service_us", (uint64_t)(x->answer_ns - x->forward_ns) / 1000);
+    else
+        buf_adds(out, ",\"service_us\":null");
+    add_number(out, "request_bytes", x->request_bytes);
+    add_number(out, "response_bytes", x->response_bytes);
+    add_key(out, "retried");
+    buf_adds(out, x->retried ? "true" : "false");
+    add_key(out, "error");
+    if (x->error)
+        buf_add_json_string(out, slice_of(x->error));
+    else
+        buf_adds(out, "null");
+    buf_adds(out, "}\n");
+}
+
+void record_call(struct exchange *x)
+{
+    struct log *log = x->worker->current->setup->log;
+    struct buf *lines = &x->worker->log;
+    if (!log)
+        return;
+    if (lines->n + LINE_MAX_BYTES > LOG_BUFFER)
+        log_flush(log, lines);
+    lines->max = LOG_BUFFER;
+    add_line(lines, x, clock_ns(), log->wall_ns);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ways that the service's answer can take to the caller: as it is, or not. Each is a row of
+ * functions for the head, the body and the end. */
+#include "proxy/proxy_int.h"
+
+#include <jansson.h>
+
+#include "base/rng.h"
+
+static struct stream *down(struct exchange *x)
+{
+    link_touch(link_of(x->down));
+    return x->down;
+}
+
+static void no_tick(struct exchange *x)
+{
+    (void)x;
+}
+
+static void keep_head(struct exchange *x, const struct head *h, bool end)
+{
+    (void)end;
+    x->answer = head_copy(&x->arena, h);
+}
+
+static void keep_end(struct exchange *x, const struct head *trailers)
+{
+    if (trailers)
+        x->answer_trailers = head_copy(&x->arena, trailers);
+}
+
+/* ---- pass: as it is ---- */
+
+const struct reply_way way_pass = {exchange_pass_head, exchange_pass_data, exchange_pass_end,
+                                   no_tick, false};
+
+/* ---- drop: the caller gets none of it (lost-reply, duplicate) ---- */
+
+static void drop_head(struct exchange *x, const struct head *h, bool end)
+{
+    bool again = mode_kind(x->mode) == MODE_DUPLICATE && !mode_lost(x->mode);
+    if (again && !(x->replayable && x->request_ended)) {
+        x->error = "the request's body is too large to be sent twice (limit `payload`)";
+        x->way = &way_pass;
+        exchange_pass_head(x, h, end);
+    } else if (end) {
+        act_after_reply(x);
+    }
+}
+
+static void drop_data(struct exchange *x, slice bytes)
+{
+    (void)x;
+    (void)bytes;
+}
+
+static void drop_end(struct exchange *x, const struct head *trailers)
+{
+    (void)trailers;
+    act_after_reply(x);
+}
+
+const struct reply_way way_drop = {drop_head, drop_data, drop_end, no_tick, true};
+
+/* ---- cut: so many bytes of the body, then no more (reset:N, close:N, truncate:N) ---- */
+
+static void cut_head(struct exchange *x, const struct head *h, bool end)
+{
+    x->budget = mode_argument(x->mode);
+    if (end) { /* nothing to cut */
+        exchange_pass_head(x, h, true);
+        return;
+    }
+    x->fired = true;
+    exchange_pass_head(x, h, false);
+    if (x->budget == 0)
+        x->way->data(x, (slice){0});
+}
+
+/* The caller's connection after the last byte. */
+static void cut_now(struct exchange *x)
+{
+    if (mode_kind(x->mode) == MODE_RESET) {
+        exchange_break(x, FINISH_RESET, H2_INTERNAL_ERROR, OUTCOME(OUT_RESET, 0));
+    } else if (mode_kind(x->mode) == MODE_TRUNCATE && x->h2) {
+        stream_end(down(x), x->answer_trailers);
+        exchange_finish(x, OUTCOME(OUT_CLOSED, 0));
+    } else {
+        exchange_break(x, FINISH_CLOSE, H2_CANCEL, OUTCOME(OUT_CLOSED, 0));
+    }
+}
+
+/* A body of gRPC that is truncated ends with the service's own trailers, so they are waited for. */
+static bool waits_for_trailers(const struct exchange *x)
+{
+    return mode_kind(x->mode) == MODE_TRUNCATE && x->grpc;
+}
+
+static void cut_data(struct exchange *x, slice bytes)
+{
+    size_t n = bytes.n < x->budget ? bytes.n : (size_t)x->budget;
+    x->budget -= n;
+    if (n)
+        exchange_pass_data(x, (slice){bytes.p, n});
+    exchange_consume(x, bytes.n - n);
+    if (x->budget == 0 && !waits_for_trailers(x))
+        cut_now(x);
+}
+
+static void cut_end(struct exchange *x, const struct head *trailers)
+{
+    if (x->budget > 0) /* shorter than the cut */
+        x->fired = false;
+    if (trailers && waits_for_trailers(x))
+        keep_end(x, trailers);
+    if (x->budget == 0)
+        cut_now(x);
+    else
+        exchange_pass_end(x, trailers);
+}
+
+static const struct reply_way way_cut = {cut_head, cut_data, cut_end, no_tick, false};
+
+/* ---- late: all of it, so much later (delay-reply) ---- */
+
+static void late_head(struct exchange *x, const struct head *h, bool end)
+{
+    x->fired = true;
+    keep_head(x, h, end);
+    timer_start(&x->worker->loop, &x->timer,
+                x->worker->loop.now_ns + (int64_t)mode_argument(x->mode) * 1000000);
+}
+
+static void hold_data(struct exchange *x, slice bytes)
+{
+    chain_add(&x->held, bytes);
+}
+
+static void give_held(struct exchange *x, size_t n)
+{
+    while (n) {
+        slice piece = chain_front(&x->held);
+        if (piece.n > n)
+            piece.n = n;
+        exchange_pass_data(x, piece);
+        chain_drop(&x->held, piece.n);
+        n -= piece.n;
+    }
+}
+
+/* What was held goes on its way, and the rest follows as it comes. */
+static void let_go(struct exchange *x)
+{
+    bool ended = x->answer_ended;
+    x->way = &way_pass;
+    if (ended && x->held.n == 0 && !x->answer_trailers) {
+        exchange_pass_head(x, x->answer, true);
+        return;
+    }
+    exchange_pass_head(x, x->answer, false);
+    give_held(x, x->held.n);
+    if (ended)
+        exchange_pass_end(x, x->answer_trailers);
+}
+
+static const struct reply_way way_late = {late_head, hold_data, keep_end, let_go, false};
+
+/* ---- pace: so many bytes in a second (slow) ---- */
+
+enum { PACE_NS = 50 * 1000 * 1000 };
+
+static void pace_next(struct exchange *x)
+{
+    timer_start(&x->worker->loop, &x->timer, x->worker->loop.now_ns + PACE_NS);
+}
+
+static void pace_head(struct exchange *x, const struct head *h, bool end)
+{
+    x->fired = !end;
+    exchange_pass_head(x, h, end);
+    if (!end)
+        pace_next(x);
+}
+
+static void pace_tick(struct exchange *x)
+{
+    uint64_t rate = mode_argument(x->mode);
+    x->budget += rate * (PACE_NS / 1000) / 1000; /* thousandths of bytes */
+    size_t n = (size_t)(x->budget / 1000);
+    if (n > x->held.n)
+        n = x->held.n;
+    x->budget = x->held.n ? x->budget - n * 1000 : 0;
+    give_held(x, n);
+    if (x->held.n == 0 && x->answer_ended)
+        exchange_pass_end(x, x->answer_trailers);
+    else
+        pace_next(x);
+}
+
+static const struct reply_way way_pace = {pace_head, hold_data, keep_end, pace_tick, false};
+
+/* ---- empty: the body is gone (corrupt:empty) ---- */
+
+static void empty_head(struct exchange *x, const struct head *h, bool end)
+{
+    struct head told = *h;
+    static const char nothing[GRPC_PREFIX] = {0};
+    x->fired = !end;
+    if (end || x->grpc) {
+        exchange_pass_head(x, h, end);
+        if (!end)
+            exchange_pass_data(x, (slice){nothing, sizeof nothing});
+        return;
+    }
+    told.has_length = true;
+    told.length = 0;
+    exchange_pass_head(x, &told, false);
+}
+
+static const struct reply_way way_empty = {empty_head, drop_data, exchange_pass_end, no_tick, true};
+
+/* ---- garble: as many bytes, but others (corrupt:garbage). Messages of gRPC keep their frame ----
+ */
+
+static void garble_head(struct exchange *x, const struct head *h, bool end)
+{
+    x->fired = !end;
+    x->framing = (struct grpc_framing){0};
+    x->dice = x->worker->seed ^ x->rule->number;
+    exchange_pass_head(x, h, end);
+}
+
+/* Printable noise: what it breaks is the meaning, not the terminal. */
+static void garble(struct exchange *x, char *p, size_t n)
+{
+    struct rng rng = {x->dice};
+    for (size_t i = 0; i < n; i++)
+        p[i] = (char)('!' + rng_below(&rng, 94));
+    x->dice = rng.state;
+}
+
+static void garble_data(struct exchange *x, slice bytes)
+{
+    while (bytes.n) {
+        char piece[4096];
+        size_t n = bytes.n < sizeof piece ? bytes.n : sizeof piece;
+        bool frame = x->grpc && x->framing.left == 0;
+        if (frame)
+            n = n < GRPC_PREFIX - x->framing.have ? n : GRPC_PREFIX - x->framing.have;
+        else if (x->grpc && n > x->framing.left)
+            n = x->framing.left;
+        memcpy(piece, bytes.p, n);
+        if (x->grpc)
+            grpc_feed(&x->framing, (slice){bytes.p, n});
+        if (!frame)
+            garble(x, piece, n);
+        exchange_pass_data(x, (slice){piece, n});
+        bytes = slice_from(bytes, n);
+    }
+}
+
+static const struct reply_way way_garble = {garble_head, garble_data, exchange_pass_end, no_tick,
+                                            false};
+
+/* ---- json: one field is gone or null (corrupt:remove=FIELD, corrupt:null=FIELD) ---- */
+
+/* Follows all but the last name of a path a/b/0; *last is that name. */
+static json_t *json_parent(json_t *at, slice path, slice *last)
+{
+    slice name;
+    slice_cut(&path, '/', last);
+    while (at && slice_cut(&path, '/', &name)) {
+        uint64_t index;
+        if (json_is_array(at))
+            at = slice_to_u64(*last, UINT32_MAX, &index) ? json_array_get(at, index) : NULL;
+        else
+            at = json_object_getn(at, last->p, last->n);
+        *last = name;
+    }
+    return at;
+}
+
+static bool json_spoil(json_t *root, slice path, bool remove)
+{
+    slice last;
+    uint64_t index;
+    json_t *parent = json_parent(root, path, &last);
+    if (json_is_object(parent)) {
+        if (!json_object_getn(parent, last.p, last.n))
+            return false;
+        return remove ? json_object_deln(parent, last.p, last.n) == 0
+                      : json_object_setn_new(parent, last.p, last.n, json_null()) == 0;
+    }
+    if (!json_is_array(parent) || !slice_to_u64(last, UINT32_MAX, &index) ||
+        index >= json_array_size(parent))
+        return false;
+    return remove ? json_array_remove(parent, index) == 0
+                  : json_array_set_new(parent, index, json_null()) == 0;
+}
+
+static int add_json(const char *text, size_t n, void *chain)
+{
+    chain_add(chain, (slice){text, n});
+    return 0;
+}
+
+/* Spoils the body that is held; false when there is no such field. */
+static bool spoil(struct exchange *x)
+{
+    struct buf text = BUF_INIT(x->held.n + 1);
+    json_error_t error;
+    for (const struct block *b = x->held.first; b; b = b->next)
+        buf_add(&text, (slice){b->bytes + b->start, b->end - b->start});
+    json_t *root = json_loadb(buf_text(&text), text.n, JSON_DECODE_ANY, &error);
+    bool done =
+        root && json_spoil(root, mode_field(x->mode), mode_corrupt(x->mode) == CORRUPT_REMOVE);
+    if (done) {
+        chain_clear(&x->held);
+        json_dump_callback(root, add_json, &x->held, JSON_COMPACT | JSON_ENCODE_ANY);
+    }
+    json_decref(root);
+    buf_deinit(&text);
+    return done;
+}
+
+static void json_head(struct exchange *x, const struct head *h, bool end)
+{
+    if (end || x->grpc) {
+        x->error = "there is no JSON body to corrupt";
+        x->way = &way_pass;
+        exchange_pass_head(x, h, end);
+        return;
+    }
+    keep_head(x, h, end);
+}
+
+static void json_data(struct exchange *x, slice bytes)
+{
+    chain_add(&x->held, bytes);
+    if (x->held.n > (size_t)exchange_limits(x)->payload) {
+        x->error = "the body is too large to corrupt (limit `payload`)";
+        let_go(x);
+    }
+}
+
+static void json_end(struct exchange *x, const struct head *trailers)
+{
+    keep_end(x, trailers);
+    x->fired = spoil(x);
+    if (!x->fired)
+        x->error = "the body is no JSON, or has no such field";
+    if (x->answer->has_length)
+        x->answer->length = x->held.n;
+    let_go(x);
+}
+
+static const struct reply_way way_json = {json_head, json_data, json_end, no_tick, true};
+
+const struct reply_way *reply_way_for(mode m)
+{
+    static const struct reply_way *const corrupt[] = {
+        [CORRUPT_EMPTY] = &way_empty,
+        [CORRUPT_GARBAGE] = &way_garble,
+        [CORRUPT_REMOVE] = &way_json,
+        [CORRUPT_NULL] = &way_json,
+    };
+    static const struct reply_way *const ways[MODE_KINDS] = {
+        [MODE_RESET] = &way_cut,        [MODE_CLOSE] = &way_cut, [MODE_TRUNCATE] = &way_cut,
+        [MODE_DELAY_REPLY] = &way_late, [MODE_SLOW] = &way_pace,
+    };
+    if (mode_kind(m) == MODE_CORRUPT)
+        return corrupt[mode_corrupt(m)];
+    return ways[mode_kind(m)] ? ways[mode_kind(m)] : &way_pass;
+}

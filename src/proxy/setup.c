@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * setup: a configuration made ready, all of it or nothing. Addresses are resolved, certificates
+ * loaded and sockets bound before anything of it is used, so that a reload that fails changes
+ * nothing. */
+#include "proxy/proxy_int.h"
+
+#include <fcntl.h>
+
+#include "base/clock.h"
+#include "io/sys.h"
+
+static const struct door *find_door(const struct setup *s, const struct proxy_spec *spec)
+{
+    for (uint32_t i = 0; s && i < s->n_doors; i++)
+        if (slice_eq(s->door[i].spec->listen, spec->listen))
+            return &s->door[i];
+    return NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static int open_tls(struct door *d, const struct door *old, struct err *e)
+{
+    const struct proxy_spec *spec = d->spec;
+    if (spec->listen_tls) {
+        /* a generated certificate stays: clients were told to trust it */
+        bool keep = old && old->listen_tls && !spec->cert && !old->spec->cert &&
+                    same_text(spec->test_cert, old->spec->test_cert) &&
+                    same_text(spec->client_ca, old->spec->client_ca);
+        d->listen_tls = keep ? tls_context_hold(old->listen_tls)
+                             : tls_server(spec->cert, spec->key, spec->client_ca,
+                                          d->listen.host[0] ? d->listen.host : NULL, e);
+        if (!d->listen_tls)
+            return -1;
+        if (spec->test_cert && !keep && tls_write_cert(d->listen_tls, spec->test_cert, e))
+            return -1;
+    }
+    if (spec->to_tls) {
+        struct tls_client_options o = {.ca = spec->to_ca,
+                                       .cert = spec->to_cert,
+                                       .key = spec->to_key,
+                                       .name = spec->to_name ? spec->to_name : d->to.host,
+                                       .insecure = spec->insecure};
+        d->to_tls = tls_client(&o, e);
+        if (!d->to_tls)
+            return -1;
+    }
+    return 0;
+}
+
+/* A socket for each worker. When there are several they share the port, which would also let a
+ * second process share it: so it is first taken alone. */
+static int open_sockets(struct door *d, uint32_t workers, struct err *e)
+{
+    if (workers > 1) {
+        int probe = addr_listen(&d->listen, false, e);
+        if (probe < 0)
+            return -1;
+        sys_close(probe);
+        addr_unlink(&d->listen);
+    }
+    for (uint32_t i = 0; i < workers; i++) {
+        if (i > 0 && d->listen.sa.ss_family == AF_UNIX) { /* one file, one socket: all share it */
+            d->fd[i] = fcntl(d->fd[0], F_DUPFD_CLOEXEC, 0);
+            continue;
+        }
+        d->fd[i] = addr_listen(&d->listen, workers > 1, e);
+        if (d->fd[i] < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int open_door(struct setup *s, struct door *d, const struct setup *old, struct err *e)
+{
+    const struct proxy_spec *spec = d->spec;
+    const struct door *before = find_door(old, spec);
+    if (addr_parse(spec->listen, "listen", &d->listen, e) || addr_parse(spec->to, "to", &d->to, e))
+        return -1;
+    if (open_tls(d, before, e))
+        return -1;
+    if (before) {
+        d->listen = before->listen;
+        return 0;
+    }
+    return open_sockets(d, s->workers, e);
+}
+
+static void close_door(struct setup *s, struct door *d)
+{
+    for (uint32_t i = 0; i < s->workers; i++)
+        if (d->fd[i] >= 0)
+            sys_close(d->fd[i]);
+    mem_free(d->fd);
+    tls_context_free(d->listen_tls);
+    tls_context_free(d->to_tls);
+}
+
+int setup_new(struct proxy_config *config, const struct setup *old, struct setup **out,
+              struct err *e)
+{
+    struct setup *s = mem_zero(sizeof *s);
+    const struct limits *limits = &config->limits;
+    *s = (struct setup){.refs = 1,
+                        .config = config,
+                        .n_doors = config->proxies.n,
+                        .workers =
+                            old ? old->workers : config->workers}; /* threads stay as they are */
+    s->wire_limits = (struct wire_limits){.head_bytes = (uint32_t)limits->head_bytes,
+                                          .head_fields = (uint32_t)limits->head_fields,
+                                          .streams = (uint32_t)limits->streams,
+                                          .resets = (uint32_t)limits->resets};
+    s->door = mem_zero(s->n_doors * sizeof *s->door);
+    for (uint32_t i = 0; i < s->n_doors; i++) {
+        s->door[i].spec = &config->proxies.at[i];
+        s->door[i].fd = mem_alloc(s->workers * sizeof(int));
+        for (uint32_t k = 0; k < s->workers; k++)
+            s->door[i].fd[k] = -1;
+    }
+    int failed = config->log ? log_open(config->log, &s->log, e) : 0;
+    for (uint32_t i = 0; i < s->n_doors && !failed; i++)
+        failed = open_door(s, &s->door[i], old, e);
+    if (failed) {
+        s->config = NULL; /* stays the caller's */
+        setup_drop(s);
+        return -1;
+    }
+    if (old)
+        rulebook_inherit(&config->book, &old->config->book);
+    rulebook_start(&config->book, clock_ns());
+    *out = s;
+    return 0;
+}
+
+struct setup *setup_hold(struct setup *s)
+{
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void setup_drop(struct setup *s)
+{
+    if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
+        return;
+    for (uint32_t i = 0; i < s->n_doors; i++)
+        close_door(s, &s->door[i]);
+    log_close(s->log);
+    if (s->config)
+        config_free(s->config);
+    mem_free(s->door);
+    mem_free(s);
+}

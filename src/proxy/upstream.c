@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connections to one service, for one worker. HTTP/1.1: those that are idle, the last used first,
+ * so that the rest can grow old and be closed. HTTP/2: all, since each carries many calls. */
+#include "proxy/proxy_int.h"
+
+static void list_remove(struct link *l)
+{
+    if (!l->idle_self)
+        return;
+    *l->idle_self = l->next_idle;
+    if (l->next_idle)
+        l->next_idle->idle_self = l->idle_self;
+    l->idle_self = NULL;
+    l->next_idle = NULL;
+}
+
+static void list_add(struct link **list, struct link *l)
+{
+    l->next_idle = *list;
+    l->idle_self = list;
+    if (l->next_idle)
+        l->next_idle->idle_self = &l->next_idle;
+    *list = l;
+}
+
+static struct link *find_link(struct upstream *u, bool h2)
+{
+    for (struct link *l = h2 ? u->shared : u->idle; l; l = l->next_idle)
+        if (l->wire->finish == FINISH_NOT && wire_room(l->wire) > 0)
+            return l;
+    return NULL;
+}
+
+static const struct limits *limits_of(const struct upstream *u)
+{
+    return &u->generation->setup->config->limits;
+}
+
+struct stream *upstream_open(struct upstream *u, bool h2, bool fresh)
+{
+    struct link *l = fresh ? NULL : find_link(u, h2);
+    if (!l) {
+        if (u->n_links >= (uint32_t)limits_of(u)->upstream_connections)
+            return NULL;
+        l = link_connect(u, h2);
+        u->n_links++;
+        if (h2)
+            list_add(&u->shared, l);
+    } else {
+        l->used = true;
+        if (!h2)
+            list_remove(l);
+    }
+    struct stream *s = stream_open(l->wire);
+    conn_expire(l->conn, l->ready ? 0 : l->conn->expires_ns);
+    link_touch(l);
+    return s;
+}
+
+void upstream_settle(struct link *l)
+{
+    if (l->wire->ops->multiplexed || l->idle_self || !wire_idle(l->wire) || !l->ready)
+        return;
+    if (l->wire->closing || l->worker->stopping ||
+        l->generation != l->worker->current) { /* nobody will ask for it any more */
+        link_shutdown(l);
+        return;
+    }
+    list_add(&l->upstream->idle, l);
+}
+
+void upstream_forget(struct link *l)
+{
+    list_remove(l);
+    l->upstream->n_links--;
+}
+
+void upstream_close(struct upstream *u)
+{
+    while (u->idle) {
+        struct link *l = u->idle;
+        list_remove(l);
+        link_shutdown(l);
+    }
+    for (struct link *l = u->shared, *next; l; l = next) {
+        next = l->next_idle;
+        list_remove(l);
+        link_shutdown(l);
+    }
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * worker: a thread with a loop, its listeners, its links and its exchanges.
+ *
+ *   worker_start --> take_up(setup) --> runs --[next setup]--> take_up --> ...
+ *                                        |
+ *                                        +--[stop]--> drains: no new connections, open calls may
+ *                                                     end --> cut off at the limit --> ended
+ *
+ * What the plane wants is put into `next` and `stop`, and loop_wake makes the worker look. */
+#include "proxy/proxy_int.h"
+
+#include "base/clock.h"
+
+enum { LINGER_NS = 1000 * 1000 * 1000, LOOK_NS = 10 * 1000 * 1000 };
+
+/* ---- generations ---- */
+
+struct generation *generation_hold(struct generation *g)
+{
+    g->users++;
+    return g;
+}
+
+void generation_drop(struct generation *g)
+{
+    if (--g->users > 0)
+        return;
+    setup_drop(g->setup);
+    mem_free(g->upstream);
+    mem_free(g);
+}
+
+static struct generation *generation_new(struct worker *w, struct setup *setup)
+{
+    struct generation *g = mem_zero(sizeof *g);
+    g->setup = setup;
+    g->users = 1;
+    g->upstream = mem_zero((setup->n_doors ? setup->n_doors : 1) * sizeof *g->upstream);
+    for (uint32_t i = 0; i < setup->n_doors; i++)
+        g->upstream[i] = (struct upstream){.worker = w, .generation = g, .door = i};
+    return g;
+}
+
+static void retire(struct generation *g)
+{
+    if (!g)
+        return;
+    for (uint32_t i = 0; i < g->setup->n_doors; i++)
+        upstream_close(&g->upstream[i]);
+    generation_drop(g);
+}
+
+/* ---- the log ---- */
+
+static void before_waiting(struct loop *l)
+{
+    struct worker *w = l->user;
+    struct log *log = w->current->setup->log;
+    if (!w->log.n || !log)
+        return;
+    bool failed = log_failed(log);
+    log_flush(log, &w->log);
+    if (!failed && log_failed(log))
+        plane_warn(w->plane, "outfox", "the log cannot be written; calls are no longer logged");
+}
+
+/* ---- sites ---- */
+
+static void on_accepted(struct listener *l, int fd)
+{
+    link_accept(l->user, fd);
+}
+
+static void close_site(struct worker *w, struct site *site)
+{
+    site->gone = true;
+    listener_close(&site->listener, NULL);
+    for (struct link *l = w->links, *next; l; l = next) {
+        next = l->next;
+        if (l->site == site)
+            link_shutdown(l);
+    }
+}
+
+static struct site *find_site(struct worker *w, const struct setup *old, slice listen)
+{
+    for (uint32_t i = 0; old && i < w->sites.n; i++) {
+        struct site *site = w->sites.at[i];
+        if (!site->gone && slice_eq(old->door[site->door].spec->listen, listen))
+            return site;
+    }
+    return NULL;
+}
+
+static int open_site(struct worker *w, struct door *d, uint32_t index)
+{
+    struct site *site = mem_zero(sizeof *site);
+    int fd = d->fd[w->index];
+    d->fd[w->index] = -1;
+    *site = (struct site){.worker = w, .door = index};
+    int failed = listener_init(&site->listener, &w->loop, fd, on_accepted, site);
+    if (failed) {
+        mem_free(site);
+        return failed;
+    }
+    vec_push(&w->sites, site);
+    return 0;
+}
+
+/* Uses this setup from now on; calls under way go on under theirs. */
+static int take_up(struct worker *w, struct setup *setup)
+{
+    struct generation *before = w->current;
+    struct setup *old = before ? before->setup : NULL;
+    uint32_t n_before = w->sites.n;
+    VEC(uint32_t) doors = {0};
+    int failed = 0;
+    for (uint32_t i = 0; i < n_before; i++)
+        vec_push(&doors, UINT32_MAX);
+    if (before)
+        before_waiting(&w->loop); /* the lines so far belong to the log so far */
+    w->current = generation_new(w, setup);
+    for (uint32_t i = 0; i < setup->n_doors && !failed; i++) {
+        struct site *site = find_site(w, old, setup->door[i].spec->listen);
+        if (!site) {
+            failed = open_site(w, &setup->door[i], i);
+            continue;
+        }
+        for (uint32_t k = 0; k < n_before; k++)
+            if (w->sites.at[k] == site)
+                doors.at[k] = i;
+    }
+    for (uint32_t k = 0; k < n_before; k++) {
+        struct site *site = w->sites.at[k];
+        if (site->gone)
+            continue;
+        if (doors.at[k] == UINT32_MAX)
+            close_site(w, site);
+        else
+            site->door = doors.at[k];
+    }
+    vec_deinit(&doors);
+    retire(before);
+    return failed;
+}
+
+/* ---- stopping ---- */
+
+void worker_check_done(struct worker *w)
+{
+    if (w->stopping && !w->links && !w->drain.at_ns)
+        timer_start(&w->loop, &w->drain, w->loop.now_ns);
+}
+
+static void cut_off(struct worker *w)
+{
+    while (w->links)
+        link_kill(w->links);
+}
+
+/* While it stops: done when all is gone, and the last bytes have reached their readers. */
+static void on_drain(struct timer *t)
+{
+    struct worker *w = (struct worker *)((char *)t - offsetof(struct worker, drain));
+    int64_t now = w->loop.now_ns;
+    if (now >= w->drain_ns && w->links)
+        cut_off(w);
+    bool lingering = w->loop.n_handles > 0 && now < w->drain_ns + LINGER_NS;
+    if (!w->links && !lingering)
+        loop_stop(&w->loop);
+    else
+        timer_start(&w->loop, &w->drain, now + LOOK_NS);
+}
+
+static void begin_stop(struct worker *w)
+{
+    w->stopping = true;
+    w->drain_ns = w->loop.now_ns + w->current->setup->config->limits.drain_ns;
+    for (uint32_t i = 0; i < w->sites.n; i++)
+        if (!w->sites.at[i]->gone)
+            close_site(w, w->sites.at[i]);
+    for (uint32_t i = 0; i < w->current->setup->n_doors; i++)
+        upstream_close(&w->current->upstream[i]);
+    timer_start(&w->loop, &w->drain, w->loop.now_ns);
+}
+
+static void on_wake(struct loop *l)
+{
+    struct worker *w = l->user;
+    struct setup *next = atomic_exchange(&w->next, NULL);
+    int stop = atomic_load(&w->stop);
+    if (next && !w->stopping && take_up(w, next))
+        plane_warn(w->plane, "outfox", "a listener could not be opened after the reload");
+    else if (next && w->stopping)
+        setup_drop(next);
+    if (stop && !w->stopping)
+        begin_stop(w);
+    if (stop == 2)
+        w->drain_ns = l->now_ns;
+}
+
+/* ---- running ---- */
+
+static void on_sweep(struct timer *t)
+{
+    exchange_sweep((struct worker *)((char *)t - offsetof(struct worker, sweep)));
+}
+
+static void worker_deinit(struct worker *w)
+{
+    if (w->current && w->log.n)
+        before_waiting(&w->loop);
+    timer_stop(&w->loop, &w->sweep);
+    timer_stop(&w->loop, &w->drain);
+    for (uint32_t i = 0; i < w->sites.n; i++)
+        listener_close(&w->sites.at[i]->listener, NULL);
+    retire(w->current);
+    loop_deinit(&w->loop);
+    for (uint32_t i = 0; i < w->sites.n; i++)
+        mem_free(w->sites.at[i]);
+    vec_deinit(&w->sites);
+    while (w->spare) {
+        struct exchange *x = w->spare;
+        w->spare = x->next;
+        arena_deinit(&x->arena);
+        mem_free(x);
+    }
+    buf_deinit(&w->log);
+    setup_drop(atomic_exchange(&w->next, NULL));
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    loop_run(&w->loop);
+    worker_deinit(w);
+    atomic_store(&w->ended, true);
+    return NULL;
+}
+
+int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
+                 struct err *e)
+{
+    *w = (struct worker){.plane = plane,
+                         .index = index,
+                         .sweep.fire = on_sweep,
+                         .drain.fire = on_drain,
+                         .seed = setup->config->seed};
+    int failed = loop_init(&w->loop, on_wake);
+    if (failed)
+        return err_set(e, 0, 0, "no event loop: %s", uv_strerror(failed));
+    w->loop.user = w;
+    w->loop.rest = before_waiting;
+    failed = take_up(w, setup_hold(setup));
+    if (!failed && pthread_create(&w->thread, NULL, worker_main, w) == 0)
+        return 0;
+    worker_deinit(w);
+    return err_set(e, 0, 0, "a worker could not be started: %s",
+                   failed ? uv_strerror(failed) : "no more threads");
+}
+
+void worker_join(struct worker *w)
+{
+    pthread_join(w->thread, NULL);
+}
