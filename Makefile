@@ -5,6 +5,7 @@
 #   variant  what it is for                     objects          programs
 #   plain    the release: -O2, hardened         build/obj/plain  build/
 #   san      SAN=1: ASan, UBSan and LSan        build/obj/san    build/san/
+#   tsan     VARIANT=tsan: ThreadSanitizer    build/obj/tsan   build/tsan/
 #   fuzz     libFuzzer, used by `make fuzz`     build/obj/fuzz   build/fuzz/
 #   clang    plain, as the tests compile it     build/obj/clang  build/clang/
 #
@@ -115,6 +116,9 @@ FLAGS_san = $(SANITIZE) -fsanitize=address,undefined \
     $(if $(IS_CLANG),,-Wno-null-dereference -Wno-maybe-uninitialized -Wno-format-truncation \
         -Wno-array-bounds -Wno-stringop-overflow)
 LINK_san = -fsanitize=address,undefined
+
+FLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+LINK_tsan  = -fsanitize=thread
 
 FLAGS_fuzz = $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined
 LINK_fuzz  = -fsanitize=address,undefined

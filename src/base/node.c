@@ -113,16 +113,21 @@ bool node_eq(const struct node *a, const struct node *b)
 
 void buf_add_json_string(struct buf *out, slice s)
 {
+    size_t plain = 0; /* from here to i nothing needs an escape */
     buf_addc(out, '"');
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c == '"' || c == '\\')
-            buf_addf(out, "\\%c", c);
-        else if (c < 0x20)
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        buf_add(out, (slice){s.p + plain, i - plain});
+        if (c < 0x20)
             buf_addf(out, "\\u%04x", (unsigned)c);
         else
-            buf_addc(out, s.p[i]);
+            buf_addf(out, "\\%c", c);
+        plain = i + 1;
     }
+    if (plain < s.n)
+        buf_add(out, slice_from(s, plain));
     buf_addc(out, '"');
 }
 

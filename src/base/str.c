@@ -128,7 +128,12 @@ void buf_adds(struct buf *b, const char *text)
 
 void buf_addc(struct buf *b, char c)
 {
-    buf_add(b, (slice){&c, 1});
+    if (b->n + 1 >= b->cap || b->n >= b->max) {
+        buf_add(b, (slice){&c, 1});
+        return;
+    }
+    b->p[b->n++] = c;
+    b->p[b->n] = 0;
 }
 
 void buf_addv(struct buf *b, const char *format, va_list args)

@@ -270,7 +270,7 @@ static int parse_corrupt(slice arg, mode *out, struct err *e)
     if (what == CORRUPT_KINDS || (what < CORRUPT_REMOVE && equals < arg.n))
         return err_set(e, 0, 0, "mode \"corrupt\" takes %s", arguments[ARG_CORRUPT].wants);
     if (what >= CORRUPT_REMOVE) {
-        slice field = equals < arg.n ? slice_from(arg, equals + 1) : (slice){0};
+        slice field = equals < arg.n ? slice_from(arg, equals + 1) : SLICE("");
         if (!field_valid(field))
             return err_set(e, 0, 0,
                            "after \"corrupt:%s=\" comes a field such as total or items/0/id: 1 to "
@@ -321,7 +321,7 @@ static int parse_plain(slice text, mode *out, struct err *e)
         return parse_argument(MODE_STATUS, text, true, out, e);
     size_t colon = slice_find(text, ':');
     slice name = {text.p, colon};
-    slice arg = colon < text.n ? slice_from(text, colon + 1) : (slice){0};
+    slice arg = colon < text.n ? slice_from(text, colon + 1) : SLICE("");
     for (enum mode_kind kind = MODE_STATUS; kind < MODE_KINDS; kind++)
         if (slice_is(name, mode_rows[kind].name))
             return parse_argument(kind, arg, colon < text.n, out, e);

@@ -19,7 +19,7 @@ struct addr {
     socklen_t n;
     bool listening; /* addr_listen has succeeded for it */
     char text[160]; /* as it was written, for messages */
-    char host[128]; /* the host, without brackets, for SNI and for verifying; "" for unix sockets */
+    char host[128]; /* the host for SNI and verifying, no brackets, no scope; "": unix */
 };
 
 /* 0, or -1 with the cause and the remedy. `what` names the option or key in messages: "--to". Port

@@ -187,13 +187,13 @@ static void conn_send(struct conn *c)
 
 static void conn_write(struct conn *c)
 {
-    if (!c->blocked) {
-        c->events->flush(c);
-        if (c->failed)
-            chain_clear(&c->out);
-        else if (c->out.n)
-            conn_send(c);
-    }
+    if (c->blocked)
+        return;
+    c->events->flush(c);
+    if (c->failed)
+        chain_clear(&c->out);
+    else if (c->out.n)
+        conn_send(c);
     if (c->state == CONN_OPEN)
         c->events->wrote(c);
     if (c->state == CONN_CLOSING && c->out.n == 0)

@@ -14,9 +14,9 @@
  *    After it, or after conn_close and conn_reset, the owner forgets the connection, whose memory
  *    stays valid until the current batch of events ends.
  * 4. Bytes in `out` are written after the current batch of events; say conn_touch when some were
- *    added. `flush` is called before each write (to add more; not while the peer does not take what
- *    is there), and `wrote` after it, also when nothing was written. Bytes may be added before
- * `ready`; they wait for it.
+ *    added. `flush` is called before each write (to add more) and `wrote` after it, also when there
+ *    was nothing to write; neither is while the peer does not take what is there. Bytes may be
+ *    added before `ready`; they wait for it.
  * 5. A deadline is always set while something is waited for; `expired` tells that it passed. */
 #ifndef OUTFOX_IO_CONN_H
 #define OUTFOX_IO_CONN_H
@@ -35,7 +35,7 @@ struct conn_events {
     void (*bytes)(struct conn *c, slice bytes);
     void (*eof)(struct conn *c); /* the peer sends no more; writing still works. Said once */
     void (*flush)(struct conn *c);
-    void (*wrote)(struct conn *c); /* ends each flush, also when nothing could be written */
+    void (*wrote)(struct conn *c); /* ends each flush */
     void (*gone)(struct conn *c, enum conn_gone why, const char *text); /* "connection refused" */
     void (*expired)(struct conn *c); /* the connection stays; the owner decides */
 };

@@ -100,8 +100,7 @@ struct tls *tls_new(struct tls_context *ctx, int fd, enum tls_alpn alpn)
     struct tls *t = mem_zero(sizeof *t);
     t->error = BUF_INIT(ERROR_BYTES);
     t->fd = fd;
-    t->ctx = ctx;
-    atomic_fetch_add(&ctx->refs, 1);
+    t->ctx = tls_context_hold(ctx);
     t->ssl = SSL_new(ctx->ssl);
     BIO *b = BIO_new(ctx->bio);
     if (!t->ssl || !b)
@@ -127,7 +126,7 @@ void tls_free(struct tls *t)
         return;
     SSL_free(t->ssl);
     ERR_clear_error();
-    tls_context_drop(t->ctx);
+    tls_context_free(t->ctx);
     buf_deinit(&t->error);
     mem_free(t);
 }

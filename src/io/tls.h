@@ -38,10 +38,10 @@ struct tls_client_options {
 /* For an upstream. Verification is on unless `insecure`. NULL with the cause and the remedy. */
 struct tls_context *tls_client(const struct tls_client_options *o, struct err *e) MUST_USE;
 
-/* One more owner. */
+/* One more owner; returns ctx. */
 struct tls_context *tls_context_hold(struct tls_context *ctx);
 
-/* The owner is done with it; sessions that go on keep what they need of it. Accepts NULL. */
+/* An owner is done with it; sessions that go on keep what they need of it. Accepts NULL. */
 void tls_context_free(struct tls_context *ctx);
 
 /* A session over fd, which stays the caller's. A client offers only `alpn`, or nothing; a server

@@ -239,9 +239,9 @@ struct tls_context *tls_context_hold(struct tls_context *ctx)
     return ctx;
 }
 
-void tls_context_drop(struct tls_context *ctx)
+void tls_context_free(struct tls_context *ctx)
 {
-    if (atomic_fetch_sub(&ctx->refs, 1) > 1)
+    if (!ctx || atomic_fetch_sub(&ctx->refs, 1) > 1)
         return;
     SSL_CTX_free(ctx->ssl);
     BIO_meth_free(ctx->bio);
@@ -250,19 +250,13 @@ void tls_context_drop(struct tls_context *ctx)
     mem_free(ctx);
 }
 
-void tls_context_free(struct tls_context *ctx)
-{
-    if (ctx)
-        tls_context_drop(ctx);
-}
-
 /* The context, or NULL when making it has failed. */
 static struct tls_context *finished(struct tls_context *ctx, int result)
 {
     ERR_clear_error();
     if (!result)
         return ctx;
-    tls_context_drop(ctx);
+    tls_context_free(ctx);
     return NULL;
 }
 

@@ -15,14 +15,11 @@ struct tls_context {
     X509 *generated; /* the test certificate; NULL: there is none */
     char *sni;       /* NULL: none is sent */
     bool server;
-    atomic_uint refs; /* the owner and every session */
+    atomic_uint refs; /* owners and sessions */
 };
 
 /* tls.c: the socket as OpenSSL sees it, through io/sys. */
 BIO_METHOD *tls_bio_method(void);
-
-/* tls_context.c: drops one reference. */
-void tls_context_drop(struct tls_context *ctx);
 
 /* tls_words.c: what OpenSSL's queue of errors says, for people; the queue is empty afterwards. */
 void tls_words(bool server, long verify, struct buf *out);

@@ -267,27 +267,37 @@ static bool key_given(struct proxy_spec *spec, const struct proxy_key *key)
     return key->type == KEY_SWITCH ? *(const bool *)field : *(const char *const *)field != NULL;
 }
 
+static int pair_check(const char *key, const char *cert, const char *key_name,
+                      const char *cert_name, struct err *e)
+{
+    if (!key || cert)
+        return 0;
+    return err_set(e, 0, 0, "\"%s\" without \"%s\": give the certificate too", key_name, cert_name);
+}
+
 int proxy_tls_check(const struct proxy_spec *spec, struct err *e)
 {
     struct proxy_spec copy = *spec;
+    const struct {
+        const char *key;
+        slice address;
+        bool tls;
+    } sides[] = {[SIDE_LISTEN] = {"listen", spec->listen, spec->listen_tls},
+                 [SIDE_TO] = {"to", spec->to, spec->to_tls}};
     for (size_t i = 0; i < PROXY_KEYS; i++) {
         enum side side = proxy_keys[i].side;
-        if (side != SIDE_ANY && !(side == SIDE_LISTEN ? spec->listen_tls : spec->to_tls) &&
-            key_given(&copy, &proxy_keys[i]))
+        if (side != SIDE_ANY && !sides[side].tls && key_given(&copy, &proxy_keys[i]))
             return err_set(e, 0, 0, "\"%s\" is for TLS: write \"%s\" as https://%.*s",
-                           proxy_key_names[i], side == SIDE_LISTEN ? "listen" : "to",
-                           SHORT(side == SIDE_LISTEN ? spec->listen : spec->to));
+                           proxy_key_names[i], sides[side].key, SHORT(sides[side].address));
     }
     if (spec->test_cert && spec->cert)
-        return err_set(
-            e, 0, 0,
-            "\"test-cert\" is where a generated certificate is written to; with \"cert\" "
-            "none is generated: leave one of them out");
-    if ((spec->key && !spec->cert) || (spec->to_key && !spec->to_cert))
-        return err_set(e, 0, 0, "\"%s\" without \"%s\": give the certificate too",
-                       spec->key && !spec->cert ? "key" : "to-key",
-                       spec->key && !spec->cert ? "cert" : "to-cert");
-    return 0;
+        return err_set(e, 0, 0,
+                       "\"test-cert\" is where a generated certificate is written to; with "
+                       "\"cert\" none is generated: leave one of them out");
+    return pair_check(spec->key, spec->cert, "key", "cert", e) ||
+                   pair_check(spec->to_key, spec->to_cert, "to-key", "to-cert", e)
+               ? -1
+               : 0;
 }
 
 void config_add_fault(struct proxy_config *config, slice text)

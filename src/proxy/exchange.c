@@ -325,7 +325,7 @@ void exchange_consume(struct exchange *x, size_t n)
         return;
     x->unread -= n;
     stream_consume(x->up, n);
-    link_touch(link_of(x->up));
+    link_refresh(link_of(x->up));
 }
 
 static void down_sent(struct stream *s, size_t n)
@@ -382,7 +382,7 @@ static void up_sent(struct stream *s, size_t n)
     if (x->down && x->passed > x->consumed) {
         stream_consume(x->down, (size_t)(x->passed - x->consumed));
         x->consumed = x->passed;
-        link_touch(link_of(x->down));
+        link_refresh(link_of(x->down));
     }
 }
 

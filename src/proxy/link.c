@@ -65,6 +65,13 @@ void link_kill(struct link *l)
     link_free(l);
 }
 
+void link_refresh(struct link *l)
+{
+    if (l->wire)
+        conn_read(l->conn, wire_reads(l->wire));
+    conn_touch(l->conn);
+}
+
 void link_shutdown(struct link *l)
 {
     if (!l->wire) {
@@ -145,7 +152,7 @@ static void on_bytes(struct conn *c, slice bytes)
         wire_feed(l->wire, bytes);
     else
         sniff(l, bytes);
-    link_touch(l);
+    link_refresh(l);
 }
 
 static void on_eof(struct conn *c)

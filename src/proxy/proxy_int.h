@@ -81,7 +81,8 @@ struct worker {
     uint32_t n_spare;
     struct timer sweep, drain;
     int64_t drain_ns; /* when what is left is cut off */
-    struct buf log;   /* lines not written yet */
+    struct buf log;     /* lines not written yet */
+    struct buf scratch; /* for text in the making */
     bool stopping;
     uint64_t seed; /* of garbage */
     pthread_t thread;
@@ -147,6 +148,9 @@ static inline void link_touch(struct link *l)
 {
     conn_touch(l->conn);
 }
+
+/* The same; and whether to read may have changed. */
+void link_refresh(struct link *l);
 
 static inline struct link *link_of(const struct stream *s)
 {

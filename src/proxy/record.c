@@ -49,14 +49,14 @@ void naming_free(struct naming *n)
 
 void record_name(struct exchange *x)
 {
-    struct buf text = BUF_INIT(8 * 1024);
+    struct buf *text = &x->worker->scratch;
     const struct head *h = x->request;
+    buf_clear(text);
     if (x->grpc)
-        interface_make((slice){0}, grpc_interface(h->target), NULL, &text);
+        interface_make((slice){0}, grpc_interface(h->target), NULL, text);
     else
-        interface_make(h->method, h->target, exchange_setup(x)->config->normalise, &text);
-    x->interface = slice_copy(&x->arena, buf_slice(&text));
-    buf_deinit(&text);
+        interface_make(h->method, h->target, exchange_setup(x)->config->normalise, text);
+    x->interface = slice_copy(&x->arena, buf_slice(text));
 }
 
 uint32_t record_count(struct exchange *x)
@@ -148,23 +148,19 @@ static void add_time(struct buf *out, int64_t ns)
     buf_addc(out, 'Z');
 }
 
-static void add_key(struct buf *out, const char *key)
-{
-    buf_adds(out, ",\"");
-    buf_adds(out, key);
-    buf_adds(out, "\":");
-}
+/* `,"name":` */
+#define KEY(name) SLICE(",\"" name "\":")
 
-static void add_number(struct buf *out, const char *key, uint64_t number)
+static void add_number(struct buf *out, slice key, uint64_t number)
 {
-    add_key(out, key);
+    buf_add(out, key);
     add_digits(out, number, 1);
 }
 
 /* A text that needs no escapes, or null. */
-static void add_word(struct buf *out, const char *key, slice text)
+static void add_word(struct buf *out, slice key, slice text)
 {
-    add_key(out, key);
+    buf_add(out, key);
     if (!text.n) {
         buf_adds(out, "null");
         return;
@@ -174,46 +170,53 @@ static void add_word(struct buf *out, const char *key, slice text)
     buf_addc(out, '"');
 }
 
-static void add_outcome(struct buf *out, const char *key, outcome o)
+static void add_outcome(struct buf *out, slice key, outcome o)
 {
-    struct buf text = BUF_INIT(32);
-    if (o)
-        outcome_print(o, &text);
-    add_word(out, key, buf_slice(&text));
-    buf_deinit(&text);
+    buf_add(out, key);
+    if (!o) {
+        buf_adds(out, "null");
+    } else if (outcome_kind(o) == OUT_STATUS) { /* nearly all, and so the short way */
+        buf_addc(out, '"');
+        add_digits(out, outcome_code(o), 3);
+        buf_addc(out, '"');
+    } else {
+        buf_addc(out, '"');
+        outcome_print(o, out);
+        buf_addc(out, '"');
+    }
 }
 
 static void add_call(struct buf *out, const struct exchange *x, slice service)
 {
-    struct buf text = BUF_INIT(LINE_MAX_BYTES / 2);
-    buf_add(&text, service);
-    buf_addc(&text, ' ');
-    buf_add(&text, x->interface);
+    struct buf *text = &x->worker->scratch;
+    buf_clear(text);
+    buf_add(text, service);
+    buf_addc(text, ' ');
+    buf_add(text, x->interface);
     if (x->payload)
-        buf_addf(&text, " {%08x}", (unsigned)x->payload);
+        buf_addf(text, " {%08x}", (unsigned)x->payload);
     if (x->n) {
-        buf_adds(&text, " #");
-        add_digits(&text, x->n, 1);
+        buf_adds(text, " #");
+        add_digits(text, x->n, 1);
     }
-    add_key(out, "call");
-    buf_add_json_string(out, buf_slice(&text));
-    buf_deinit(&text);
+    buf_add(out, KEY("call"));
+    buf_add_json_string(out, buf_slice(text));
 }
 
 static void add_fault(struct buf *out, const struct exchange *x)
 {
-    struct buf text = BUF_INIT(MODE_TEXT_MAX);
-    if (x->rule)
-        mode_print(x->rule->mode, &text);
-    add_word(out, "fault", x->rule ? x->rule->id : (slice){0});
-    add_key(out, "mode");
-    if (x->rule)
-        buf_add_json_string(out, buf_slice(&text));
-    else
-        buf_adds(out, "null");
-    add_key(out, "fired");
+    struct buf *text = &x->worker->scratch;
+    if (!x->rule) {
+        buf_adds(out, ",\"fault\":null,\"mode\":null,\"fired\":false");
+        return;
+    }
+    add_word(out, KEY("fault"), x->rule->id);
+    buf_clear(text);
+    mode_print(x->rule->mode, text);
+    buf_add(out, KEY("mode"));
+    buf_add_json_string(out, buf_slice(text));
+    buf_add(out, KEY("fired"));
     buf_adds(out, x->fired ? "true" : "false");
-    buf_deinit(&text);
 }
 
 static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, int64_t wall_ns)
@@ -223,25 +226,25 @@ static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, 
     buf_adds(out, "{\"time\":\"");
     add_time(out, x->start_ns + wall_ns);
     buf_addc(out, '"');
-    add_word(out, "service", service);
+    add_word(out, KEY("service"), service);
     add_call(out, x, service);
-    add_word(out, "protocol",
+    add_word(out, KEY("protocol"),
              x->grpc ? SLICE("grpc")
              : x->h2 ? SLICE("http/2")
                      : SLICE("http/1.1"));
-    add_outcome(out, "outcome", x->seen);
-    add_outcome(out, "reply", x->reply);
+    add_outcome(out, KEY("outcome"), x->seen);
+    add_outcome(out, KEY("reply"), x->reply);
     add_fault(out, x);
-    add_number(out, "duration_us", (uint64_t)(now_ns - x->start_ns) / 1000);
+    add_number(out, KEY("duration_us"), (uint64_t)(now_ns - x->start_ns) / 1000);
     if (x->answer_ns)
-        add_number(out, "service_us", (uint64_t)(x->answer_ns - x->forward_ns) / 1000);
+        add_number(out, KEY("service_us"), (uint64_t)(x->answer_ns - x->forward_ns) / 1000);
     else
         buf_adds(out, ",\"service_us\":null");
-    add_number(out, "request_bytes", x->request_bytes);
-    add_number(out, "response_bytes", x->response_bytes);
-    add_key(out, "retried");
+    add_number(out, KEY("request_bytes"), x->request_bytes);
+    add_number(out, KEY("response_bytes"), x->response_bytes);
+    buf_add(out, KEY("retried"));
     buf_adds(out, x->retried ? "true" : "false");
-    add_key(out, "error");
+    buf_add(out, KEY("error"));
     if (x->error)
         buf_add_json_string(out, slice_of(x->error));
     else

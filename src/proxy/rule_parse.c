@@ -19,7 +19,8 @@ static const int64_t window_max_ns = INT64_C(1000) * 3600 * 1000000000;
 struct option {
     slice word;           /* from its start to its end, for messages */
     slice name, argument; /* around the first `:` before any `=` */
-    slice value;          /* behind the `=`, without quotes; p == NULL: there is none */
+    slice value;          /* behind the `=`, without quotes */
+    bool has_argument, has_value;
 };
 
 /* ---- words ---- */
@@ -58,7 +59,8 @@ static int option_read(struct parser *p, struct option *out)
     }
     size_t equals = slice_find(word, '=');
     out->name = (slice){word.p, equals};
-    if (equals < word.n) {
+    out->has_value = equals < word.n;
+    if (out->has_value) {
         out->value = slice_from(word, equals + 1);
         slice behind = {out->value.p, (size_t)(p->text.p + p->text.n - out->value.p)};
         if (is_quote(out->value) && word.p == out->word.p) {
@@ -69,10 +71,11 @@ static int option_read(struct parser *p, struct option *out)
     }
     out->word.n = (size_t)(rest.p - out->word.p);
     size_t colon = slice_find(out->name, ':');
-    if (colon < out->name.n && out->name.n > 1)
+    out->has_argument = colon < out->name.n && out->name.n > 1; /* a lone `:` is itself */
+    if (out->has_argument) {
         out->argument = slice_from(out->name, colon + 1);
-    if (out->name.n > 1)
         out->name.n = colon;
+    }
     p->rest = rest;
     return 0;
 }
@@ -93,7 +96,7 @@ static int header_read(struct parser *p, const struct option *o)
     if (rule->n_headers == RULE_HEADERS_MAX)
         return err_set(p->e, 0, column(p, o->word), "a rule looks at most at %d headers",
                        RULE_HEADERS_MAX);
-    struct rule_header header = {.name = o->argument, .any = !o->value.p, .value = o->value};
+    struct rule_header header = {.name = o->argument, .any = !o->has_value, .value = o->value};
     header.open = header.value.n && header.value.p[header.value.n - 1] == '*';
     header.value.n -= header.open;
     rule->headers = rule_grown(&p->book->arena, rule->headers, rule->n_headers, sizeof header);
@@ -121,7 +124,7 @@ static int chance_read(struct parser *p, const struct option *o)
     if (p->has_chance)
         return twice(p, o->word);
     p->has_chance = true;
-    if (!o->value.p && fraction_read(o->argument, &p->rule->chance))
+    if (!o->has_value && fraction_read(o->argument, &p->rule->chance))
         return 0;
     return err_set(p->e, 0, column(p, o->word),
                    "p: takes a probability above 0 and up to 1, such as p:0.25, not \"%.*s\"",
@@ -133,7 +136,7 @@ static int window_read(struct parser *p, const struct option *o, bool *there, in
     if (*there)
         return twice(p, o->word);
     *there = true;
-    if (!o->value.p && slice_to_ns(o->argument, out) && *out > 0 && *out <= window_max_ns)
+    if (!o->has_value && slice_to_ns(o->argument, out) && *out > 0 && *out <= window_max_ns)
         return 0;
     return err_set(p->e, 0, column(p, o->word),
                    "%.*s: takes a time such as 500ms, 10s or 5m, not \"%.*s\"", SLICE_ARG(o->name),
@@ -209,7 +212,7 @@ static int condition_unknown(struct parser *p, const struct option *o)
     const struct option_row *row = row_find(o->name);
     if (row && row->after)
         return err_set(p->e, 0, column(p, o->word), "%s= comes after the mode", row->name);
-    const char *near = o->argument.p ? err_nearest(o->name, names, 4) : NULL;
+    const char *near = o->has_argument ? err_nearest(o->name, names, 4) : NULL;
     return err_set(p->e, 0, column(p, o->word),
                    "\"%.*s\" is not understood%s%s%s: behind the interface come {payload}, #count, "
                    "header:NAME, p:0.25, after:10s or for:30s, then \" : MODE\" with blanks around "
@@ -222,7 +225,7 @@ static int with_unknown(struct parser *p, const struct option *o)
 {
     static const char *const names[] = {"body", "header", "message", "id"};
     const struct option_row *row = row_find(o->name);
-    if (row && row->before && o->argument.p)
+    if (row && row->before && o->has_argument)
         return err_set(p->e, 0, column(p, o->word), "%s: comes before the \" : MODE\"", row->name);
     const char *near = err_nearest(o->name, names, 4);
     return err_set(p->e, 0, column(p, o->word),
@@ -319,7 +322,7 @@ static int conditions_read(struct parser *p)
                            "the mode is missing: a rule ends with \" : MODE\", such as \" : 503\"");
         if (slice_is(o.word, ":"))
             return 0;
-        const struct option_row *row = o.argument.p ? row_find(o.name) : NULL;
+        const struct option_row *row = o.has_argument ? row_find(o.name) : NULL;
         int status;
         if (o.word.p[0] == '{')
             status = payload_read(p, &o);
@@ -351,7 +354,7 @@ static int withs_read(struct parser *p)
             return -1;
         if (o.word.n == 0)
             return 0;
-        const struct option_row *row = o.value.p && !o.argument.p ? row_find(o.name) : NULL;
+        const struct option_row *row = o.has_value && !o.has_argument ? row_find(o.name) : NULL;
         struct err inner = {0}, *e = p->e;
         p->e = &inner;
         int status = row && row->after ? row->after(p, &o) : with_unknown(p, &o);

@@ -52,19 +52,11 @@ static int open_tls(struct door *d, const struct door *old, struct err *e)
     return 0;
 }
 
-/* A socket for each worker. When there are several they share the port, which would also let a
- * second process share it: so it is first taken alone. */
+/* A socket for each worker; when there are several they share the port. */
 static int open_sockets(struct door *d, uint32_t workers, struct err *e)
 {
-    if (workers > 1) {
-        int probe = addr_listen(&d->listen, false, e);
-        if (probe < 0)
-            return -1;
-        sys_close(probe);
-        addr_unlink(&d->listen);
-    }
     for (uint32_t i = 0; i < workers; i++) {
-        if (i > 0 && d->listen.sa.ss_family == AF_UNIX) { /* one file, one socket: all share it */
+        if (i > 0 && addr_is_unix(&d->listen)) { /* one file, one socket: all share it */
             d->fd[i] = fcntl(d->fd[0], F_DUPFD_CLOEXEC, 0);
             continue;
         }
@@ -81,6 +73,9 @@ static int open_door(struct setup *s, struct door *d, const struct setup *old, s
     const struct door *before = find_door(old, spec);
     if (addr_parse(spec->listen, "listen", &d->listen, e) || addr_parse(spec->to, "to", &d->to, e))
         return -1;
+    if (!addr_is_unix(&d->to) && addr_port(&d->to) == 0)
+        return err_set(e, 0, 0, "to: \"%s\" has port 0; name the port of the service",
+                       d->to.text);
     if (open_tls(d, before, e))
         return -1;
     if (before) {

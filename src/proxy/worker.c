@@ -227,6 +227,7 @@ static void worker_deinit(struct worker *w)
         mem_free(x);
     }
     buf_deinit(&w->log);
+    buf_deinit(&w->scratch);
     setup_drop(atomic_exchange(&w->next, NULL));
 }
 
@@ -246,7 +247,8 @@ int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct s
                          .index = index,
                          .sweep.fire = on_sweep,
                          .drain.fire = on_drain,
-                         .seed = setup->config->seed};
+                         .seed = setup->config->seed,
+                         .scratch = BUF_INIT(64 * 1024)};
     int failed = loop_init(&w->loop, on_wake);
     if (failed)
         return err_set(e, 0, 0, "no event loop: %s", uv_strerror(failed));

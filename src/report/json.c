@@ -113,7 +113,7 @@ static json_t *outcomes_json(const struct summary *s)
 static json_t *modes_json(const struct summary *s)
 {
     json_t *list = json_array();
-    struct buf text = BUF_INIT(64);
+    struct buf text = BUF_INIT(MODE_TEXT_MAX);
     for (uint32_t i = 0; i < s->n_modes; i++) {
         mode_print(s->modes[i], &text);
         json_array_append_new(list, take_text(&text));

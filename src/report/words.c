@@ -36,6 +36,39 @@ void words_call(const struct names *names, uid u, struct buf *out)
     element_print(names, uid_element(names, u), out);
 }
 
+static void words_corrupt(mode m, struct buf *out)
+{
+    static const char *const formats[CORRUPT_KINDS] = {
+        [CORRUPT_EMPTY] = "answers with an empty body",
+        [CORRUPT_GARBAGE] = "answers with garbage",
+        [CORRUPT_REMOVE] = "answers without the field ",
+        [CORRUPT_NULL] = "answers with null in the field ",
+    };
+    buf_adds(out, formats[mode_corrupt(m)]);
+    buf_add(out, mode_field(m));
+}
+
+/* What follows the verb of a mode. */
+static void words_argument(mode m, struct buf *out)
+{
+    unsigned number = (unsigned)mode_argument(m);
+    switch (mode_rows[mode_kind(m)].argument) {
+    case ARG_STATUS: buf_addf(out, "%u", number); break;
+    case ARG_CODE: buf_addf(out, "gRPC %u", number); break;
+    case ARG_DURATION: buf_add_ns(out, mode_delay_ns(m)); break;
+    case ARG_RATE: buf_addf(out, "%u bytes per second", number); break;
+    case ARG_ERROR: buf_addf(out, "%u", number); break;
+    case ARG_CORRUPT: words_corrupt(m, out); break;
+    case ARG_BYTES: buf_addf(out, "%u bytes", number); break;
+    case ARG_CUT:
+        if (number > 0)
+            buf_addf(out, " after %u bytes", number);
+        break;
+    case ARG_NONE:
+    case ARG_KINDS: break;
+    }
+}
+
 /* What a caller sees under this mode, as a verb. */
 static void words_mode(mode m, struct buf *out)
 {
@@ -47,14 +80,16 @@ static void words_mode(mode m, struct buf *out)
         [MODE_CLOSE] = "closes the connection",
         [MODE_HOLD] = "never answers",
         [MODE_DELAY] = "answers later by ",
+        [MODE_DELAY_REPLY] = "has its answer held back for ",
+        [MODE_SLOW] = "answers at ",
+        [MODE_TRUNCATE] = "breaks its answer off after ",
+        [MODE_CORRUPT] = "",
+        [MODE_DUPLICATE] = "gets the request twice",
+        [MODE_RST_STREAM] = "resets the stream with code ",
+        [MODE_GOAWAY] = "closes the connection with GOAWAY",
     };
     buf_adds(out, verbs[mode_kind(m)] ? verbs[mode_kind(m)] : "fails");
-    if (mode_kind(m) == MODE_STATUS)
-        buf_addf(out, "%u", (unsigned)mode_argument(m));
-    else if (mode_kind(m) == MODE_GRPC)
-        buf_addf(out, "gRPC %u", (unsigned)mode_argument(m));
-    else if (mode_kind(m) == MODE_DELAY)
-        buf_add_ns(out, mode_delay_ns(m));
+    words_argument(m, out);
     if (mode_lost(m))
         buf_adds(out, " after the work is done");
 }

@@ -144,7 +144,7 @@ void search_space(const struct search *s, struct search_space *out)
         out->space *= s->opt.n_modes + 1.0;
     bool timing = s->late;
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
-        timing |= mode_kind(s->opt.modes[i]) == MODE_DELAY;
+        timing |= mode_delay_ns(s->opt.modes[i]) > 0 || mode_kind(s->opt.modes[i]) == MODE_SLOW;
     out->known = stats.complete && s->opt.assume == 0 && s->n_suspects == 0 && !timing;
     if (!out->known)
         return;

@@ -57,7 +57,7 @@ void h1_turn(struct h1 *h)
     }
     h->in_state = IN_HEAD;
     h->out_state = OUT_HEAD;
-    h->scanned = 0;
+    h->scan = (struct h1_scan){0};
     h->skipped_blank = false;
     h->wire.resume = h->in.n > 0;
 }
@@ -169,7 +169,7 @@ static int64_t find_end(struct h1 *h, slice bytes, struct h1_refusal *why)
 {
     size_t most = h->wire.limits->head_bytes;
     slice seen = {bytes.p, bytes.n < most ? bytes.n : most};
-    int64_t n = h1_find_end(seen, &h->scanned, why);
+    int64_t n = h1_find_end(seen, &h->scan, why);
     if (n == 0 && bytes.n > most)
         refuse(h, &(struct h1_refusal){431, "the head is too large"});
     return n;
@@ -188,7 +188,7 @@ static bool take_head(struct h1 *h, slice *bytes)
     int64_t n = find_end(h, *bytes, &why);
     if (n == 2 && server && !h->skipped_blank) { /* one blank line before a request is tolerated */
         h->skipped_blank = true;
-        h->scanned = 0;
+        h->scan = (struct h1_scan){0};
         *bytes = slice_from(*bytes, 2);
         return true;
     }
@@ -200,7 +200,7 @@ static bool take_head(struct h1 *h, slice *bytes)
         return false;
     }
     *bytes = slice_from(*bytes, (size_t)n);
-    h->scanned = 0;
+    h->scan = (struct h1_scan){0};
     if (server)
         take_request(h, &r);
     else
@@ -241,7 +241,7 @@ static bool take_trailers(struct h1 *h, slice *bytes)
         return false;
     }
     *bytes = slice_from(*bytes, (size_t)n);
-    h->scanned = 0;
+    h->scan = (struct h1_scan){0};
     end_in(h, trailers.n_fields ? &trailers : NULL, true);
     return true;
 }

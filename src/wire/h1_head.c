@@ -41,23 +41,27 @@ static const struct {
 
 enum { KNOWN_LENGTHS = 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 14 | 1 << 16 | 1 << 17 };
 
+enum { NOMINATED_MAX = 32 };
+
 struct parse {
     struct h1_head *out;
     uint32_t fields_max;
     struct field field; /* being read */
     slice url;
     bool encoded, hosted, upgrades, to_h2, close, keep_alive, too_many;
-    bool nominates; /* Connection names further fields */
+    uint32_t nominated; /* fields that Connection names besides */
     const char *fault;
 };
 
 static enum known known_field(slice name)
 {
-    if (name.n > 17 || !(KNOWN_LENGTHS >> name.n & 1))
+    if (name.n == 0 || name.n > 17 || !(KNOWN_LENGTHS >> name.n & 1))
         return KNOWN_NOT;
-    for (size_t i = 0; i < sizeof known_fields / sizeof *known_fields; i++)
-        if (slice_eq_nocase(known_fields[i].name, name))
+    for (size_t i = 0; i < sizeof known_fields / sizeof *known_fields; i++) {
+        slice known = known_fields[i].name;
+        if (known.n == name.n && known.p[0] == (name.p[0] | 32) && slice_eq_nocase(known, name))
             return known_fields[i].known;
+    }
     return KNOWN_NOT;
 }
 
@@ -106,8 +110,8 @@ static void read_connection(struct parse *p, slice value)
             p->keep_alive = true;
         else if (slice_eq_nocase(token, SLICE("upgrade")))
             p->upgrades = true;
-        else if (token.n)
-            p->nominates = true;
+        else if (token.n && !slice_eq_nocase(token, SLICE("te")))
+            p->nominated++;
     }
 }
 
@@ -132,7 +136,9 @@ static bool take_known(struct parse *p, const struct field *f)
     case KNOWN_DROP: return true;
     case KNOWN_CONNECTION: read_connection(p, f->value); return true;
     case KNOWN_ENCODING:
-        if (p->encoded || !slice_eq_nocase(f->value, SLICE("chunked")))
+        /* a tab behind the word is allowed, but llhttp is not alone in not knowing that */
+        if (p->encoded || !slice_eq_nocase(f->value, SLICE("chunked")) ||
+            slice_find(p->field.value, '\t') < p->field.value.n)
             p->fault = "Transfer-Encoding is something else than chunked";
         p->encoded = true;
         return true;
@@ -142,7 +148,7 @@ static bool take_known(struct parse *p, const struct field *f)
         h->has_length = true;
         return true;
     case KNOWN_UPGRADE: read_upgrade(p, f->value); return true;
-    case KNOWN_TE: return !slice_eq_nocase(f->value, SLICE("trailers"));
+    case KNOWN_TE: h->te |= slice_eq_nocase(f->value, SLICE("trailers")); return true;
     case KNOWN_HOST:
         if (p->hosted && !h->status)
             p->fault = "there is more than one Host";
@@ -162,8 +168,8 @@ static int on_field(llhttp_t *ll)
 {
     struct parse *p = ll->data;
     struct field f = {p->field.name, slice_trim(p->field.value)};
-    if (!h1_is_token(f.name)) {
-        p->fault = "the name of a header is not a token";
+    if (f.name.n == 0) { /* llhttp sees to it that others are tokens */
+        p->fault = "a header has no name";
         return 0;
     }
     if (take_known(p, &f))
@@ -347,7 +353,9 @@ int h1_head_parse(slice bytes, bool request, uint32_t fields_max, struct h1_head
         return refuse(why, 400, "Content-Length next to Transfer-Encoding");
     out->chunked = p.encoded;
     out->keep_alive = h->http10 ? p.keep_alive && !p.close && !p.encoded : !p.close;
-    if (p.nominates)
+    if (p.nominated > NOMINATED_MAX)
+        return refuse(why, 400, "Connection names too many headers");
+    if (p.nominated)
         drop_nominated(out, bytes);
     if (request)
         return finish_request(&p, bytes, why);

@@ -17,11 +17,17 @@ struct h1_refusal {
 
 /* ---- h1_lines.c ---- */
 
-/* Looks for the blank line that ends a head or trailers. *scanned: how far earlier calls came, 0 at
+/* How far the search for the end of a head came: where the line begins that is not whole yet, and
+ * up to where it was looked at. */
+struct h1_scan {
+    size_t line, seen;
+};
+
+/* Looks for the blank line that ends a head or trailers. *scan: how far earlier calls came, zero at
  * first. Returns the length including the blank line, 0 when it takes more bytes, or -1 when a line
  * is not as strict reading wants it: it ends in CRLF, has no other CR, LF, NUL or control bytes,
  * and is no continuation of the line before. */
-int64_t h1_find_end(slice bytes, size_t *scanned, struct h1_refusal *why);
+int64_t h1_find_end(slice bytes, struct h1_scan *scan, struct h1_refusal *why);
 
 /* Cuts a line `name: value` of checked lines; false at the blank line. */
 bool h1_cut_field(slice *lines, struct field *out);
@@ -100,7 +106,7 @@ struct h1 {
     struct wire wire;
     struct stream stream;
     struct buf in;
-    size_t scanned; /* of a head in the making */
+    struct h1_scan scan; /* of a head in the making */
     enum h1_in_state in_state;
     enum h1_out_state out_state;
     struct h1_body body;

@@ -117,6 +117,8 @@ static void put_start_line(struct pen *pen, const struct head *h)
 
 static void put_connection(struct pen *pen, const struct head *h, const struct h1_style *style)
 {
+    if (h->te)
+        put(pen, SLICE("TE: trailers\r\nConnection: TE\r\n"));
     if (h->upgrade.n) {
         put(pen, SLICE("Connection: upgrade\r\n"));
         put_field(pen, SLICE("Upgrade"), h->upgrade);

@@ -43,10 +43,10 @@ static void send_request(struct h1 *h, const struct head *head, bool end)
 
 static void send_response(struct h1 *h, const struct head *head, bool end)
 {
-    bool never = h->head_only || head->status == 204 || head->status == 304; /* has it a body */
+    bool never = h->head_only || head->status == 204 || head->status == 304; /* is there a body */
     end |= head->bodiless;
     h->out_dropped = never || head->bodiless;
-    h->out_counted = head->has_length && !h->out_dropped;
+    h->out_counted = head->has_length && !never;
     h->out_left = head->length;
     h->out_chunked = !end && !h->out_dropped && !head->has_length && !h->peer10;
     bool to_close = !end && !h->out_dropped && !head->has_length && h->peer10;
@@ -98,12 +98,12 @@ void h1_send_data(struct stream *s, slice bytes)
     bool raw = h->out_state == OUT_TUNNEL;
     if (bytes.n == 0 || (!raw && (h->out_state != OUT_BODY || h->out_dropped)))
         return;
+    h->unsent += bytes.n;
     if (!raw && h->out_counted) {
         if (bytes.n > h->out_left)
             bytes.n = (size_t)h->out_left;
         h->out_left -= bytes.n;
     }
-    h->unsent += bytes.n;
     if (h->out_chunked && !raw)
         h1_print_chunk(s->wire->out, bytes);
     else

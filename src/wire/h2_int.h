@@ -36,8 +36,7 @@ enum {
     H2_DIGITS = 20,  /* of the largest number */
 };
 
-/* A header block that nghttp2 refers to until it has sent it: fields, and behind them their text.
- */
+/* A header block that waits: fields, and behind them their text. */
 struct h2_block {
     nghttp2_nv *nva;
     uint32_t n;
@@ -50,7 +49,8 @@ struct h2_stream {
     struct h2_stream *next_todo;
     struct chain body;        /* given by the owner, not yet sent */
     size_t sent;              /* bytes that left, not yet told */
-    size_t consumed;          /* bytes that the owner has consumed, not yet told to nghttp2 */
+    size_t unread;            /* bytes that came and that the owner has not consumed */
+    size_t consumed;          /* bytes that it has, not yet told to nghttp2 */
     int32_t id;               /* 0: a client's, before its request */
     uint32_t pins;            /* it is on the stack of h2_settle */
     struct h2_block trailers; /* for the end of the body */

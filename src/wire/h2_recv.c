@@ -206,10 +206,16 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     nghttp2_session_consume_connection(session, n);
     struct h2_stream *s = stream_by_id(h, id);
-    if (s && h2_listens(s))
-        h->wire.events->data(&s->stream, (slice){(const char *)bytes, n});
-    else
+    if (!s || !h2_listens(s)) {
         nghttp2_session_consume_stream(session, id, n);
+        return 0;
+    }
+    if (s->unread + n > WIRE_WINDOW) { /* nghttp2 is about to reset it, but reports the bytes */
+        h2_lose(s, CUT_BAD, 0);
+        return 0;
+    }
+    s->unread += n;
+    h->wire.events->data(&s->stream, (slice){(const char *)bytes, n});
     return stop_if_dead(h);
 }
 
@@ -227,8 +233,10 @@ static void take_data_end(struct h2 *h, int32_t id)
 static void take_goaway(struct h2 *h, uint32_t code)
 {
     h->wire.closing = true;
-    if (code != NGHTTP2_NO_ERROR && !h->wire.error)
-        h->wire.error = nghttp2_http2_strerror(code);
+    if (code == NGHTTP2_NO_ERROR || h->wire.error)
+        return;
+    buf_addf(&h->reason, "the peer gave up: %s", nghttp2_http2_strerror(code));
+    h->wire.error = buf_text(&h->reason);
 }
 
 static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *user)

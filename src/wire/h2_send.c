@@ -165,6 +165,7 @@ static void goaway_left(struct h2 *h, const nghttp2_goaway *frame)
 {
     if (frame->error_code == NGHTTP2_NO_ERROR || h->failed)
         return;
+    buf_clear(&h->reason);
     buf_adds(&h->reason, nghttp2_http2_strerror(frame->error_code));
     if (frame->opaque_data_len)
         buf_addf(&h->reason, ": %.*s", (int)frame->opaque_data_len,
@@ -306,7 +307,8 @@ void h2_send_end(struct stream *stream, const struct head *trailers)
     if (trailers) {
         h->nva.n = 0;
         put_fields(h, trailers);
-        keep_block(h, &s->trailers);
+        if (h->nva.n)
+            keep_block(h, &s->trailers);
     }
     resume_body(s);
 }
@@ -356,6 +358,7 @@ void h2_goaway(struct stream *stream)
 void h2_consume(struct stream *stream, size_t n)
 {
     struct h2_stream *s = h2_stream_of(stream);
+    s->unread -= n < s->unread ? n : s->unread;
     s->consumed += n;
     if (s->consumed < H2_CONSUME_STEP || !s->live || s->in_ended)
         return;

@@ -44,8 +44,8 @@ struct field {
 
 /* The head of a request or response, or trailers (then only fields mean something). Fields that
  * belong to one connection alone (Connection and what it names, Keep-Alive, Proxy-Connection,
- * Transfer-Encoding, Upgrade, TE but for "trailers", HTTP2-Settings) and Content-Length are not
- * among the fields; what they said is in the rest. Host is `authority`. */
+ * Transfer-Encoding, Upgrade, TE, HTTP2-Settings; of HTTP/2 `te: trailers` is) and Content-Length
+ * are not among the fields; what they said is in the rest. Host is `authority`. */
 struct head {
     uint16_t status;                         /* of a response; 0: a request */
     slice method, scheme, authority, target; /* of a request. target: path and query, or `*` */
@@ -56,6 +56,7 @@ struct head {
     bool bodiless; /* nothing follows whatever the length says (HEAD, 204, 304, 1xx, END_STREAM) */
     slice upgrade; /* Upgrade: of a request or a 101; empty: none */
     bool expects;  /* Expect: 100-continue */
+    bool te;       /* HTTP/1.1: TE: trailers, which concerns one connection only */
     bool http10;   /* an HTTP/1.0 peer sent it */
     slice reason;  /* HTTP/1.1: the reason phrase; may be empty */
 };
@@ -75,7 +76,7 @@ struct stream;
 
 /* Why a stream ended without an end. */
 enum wire_cut {
-    CUT_CLOSED,  /* the connection ended before the message did */
+    CUT_CLOSED,  /* the connection ended before the exchange did */
     CUT_RESET,   /* the connection broke (only said by wire_broken) or RST_STREAM came, see code */
     CUT_REFUSED, /* HTTP/2: the peer says it did not look at this request; may be tried again */
     CUT_BAD,     /* the peer broke the protocol */
@@ -87,7 +88,8 @@ struct wire_events {
      * set. `end`: there is no body and no trailers; no other event follows in this direction. */
     void (*head)(struct stream *s, const struct head *h, bool end);
     void (*data)(struct stream *s, slice bytes);
-    /* The message ended. trailers: fields only, or NULL. */
+    /* The message ended. trailers: fields only, or NULL. (After a 101 both directions are open
+     * again, for the bytes of the other protocol: data and one more end follow.) */
     void (*end)(struct stream *s, const struct head *trailers);
     /* code: HTTP/2 error code of the peer, or 0. */
     void (*abort)(struct stream *s, enum wire_cut why, uint32_t code);

@@ -8,6 +8,8 @@
 // again.
 // 3. A fault that was read from the full name of a call fires at that call.
 // 4. An interface is at most two words, so that the name of a call can be read back.
+// 5. A mode's text is one word, shorter than MODE_TEXT_MAX. What the caller sees is known exactly
+// when the service is not reached, and only such a mode stands behind lost-reply.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -40,13 +42,22 @@ static void read_mode(slice text)
 {
     mode m, again;
     struct err e = {0};
-    struct buf printed = BUF_INIT(256);
+    struct buf printed = BUF_INIT(MODE_TEXT_MAX - 1);
     if (mode_parse(text, &m, &e)) {
         MUST(e.text[0]);
         return;
     }
     mode_print(m, &printed);
+    MUST(!printed.full);
     MUST(mode_parse(buf_slice(&printed), &again, &e) == 0 && m == again);
+    slice rest = buf_slice(&printed), word;
+    MUST(slice_word(&rest, &word) && rest.n == 0);
+    mode plain = mode_without_lost(m);
+    MUST(mode_kind(m) < MODE_KINDS && mode_kind(plain) == mode_kind(m) && !mode_lost(plain));
+    MUST(mode_reached(plain) == (outcome_kind(mode_outcome(plain)) == OUT_NONE));
+    MUST(!mode_lost(m) || (mode_reached(m) && !mode_reached(plain)));
+    bool field = mode_kind(m) == MODE_CORRUPT && mode_corrupt(m) >= CORRUPT_REMOVE;
+    MUST((mode_field(m).n > 0) == field && mode_field(m).n <= MODE_FIELD_MAX);
     buf_clear(&printed);
     label_print(mode_label(m), &printed);
     MUST(printed.n > 0);

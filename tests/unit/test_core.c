@@ -188,7 +188,7 @@ static uid random_uid(struct rng *rng, struct names *names, uint32_t variety)
 static mode random_mode(struct rng *rng)
 {
     static const char *const texts[] = {"500",
-                                        "100",
+                                        "200",
                                         "599",
                                         "grpc:0",
                                         "grpc:16",
@@ -203,7 +203,21 @@ static mode random_mode(struct rng *rng)
                                         "lost-reply:503",
                                         "lost-reply:grpc:14",
                                         "lost-reply:hold",
-                                        "lost-reply:reset"};
+                                        "lost-reply:reset",
+                                        "lost-reply:goaway",
+                                        "reset:1",
+                                        "close:16777215",
+                                        "delay-reply:1500ms",
+                                        "slow:1",
+                                        "truncate:0",
+                                        "corrupt:empty",
+                                        "corrupt:garbage",
+                                        "corrupt:remove=a",
+                                        "corrupt:remove=a/b/0",
+                                        "corrupt:null=a:b&c>#d=e",
+                                        "duplicate",
+                                        "rst-stream:13",
+                                        "goaway"};
     return parse_mode(texts[rng_below(rng, LENGTH(texts))]);
 }
 
@@ -411,8 +425,9 @@ static void test_uid_errors(void **state)
 
 static void check_mode_text(mode m)
 {
-    struct buf text = BUF_INIT(100);
+    struct buf text = BUF_INIT(MODE_TEXT_MAX);
     mode_print(m, &text);
+    assert_false(text.full);
     assert_int_equal(parse_mode(buf_text(&text)), m);
     buf_deinit(&text);
 }
@@ -420,24 +435,38 @@ static void check_mode_text(mode m)
 /* Every row of the table, with the ends of what its argument may be. */
 static void test_mode_rows(void **state)
 {
-    static const uint32_t arguments[][3] = {[ARG_NONE] = {0, 0, 0},
-                                            [ARG_STATUS] = {100, 503, 599},
-                                            [ARG_CODE] = {0, 14, 16},
-                                            [ARG_DURATION] = {1, 2000, 0xffffff}};
+    static const struct {
+        uint32_t argument;
+        bool reached; /* whatever the row says */
+    } arguments[ARG_KINDS][3] = {
+        [ARG_STATUS] = {{200, 0}, {503, 0}, {599, 0}},
+        [ARG_CODE] = {{0, 0}, {14, 0}, {16, 0}},
+        [ARG_DURATION] = {{1, 0}, {2000, 0}, {0xffffff, 0}},
+        [ARG_CUT] = {{0, 0}, {1, true}, {0xffffff, true}},
+        [ARG_RATE] = {{1, 0}, {1000, 0}, {0xffffff, 0}},
+        [ARG_BYTES] = {{0, 0}, {1, 0}, {0xffffff, 0}},
+        [ARG_CORRUPT] = {{CORRUPT_EMPTY, 0}, {CORRUPT_GARBAGE, 0}, {CORRUPT_EMPTY, 0}},
+        [ARG_ERROR] = {{0, 0}, {7, 0}, {13, 0}},
+    };
     (void)state;
     for (enum mode_kind kind = MODE_STATUS; kind < MODE_KINDS; kind++)
         for (int i = 0; i < 3; i++) {
-            mode m = mode_make(kind, arguments[mode_rows[kind].argument][i]);
+            enum mode_argument argument = mode_rows[kind].argument;
+            bool reached = mode_rows[kind].reached || arguments[argument][i].reached;
+            mode m = mode_make(kind, arguments[argument][i].argument);
             struct buf text = BUF_INIT(100);
             assert_int_equal(mode_kind(m), kind);
             assert_false(mode_lost(m));
-            assert_int_equal(mode_reached(m), mode_rows[kind].reached);
+            assert_int_equal(mode_without_lost(m), m);
+            assert_int_equal(mode_reached(m), reached);
+            assert_int_equal(outcome_kind(mode_outcome(m)) == OUT_NONE, reached);
             check_mode_text(m);
             buf_adds(&text, "lost-reply:");
             mode_print(m, &text);
-            if (!mode_rows[kind].reached) {
+            if (!reached) {
                 mode lost = parse_mode(buf_text(&text));
                 assert_true(mode_lost(lost) && mode_reached(lost));
+                assert_int_equal(mode_without_lost(lost), m);
                 assert_int_equal(mode_kind(lost), kind);
                 assert_int_equal(mode_argument(lost), mode_argument(m));
                 assert_int_equal(mode_outcome(lost), mode_outcome(m));
@@ -471,6 +500,22 @@ static void test_mode_text(void **state)
         {"lost-reply:503", "lost-reply:503", "503", "lost-reply:503"},
         {"lost-reply:reset", "lost-reply:reset", "reset", "lost-reply:reset"},
         {"lost-reply:grpc:2", "lost-reply:grpc:2", "grpc:2", "lost-reply:grpc:2"},
+        {"reset:100", "reset:100", "unknown", "reset:100"},
+        {"close:007", "close:7", "unknown", "close:7"},
+        {"delay-reply:1500us", "delay-reply:1ms", "unknown", "delay-reply:1ms"},
+        {"slow:1024", "slow:1024", "unknown", "slow:1024"},
+        {"truncate:0", "truncate:0", "unknown", "truncate:0"},
+        {"corrupt:empty", "corrupt:empty", "unknown", "corrupt:empty"},
+        {"corrupt:garbage", "corrupt:garbage", "unknown", "corrupt:garbage"},
+        {"corrupt:remove=items/0/id", "corrupt:remove=items/0/id", "unknown",
+         "corrupt:remove=items/0/id"},
+        {" corrupt:null=a:b=c ", "corrupt:null=a:b=c", "unknown", "corrupt:null=a:b=c"},
+        {"duplicate", "duplicate", "unknown", "duplicate"},
+        {"rst-stream:0", "rst-stream:0", "reset", "reset"},
+        {"rst-stream:11", "rst-stream:11", "reset", "reset"},
+        {"goaway", "goaway", "closed", "closed"},
+        {"lost-reply:rst-stream:7", "lost-reply:rst-stream:7", "reset", "lost-reply:rst-stream:7"},
+        {"lost-reply:goaway", "lost-reply:goaway", "closed", "lost-reply:goaway"},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -490,7 +535,9 @@ static void test_mode_text(void **state)
         check_mode_text(mode_defaults[i]);
     assert_int_equal(mode_delay_ns(parse_mode("delay:250ms")), 250000000);
     assert_int_equal(mode_delay_ns(parse_mode("delay:4h")), 4 * 3600 * 1000000000LL);
+    assert_int_equal(mode_delay_ns(parse_mode("delay-reply:3s")), 3000000000);
     assert_int_equal(mode_delay_ns(parse_mode("503")), 0);
+    assert_int_equal(mode_delay_ns(parse_mode("slow:503")), 0);
 }
 
 static void test_mode_errors(void **state)
@@ -500,8 +547,11 @@ static void test_mode_errors(void **state)
     } rows[] = {
         {"", "no mode"},
         {"none", "no mode"},
-        {"99", "100 to 599"},
-        {"600", "100 to 599"},
+        {"99", "200 to 599"},
+        {"100", "a final status, from 200 to 599"},
+        {"101", "a final status, from 200 to 599"},
+        {"199", "a final status, from 200 to 599"},
+        {"600", "200 to 599"},
         {"4294967296", ""},
         {"18446744073709551616", ""},
         {"-1", "no mode"},
@@ -511,12 +561,18 @@ static void test_mode_errors(void **state)
         {"status:", "status"},
         {"status:x", "status"},
         {"status:600", "status"},
+        {"status:100", "a final status"},
         {"grpc", "gRPC code"},
         {"grpc:", "gRPC code"},
         {"grpc:17", "gRPC code"},
         {"grpc:-1", "gRPC code"},
-        {"reset:1", "no argument"},
-        {"reset:", "no argument"},
+        {"reset:", "nothing, or a number of bytes"},
+        {"reset:0", "nothing, or a number of bytes"},
+        {"reset:-1", "nothing, or a number of bytes"},
+        {"reset:1s", "nothing, or a number of bytes"},
+        {"reset:16777216", "1 to 16777215"},
+        {"reset:18446744073709551617", "1 to 16777215"},
+        {"close:0", "nothing, or a number of bytes"},
         {"refuse:x", "no argument"},
         {"hold:1s", "no argument"},
         {"delay", "duration"},
@@ -532,6 +588,47 @@ static void test_mode_errors(void **state)
         {"RESET", "no mode"},
         {"lost-reply", "lost-reply"},
         {"lost-reply:", ""},
+        {"delay-reply", "duration"},
+        {"delay-reply:0s", "duration"},
+        {"slow", "bytes per second"},
+        {"slow:", "bytes per second"},
+        {"slow:0", "bytes per second"},
+        {"slow:16777216", "1 to 16777215"},
+        {"truncate", "a number of bytes"},
+        {"truncate:", "a number of bytes"},
+        {"truncate:x", "a number of bytes"},
+        {"truncate:16777216", "0 to 16777215"},
+        {"duplicate:2", "no argument"},
+        {"duplicate:", "no argument"},
+        {"goaway:1", "no argument"},
+        {"rst-stream", "HTTP/2 error code"},
+        {"rst-stream:", "HTTP/2 error code"},
+        {"rst-stream:14", "0 to 13"},
+        {"rst-stream:CANCEL", "0 to 13"},
+        {"goawya", "\"goaway\""},
+        {"corrupt", "one of empty, garbage"},
+        {"corrupt:", "one of empty, garbage"},
+        {"corrupt:emptyy", "one of empty, garbage"},
+        {"corrupt:empty=", "one of empty, garbage"},
+        {"corrupt:garbage=x", "one of empty, garbage"},
+        {"corrupt:=x", "one of empty, garbage"},
+        {"corrupt:remove", "a field"},
+        {"corrupt:remove=", "a field"},
+        {"corrupt:null=", "a field"},
+        {"corrupt:null=/", "a field"},
+        {"corrupt:null=/a", "a field"},
+        {"corrupt:null=a/", "a field"},
+        {"corrupt:null=a//b", "a field"},
+        {"corrupt:null=a b", "without blanks"},
+        {"corrupt:null=a\tb", "without blanks"},
+        {"corrupt:null=a\x7f", "without blanks"},
+        {"lost-reply:reset:100", "keeps the request from the service"},
+        {"lost-reply:close:1", "keeps the request from the service"},
+        {"lost-reply:truncate:1", "keeps the request from the service"},
+        {"lost-reply:corrupt:empty", "keeps the request from the service"},
+        {"lost-reply:duplicate", "keeps the request from the service"},
+        {"lost-reply:slow:1", "keeps the request from the service"},
+        {"lost-reply:reset:0", "nothing, or a number of bytes"},
         {"lost-reply:delay:2s", ""},
         {"lost-reply:lost-reply:503", ""},
         {"lost-reply:nothing", ""},
@@ -591,6 +688,13 @@ static void test_labels(void **state)
         {"lost-reply:hold", OUTCOME(OUT_TIMEOUT, 0), false},
         {"delay:2s", OUTCOME_OK, false},
         {"delay:2s", OUTCOME(OUT_TIMEOUT, 0), false},
+        {"rst-stream:8", OUTCOME(OUT_RESET, 0), true},
+        {"goaway", OUTCOME(OUT_CLOSED, 0), true},
+        {"reset:1", OUTCOME(OUT_RESET, 0), false},
+        {"close:1", OUTCOME(OUT_CLOSED, 0), false},
+        {"truncate:1", OUTCOME(OUT_CLOSED, 0), false},
+        {"duplicate", OUTCOME_OK, false},
+        {"corrupt:empty", OUTCOME_OK, false},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -629,6 +733,7 @@ static void test_outcomes(void **state)
         {OUTCOME(OUT_RESET, 0), false, false, "reset"},
         {OUTCOME(OUT_CLOSED, 0), false, false, "closed"},
         {OUTCOME(OUT_TIMEOUT, 0), false, false, "timeout"},
+        {OUTCOME(OUT_CANCELLED, 0), false, false, "cancelled"},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {

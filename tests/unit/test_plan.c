@@ -297,7 +297,7 @@ static void test_errors(void **state)
         {"payment POST /charge", "missing"},
         {"payment POST /charge :", "mode is missing"},
         {"payment POST /charge : nothing", "no mode"},
-        {"payment POST /charge : 99", "100 to 599"},
+        {"payment POST /charge : 99", "200 to 599"},
         {"payment POST /charge:503", ""},
         {"payment : 503", "interface"}, /* a service alone has something below it */
         {"* : 503", "interface"},

@@ -702,6 +702,14 @@ static void test_effects(void **state)
         {"lost-reply:hold", "200 [1, 0]"},
         {"delay:1s", "200 [1, 200]"},
         {"delay:1m", "200 [1, 0]"},
+        {"rst-stream:8", "200 [0, 0]"},
+        {"goaway", "200 [0, 0]"},
+        {"reset:1", "200 [1, 200]"},
+        {"truncate:0", "200 [1, 0]"},
+        {"corrupt:empty", "200 [1, 200]"},
+        {"delay-reply:1m", "200 [1, 0]"},
+        {"slow:1", "200 [1, 200]"},
+        {"duplicate", "200 [2, 200]"},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -731,6 +739,9 @@ static void test_records(void **state)
         {"delay:1s", OUTCOME_OK, OUTCOME_OK, true},
         {"delay:1m", OUTCOME(OUT_TIMEOUT, 0), OUTCOME_OK, true},
         {"hold", OUTCOME(OUT_TIMEOUT, 0), 0, false},
+        {"goaway", OUTCOME(OUT_CLOSED, 0), 0, false},
+        {"reset:9", OUTCOME(OUT_RESET, 0), OUTCOME_OK, true},
+        {"corrupt:remove=v", OUTCOME_OK, OUTCOME_OK, true},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
