@@ -15,6 +15,11 @@ int64_t clock_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_wall_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
 int64_t clock_cpu_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);

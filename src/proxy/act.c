@@ -2,7 +2,7 @@
  *
  * Faults that happen instead of the service's answer, or before the service gets the call. One row
  * per mode; what has no row lets the call go to the service, and reply.c does the rest. */
-#include "proxy/proxy_int.h"
+#include "proxy/exchange_int.h"
 
 #include <stdio.h>
 

@@ -11,7 +11,7 @@
  *    event of its wire.
  * 2. Before a link goes, its wire has told the owners of all streams (wire_broken). */
 #include "io/sys.h"
-#include "proxy/proxy_int.h"
+#include "proxy/link_int.h"
 
 static const struct conn_events client_events, service_events;
 

@@ -2,7 +2,7 @@
 #include "proxy/proxy.h"
 
 #include "base/clock.h"
-#include "proxy/proxy_int.h"
+#include "proxy/worker_int.h"
 
 void plane_warn(struct plane *p, const char *service, const char *text)
 {
@@ -22,7 +22,7 @@ static void unlink_sockets(const struct setup *old, const struct setup *kept)
     for (uint32_t i = 0; i < old->n_doors; i++) {
         bool stays = false;
         for (uint32_t k = 0; kept && k < kept->n_doors; k++)
-            stays |= slice_eq(old->door[i].spec->listen, kept->door[k].spec->listen);
+            stays |= same_listener(old->door[i].spec, kept->door[k].spec);
         if (!stays)
             addr_unlink(&old->door[i].listen);
     }

@@ -3,7 +3,7 @@
  * What is written down about a call: its name, and one line in the log. Lines gather in the
  * worker's buffer and are appended to the file before the worker waits for events again, whole
  * lines in one write, so that workers do not mix them up. */
-#include "proxy/proxy_int.h"
+#include "proxy/exchange_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,6 @@ uint32_t record_count(struct exchange *x)
 int log_open(const char *path, struct log **out, struct err *e)
 {
     struct log *log = mem_zero(sizeof *log);
-    struct timespec now;
     log->own = strcmp(path, "-") != 0;
     log->fd =
         log->own ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDOUT_FILENO;
@@ -87,8 +86,7 @@ int log_open(const char *path, struct log **out, struct err *e)
         mem_free(log);
         return err_set(e, 0, 0, "the log %s cannot be opened: %s", path, strerror(error));
     }
-    clock_gettime(CLOCK_REALTIME, &now);
-    log->wall_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - clock_ns();
+    log->wall_ns = clock_wall_ns() - clock_ns();
     *out = log;
     return 0;
 }

@@ -2,7 +2,7 @@
  *
  * Ways that the service's answer can take to the caller: as it is, or not. Each is a row of
  * functions for the head, the body and the end. */
-#include "proxy/proxy_int.h"
+#include "proxy/exchange_int.h"
 
 #include <jansson.h>
 

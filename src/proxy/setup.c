@@ -3,17 +3,24 @@
  * setup: a configuration made ready, all of it or nothing. Addresses are resolved, certificates
  * loaded and sockets bound before anything of it is used, so that a reload that fails changes
  * nothing. */
-#include "proxy/proxy_int.h"
+#include "proxy/worker_int.h"
 
 #include <fcntl.h>
 
 #include "base/clock.h"
 #include "io/sys.h"
 
+/* Port 0 is chosen anew for each proxy, so the text alone does not say which it was. */
+bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b)
+{
+    bool chosen = a->listen.n >= 2 && slice_eq(slice_from(a->listen, a->listen.n - 2), SLICE(":0"));
+    return slice_eq(a->listen, b->listen) && (!chosen || slice_eq(a->service, b->service));
+}
+
 static const struct door *find_door(const struct setup *s, const struct proxy_spec *spec)
 {
     for (uint32_t i = 0; s && i < s->n_doors; i++)
-        if (slice_eq(s->door[i].spec->listen, spec->listen))
+        if (same_listener(s->door[i].spec, spec))
             return &s->door[i];
     return NULL;
 }
@@ -74,8 +81,7 @@ static int open_door(struct setup *s, struct door *d, const struct setup *old, s
     if (addr_parse(spec->listen, "listen", &d->listen, e) || addr_parse(spec->to, "to", &d->to, e))
         return -1;
     if (!addr_is_unix(&d->to) && addr_port(&d->to) == 0)
-        return err_set(e, 0, 0, "to: \"%s\" has port 0; name the port of the service",
-                       d->to.text);
+        return err_set(e, 0, 0, "to: \"%s\" has port 0; name the port of the service", d->to.text);
     if (open_tls(d, before, e))
         return -1;
     if (before) {

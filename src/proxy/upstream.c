@@ -2,7 +2,7 @@
  *
  * Connections to one service, for one worker. HTTP/1.1: those that are idle, the last used first,
  * so that the rest can grow old and be closed. HTTP/2: all, since each carries many calls. */
-#include "proxy/proxy_int.h"
+#include "proxy/link_int.h"
 
 static void list_remove(struct link *l)
 {

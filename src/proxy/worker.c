@@ -8,7 +8,7 @@
  *                                                     end --> cut off at the limit --> ended
  *
  * What the plane wants is put into `next` and `stop`, and loop_wake makes the worker look. */
-#include "proxy/proxy_int.h"
+#include "proxy/exchange_int.h"
 
 #include "base/clock.h"
 
@@ -83,11 +83,12 @@ static void close_site(struct worker *w, struct site *site)
     }
 }
 
-static struct site *find_site(struct worker *w, const struct setup *old, slice listen)
+static struct site *find_site(struct worker *w, const struct setup *old,
+                              const struct proxy_spec *spec)
 {
     for (uint32_t i = 0; old && i < w->sites.n; i++) {
         struct site *site = w->sites.at[i];
-        if (!site->gone && slice_eq(old->door[site->door].spec->listen, listen))
+        if (!site->gone && same_listener(old->door[site->door].spec, spec))
             return site;
     }
     return NULL;
@@ -122,7 +123,7 @@ static int take_up(struct worker *w, struct setup *setup)
         before_waiting(&w->loop); /* the lines so far belong to the log so far */
     w->current = generation_new(w, setup);
     for (uint32_t i = 0; i < setup->n_doors && !failed; i++) {
-        struct site *site = find_site(w, old, setup->door[i].spec->listen);
+        struct site *site = find_site(w, old, setup->door[i].spec);
         if (!site) {
             failed = open_site(w, &setup->door[i], i);
             continue;

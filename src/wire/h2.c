@@ -90,7 +90,7 @@ static void settle_one(struct h2 *h, struct h2_stream *s)
     s->pins++; /* it outlives what the events do */
     if (n && h2_listens(s))
         h->wire.events->sent(&s->stream, n);
-    if (s->cut_ready && !h->dead && !(s->in_ended && s->cut_code == NGHTTP2_NO_ERROR))
+    if (s->cut_ready && !h->dead)
         h2_cut(s, s->cut_code);
     s->cut_ready = false;
     if (s->aborted && s->held) {

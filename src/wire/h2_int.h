@@ -10,8 +10,8 @@
  *
  * 1. nghttp2 must not be entered again from its callbacks, other than to submit frames. So while it
  *    sends, no event is given: a stream that has something to tell waits in the list `todo`.
- * 2. After an event that was given from a callback nothing is touched any more but the flag `dead`:
- *    the event may have brought the wire down.
+ * 2. After an event that was given from a callback the stream is not touched any more. The event
+ * may have ended it, or the whole wire: then the next callback stops nghttp2.
  * 3. The connection's window is opened again as soon as bytes arrive, a stream's window only when
  *    its owner has consumed them: a stream that nobody reads holds up no other. */
 #ifndef OUTFOX_WIRE_H2_INT_H
@@ -19,6 +19,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "base/vec.h"
 #include "wire/wire.h"
 
 enum {
@@ -71,7 +72,6 @@ struct h2_stream {
     bool out_ended;  /* by the owner */
     bool out_left;   /* END_STREAM is in `out` */
     bool deferred;   /* nghttp2 waits for more of the body */
-    bool unsendable; /* nghttp2 would not send its head */
     bool cut_waits;  /* RST_STREAM follows when everything before it has left */
     bool cut_ready;  /* it has */
     bool cut_sent;   /* RST_STREAM was submitted */

@@ -12,11 +12,6 @@
 
 /* ---- a header block ---- */
 
-static int stop_if_dead(const struct h2 *h)
-{
-    return h->dead ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
-}
-
 static void begin_block(struct h2 *h, struct h2_stream *s)
 {
     h->at = s;
@@ -161,7 +156,7 @@ static void take_response(struct h2 *h, struct h2_stream *s, bool end)
         give_up_stream(s);
         return;
     }
-    if (head->status == 101 || head->status < 100) { /* there are no upgrades in HTTP/2 */
+    if (head->status < 100) {
         h2_lose(s, CUT_BAD, 0);
         h2_cut(s, NGHTTP2_PROTOCOL_ERROR);
         return;
@@ -216,7 +211,7 @@ static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, co
     }
     s->unread += n;
     h->wire.events->data(&s->stream, (slice){(const char *)bytes, n});
-    return stop_if_dead(h);
+    return 0;
 }
 
 static void take_data_end(struct h2 *h, int32_t id)
@@ -261,7 +256,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     case NGHTTP2_GOAWAY: take_goaway(h, frame->goaway.error_code); break;
     default: break;
     }
-    return stop_if_dead(h);
+    return 0;
 }
 
 /* ---- the end of a stream ---- */
@@ -280,8 +275,6 @@ static void lose_closed(struct h2 *h, struct h2_stream *s, uint32_t code)
 {
     if (s->reset_in)
         h2_lose(s, code == NGHTTP2_REFUSED_STREAM ? CUT_REFUSED : CUT_RESET, code);
-    else if (s->unsendable)
-        h2_lose(s, CUT_LIMIT, 0);
     else if (code == NGHTTP2_REFUSED_STREAM) /* GOAWAY did not cover it */
         h2_lose(s, h->wire.server ? CUT_CLOSED : CUT_REFUSED, 0);
     else if (code != NGHTTP2_NO_ERROR)

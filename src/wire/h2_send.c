@@ -197,7 +197,6 @@ static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *fram
     struct h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (!s)
         return 0;
-    s->unsendable = true;
     h2_lose(s, CUT_LIMIT, 0);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) /* of which nghttp2 closes the stream */
         h2_cut(s, NGHTTP2_INTERNAL_ERROR);
@@ -219,7 +218,6 @@ void h2_cut(struct h2_stream *s, uint32_t code)
         return;
     s->cut_sent = true;
     s->cut_waits = false;
-    chain_clear(&s->body);
     nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code);
 }
 

@@ -20,8 +20,8 @@
  * 4. Body bytes that were given to the owner (event data) count as unread until stream_consume says
  *    that they are done with. More than WIRE_WINDOW unread bytes never pile up: HTTP/2 by its flow
  *    control, HTTP/1.1 because wire_reads turns false.
- * 5. Body bytes taken from the owner are reported by the event `sent` when they have left; the
- * owner gives no more while much is under way. So a slow reader throttles its writer end to end.
+ * 5. Body bytes taken from the owner are reported by the event `sent` when they have left. So the
+ *    owner knows how much is under way, and a slow reader throttles its writer end to end.
  * 6. wire_feed never answers a message with anything of its own but refusals of malformed requests.
  *    Those never reach an owner.
  * 7. Events may call all functions of this header on any stream but wire_feed, wire_eof and
@@ -29,47 +29,10 @@
 #ifndef OUTFOX_WIRE_WIRE_H
 #define OUTFOX_WIRE_WIRE_H
 
-#include "base/arena.h"
 #include "base/chain.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "wire/message.h"
 
 enum { WIRE_WINDOW = 64 * 1024 };
-
-/* ---- messages ---- */
-
-struct field {
-    slice name, value; /* name in the case of the sender; compare with slice_eq_nocase */
-};
-
-/* The head of a request or response, or trailers (then only fields mean something). Fields that
- * belong to one connection alone (Connection and what it names, Keep-Alive, Proxy-Connection,
- * Transfer-Encoding, Upgrade, TE, HTTP2-Settings; of HTTP/2 `te: trailers` is) and Content-Length
- * are not among the fields; what they said is in the rest. Host is `authority`. */
-struct head {
-    uint16_t status;                         /* of a response; 0: a request */
-    slice method, scheme, authority, target; /* of a request. target: path and query, or `*` */
-    const struct field *fields;
-    uint32_t n_fields;
-    bool has_length; /* length is known and told: Content-Length */
-    uint64_t length;
-    bool bodiless; /* nothing follows whatever the length says (HEAD, 204, 304, 1xx, END_STREAM) */
-    slice upgrade; /* Upgrade: of a request or a 101; empty: none */
-    bool expects;  /* Expect: 100-continue */
-    bool te;       /* HTTP/1.1: TE: trailers, which concerns one connection only */
-    bool http10;   /* an HTTP/1.0 peer sent it */
-    slice reason;  /* HTTP/1.1: the reason phrase; may be empty */
-};
-
-bool slice_eq_nocase(slice a, slice b);
-
-/* The value of the first field of this name (any case), or an empty slice with p == NULL. */
-slice head_get(const struct head *h, slice name);
-
-/* A deep copy. */
-struct head *head_copy(struct arena *a, const struct head *h);
-
-/* ---- streams and wires ---- */
 
 struct wire;
 struct stream;
@@ -231,52 +194,6 @@ static inline void wire_free(struct wire *w)
         w->ops->free(w);
 }
 
-/* ---- the owner of a stream calls these ---- */
-
-/* A client's wire, wire_room > 0. */
-static inline struct stream *stream_open(struct wire *w)
-{
-    return w->ops->open(w);
-}
-
-/* Sends a head. `end`: nothing follows. A 1xx head does not end anything. */
-static inline void stream_head(struct stream *s, const struct head *h, bool end)
-{
-    s->wire->ops->head(s, h, end);
-}
-
-static inline void stream_data(struct stream *s, slice bytes)
-{
-    s->wire->ops->data(s, bytes);
-}
-
-static inline void stream_end(struct stream *s, const struct head *trailers)
-{
-    s->wire->ops->end(s, trailers);
-}
-
-/* Breaks the stream off and releases it. HTTP/1.1: the connection is closed or reset when what was
- * sent so far has left. HTTP/2: RST_STREAM with this code. */
-static inline void stream_abort(struct stream *s, enum wire_finish how, uint32_t code)
-{
-    s->wire->ops->abort(s, how, code);
-}
-
-/* Breaks the stream off by ending the connection: GOAWAY that does not cover it (HTTP/2), or
- * plainly (HTTP/1.1). Other streams of the connection may end. Releases it. */
-static inline void stream_goaway(struct stream *s)
-{
-    s->wire->ops->goaway(s);
-}
-
-static inline void stream_consume(struct stream *s, size_t n)
-{
-    s->wire->ops->consume(s, n);
-}
-
-static inline void stream_release(struct stream *s)
-{
-    s->wire->ops->release(s);
-}
+#include "wire/stream.h" /* what the owner of a stream calls */
 
 #endif

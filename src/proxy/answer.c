@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The service's side of an exchange: the call is brought to the service, again where a pooled
+ * connection turns out to be stale, and the answer goes the way that the mode prescribes. */
+#include "proxy/exchange_int.h"
+
+#include "base/clock.h"
+
+enum { ATTEMPTS_MAX = 3 };
+
+void exchange_give(struct exchange *x, slice bytes)
+{
+    stream_data(x->up, bytes);
+    link_touch(link_of(x->up));
+}
+
+void exchange_forward(struct exchange *x)
+{
+    struct upstream *u = &x->generation->upstream[x->door];
+    x->state = EX_FORWARD;
+    x->up = upstream_open(u, x->h2, x->retried && (!x->h2 || x->attempts > 1));
+    if (!x->up) {
+        exchange_fail(x, 502,
+                      "there are too many connections to the service (limit "
+                      "`upstream-connections`)");
+        return;
+    }
+    x->up->user = x;
+    x->attempts++;
+    x->passed = x->unread = 0;
+    if (!x->forward_ns)
+        x->forward_ns = clock_ns();
+    const struct door *door = &exchange_setup(x)->door[x->door];
+    x->request->scheme = door->to_tls ? SLICE("https") : SLICE("http");
+    if (x->request->authority.n == 0)
+        x->request->authority = slice_of(door->to.text);
+    bool end = x->request_ended && x->body.n == 0 && !x->request_trailers;
+    stream_head(x->up, x->request, end);
+    for (const struct block *b = x->body.first; b; b = b->next)
+        exchange_give(x, (slice){b->bytes + b->start, b->end - b->start});
+    if (x->request_ended && !end)
+        stream_end(x->up, x->request_trailers);
+}
+
+static void up_sent(struct stream *s, size_t n)
+{
+    struct exchange *x = s->user;
+    x->active_ns = x->worker->loop.now_ns;
+    x->passed += n;
+    if (x->down && x->passed > x->consumed) {
+        stream_consume(x->down, (size_t)(x->passed - x->consumed));
+        x->consumed = x->passed;
+        link_refresh(link_of(x->down));
+    }
+}
+
+static bool may_retry(const struct exchange *x, enum wire_cut why)
+{
+    const struct link *l = link_of(x->up);
+    bool stale = l->used && (why == CUT_CLOSED || why == CUT_RESET);
+    return !x->answer_begun && x->replayable && x->attempts < ATTEMPTS_MAX && !l->failed &&
+           (stale || why == CUT_REFUSED);
+}
+
+static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
+{
+    struct exchange *x = s->user;
+    const struct link *l = link_of(s);
+    bool again = may_retry(x, why);
+    x->up = NULL;
+    if (again) {
+        x->retried = true;
+        exchange_forward(x);
+        return;
+    }
+    x->answer_ended = true;
+    if (l->failed) {
+        const struct door *door = &exchange_setup(x)->door[x->door];
+        struct buf text = BUF_INIT(400);
+        x->reply = OUTCOME(OUT_REFUSED, 0);
+        buf_addf(&text, "%.*s at %s cannot be reached: %s", SLICE_ARG(door->spec->service),
+                 door->to.text, l->why ? l->why : "");
+        exchange_fail(x, 502, buf_text(&text));
+        buf_deinit(&text);
+        return;
+    }
+    bool reset = why == CUT_RESET || why == CUT_REFUSED;
+    x->reply = OUTCOME(reset ? OUT_RESET : OUT_CLOSED, 0);
+    if (why == CUT_BAD || why == CUT_LIMIT) {
+        exchange_fail(x, 502,
+                      why == CUT_BAD ? "the service's answer is malformed"
+                                     : "the head of the service's answer is too large");
+        return;
+    }
+    x->error = "the service ended the connection before its answer was complete";
+    exchange_break(x, reset ? FINISH_RESET : FINISH_CLOSE,
+                   code    ? code
+                   : reset ? H2_INTERNAL_ERROR
+                           : H2_CANCEL,
+                   x->reply);
+}
+
+void exchange_consume(struct exchange *x, size_t n)
+{
+    if (n > x->unread)
+        n = x->unread;
+    if (!x->up || n == 0)
+        return;
+    x->unread -= n;
+    stream_consume(x->up, n);
+    link_refresh(link_of(x->up));
+}
+
+static void up_head(struct stream *s, const struct head *h, bool end)
+{
+    struct exchange *x = s->user;
+    x->active_ns = x->worker->loop.now_ns;
+    if (h->status == 101) {
+        x->tunnel = x->answer_begun = x->told = true;
+        x->way = &way_pass;
+        x->reply = OUTCOME(OUT_STATUS, 101);
+        chain_clear(&x->body);
+        stream_head(x->down, h, false);
+        link_touch(link_of(x->down));
+        return;
+    }
+    if (h->status < 200) {
+        if (x->way == &way_pass && !(h->status == 100 && x->continued)) {
+            stream_head(x->down, h, false);
+            link_touch(link_of(x->down));
+        }
+        return;
+    }
+    x->answer_begun = true;
+    x->answer_ended = end;
+    x->answer_ns = clock_ns();
+    int code = x->grpc ? grpc_status(h) : -1;
+    x->reply = code >= 0 ? OUTCOME(OUT_GRPC, code) : OUTCOME(OUT_STATUS, h->status);
+    x->way->head(x, h, end);
+}
+
+static void up_data(struct stream *s, slice bytes)
+{
+    struct exchange *x = s->user;
+    x->active_ns = x->worker->loop.now_ns;
+    x->unread += bytes.n;
+    if (x->way->takes_over)
+        exchange_consume(x, bytes.n);
+    x->way->data(x, bytes);
+}
+
+static void up_end(struct stream *s, const struct head *trailers)
+{
+    struct exchange *x = s->user;
+    x->answer_ended = true;
+    if (x->tunnel) {
+        stream_end(x->down, NULL);
+        exchange_finish(x, x->reply);
+        return;
+    }
+    int code = x->grpc && trailers ? grpc_status(trailers) : -1;
+    if (code >= 0)
+        x->reply = OUTCOME(OUT_GRPC, code);
+    x->way->end(x, trailers);
+}
+
+const struct wire_events up_events = {
+    .head = up_head,
+    .data = up_data,
+    .end = up_end,
+    .abort = up_abort,
+    .sent = up_sent,
+};
+
+void exchange_pass_head(struct exchange *x, const struct head *h, bool end)
+{
+    x->told = true;
+    stream_head(x->down, h, end);
+    if (end)
+        exchange_finish(x, x->reply);
+    else
+        link_touch(link_of(x->down));
+}
+
+void exchange_pass_data(struct exchange *x, slice bytes)
+{
+    x->response_bytes += bytes.n;
+    stream_data(x->down, bytes);
+    link_touch(link_of(x->down));
+}
+
+void exchange_pass_end(struct exchange *x, const struct head *trailers)
+{
+    stream_end(x->down, trailers);
+    exchange_finish(x, x->reply);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connections that speak HTTP: to clients, and to services. */
+#ifndef OUTFOX_PROXY_LINK_INT_H
+#define OUTFOX_PROXY_LINK_INT_H
+
+#include "proxy/worker_int.h"
+
+/* HTTP/2 error codes that are used here. */
+enum { H2_INTERNAL_ERROR = 2, H2_REFUSED_STREAM = 7, H2_CANCEL = 8 };
+
+/* ---- link.c ---- */
+
+/* A connection with a wire on it: to a client (server side), or to a service. */
+struct link {
+    struct worker *worker;
+    struct conn *conn;
+    struct wire *wire; /* NULL: not known yet which protocol */
+    struct link *next, **self;
+    struct site *site;         /* of a client's */
+    struct upstream *upstream; /* of a service's */
+    struct generation *generation;
+    struct link *next_idle, **idle_self; /* in upstream->idle or upstream->shared */
+    char sniffed[24];
+    uint8_t n_sniffed;
+    bool heading;    /* the deadline of a head is running */
+    bool used;       /* upstream: it has served a call before */
+    bool ready;      /* the connection stands */
+    bool failed;     /* upstream: it never came to stand */
+    const char *why; /* then: why; valid during the event */
+};
+
+/* What streams tell: exchange.c's (request.c, answer.c). */
+extern const struct wire_events down_events, up_events;
+
+void link_accept(struct site *site, int fd);
+struct link *link_connect(struct upstream *u, bool h2);
+
+/* There is something to write. */
+static inline void link_touch(struct link *l)
+{
+    conn_touch(l->conn);
+}
+
+/* The same; and whether to read may have changed. */
+void link_refresh(struct link *l);
+
+static inline struct link *link_of(const struct stream *s)
+{
+    return s->wire->owner;
+}
+
+/* No new calls on it; closes it when none is left. */
+void link_shutdown(struct link *l);
+void link_kill(struct link *l);
+
+/* ---- upstream.c ---- */
+
+/* Connections to one service. */
+struct upstream {
+    struct worker *worker;
+    struct generation *generation;
+    uint32_t door;
+    struct link *idle;   /* HTTP/1.1, not in use; the last used first */
+    struct link *shared; /* HTTP/2 */
+    uint32_t n_links;
+};
+
+/* A stream to the service, on a connection that is there or is being made; NULL when there are too
+ * many. fresh: on a new connection. */
+struct stream *upstream_open(struct upstream *u, bool h2, bool fresh);
+
+/* A link of a service was written or read: is it idle now? */
+void upstream_settle(struct link *l);
+void upstream_forget(struct link *l);
+void upstream_close(struct upstream *u);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The caller's side of an exchange: its request arrives, is named, and its fate is decided. The
+ * body is waited for only when it is part of the name. */
+#include "proxy/exchange_int.h"
+
+#include "base/hash.h"
+
+static struct request_facts facts_of(const struct exchange *x)
+{
+    static const slice health = {"grpc.health.", 12};
+    return (struct request_facts){.service = exchange_setup(x)->door[x->door].spec->service,
+                                  .interface = x->interface,
+                                  .health = x->grpc && slice_starts(x->interface, health),
+                                  .payload = x->payload,
+                                  .head = x->request,
+                                  .now_ns = x->start_ns};
+}
+
+static void decide(struct exchange *x)
+{
+    const struct setup *setup = exchange_setup(x);
+    const struct rules *rules = &setup->door[x->door].spec->rules;
+    struct request_facts facts = facts_of(x);
+    if (setup->log)
+        x->n = record_count(x);
+    x->rule = x->interface.n ? rules_find(rules, &facts) : NULL;
+    x->mode = x->rule ? x->rule->mode : MODE_NONE;
+    if (x->mode == MODE_NONE)
+        exchange_forward(x);
+    else
+        act_begin(x);
+}
+
+/* The hash of the body as far as it is there; beyond the limit, of its beginning and the length. */
+static uint32_t payload_hash(const struct exchange *x)
+{
+    uint64_t sum = 0;
+    size_t left = (size_t)exchange_limits(x)->payload;
+    struct buf text = BUF_INIT(left + 32);
+    for (const struct block *b = x->body.first; b && text.n < left; b = b->next)
+        buf_add(&text, (slice){b->bytes + b->start, b->end - b->start});
+    if (text.n > left)
+        text.n = left;
+    sum = hash_slice(buf_slice(&text));
+    if (x->body.n > left)
+        sum = hash_mix(sum, x->request->has_length ? x->request->length : left);
+    buf_deinit(&text);
+    return hash_fold(sum);
+}
+
+void exchange_collected(struct exchange *x)
+{
+    timer_stop(&x->worker->loop, &x->timer);
+    x->payload = payload_hash(x);
+    decide(x);
+}
+
+/* Is the body, as far as it is there, enough to name the call by? Of a gRPC call the first message
+ * is: a caller that streams may wait for an answer to it. */
+static bool body_suffices(struct exchange *x, slice more)
+{
+    if (x->request_ended || x->body.n >= (size_t)exchange_limits(x)->payload)
+        return true;
+    if (!x->grpc)
+        return false;
+    while (more.n && x->framing.messages == 0)
+        more = slice_from(more, grpc_feed(&x->framing, more));
+    return x->framing.messages > 0;
+}
+
+static void collect(struct exchange *x)
+{
+    if (body_suffices(x, (slice){0})) {
+        exchange_collected(x);
+        return;
+    }
+    x->state = EX_COLLECT;
+    timer_start(&x->worker->loop, &x->timer,
+                x->worker->loop.now_ns + exchange_limits(x)->payload_wait_ns);
+    if (x->request->expects) { /* the caller waits for a word before it sends the body */
+        stream_head(x->down, &(struct head){.status = 100}, false);
+        link_touch(link_of(x->down));
+        x->continued = true;
+        x->request->expects = false;
+    }
+}
+
+static void down_head(struct stream *s, const struct head *h, bool end)
+{
+    struct link *l = link_of(s);
+    if (l->site->gone) {
+        stream_abort(s, FINISH_CLOSE, H2_REFUSED_STREAM);
+        return;
+    }
+    struct exchange *x = exchange_new(l->worker, s);
+    const struct setup *setup = exchange_setup(x);
+    const struct proxy_spec *spec = setup->door[x->door].spec;
+    x->request = head_copy(&x->arena, h);
+    x->request_ended = end;
+    x->h2 = s->wire->ops->multiplexed;
+    x->grpc = x->h2 && grpc_is_call(h);
+    if (spec->rules.list.n || setup->log)
+        record_name(x);
+    struct request_facts facts = facts_of(x);
+    if (setup->config->identify_payload || rules_want_payload(&spec->rules, &facts))
+        collect(x);
+    else
+        decide(x);
+}
+
+/* Once forwarded, is the body still worth keeping, with n bytes more? */
+static bool may_be_needed(const struct exchange *x, size_t n)
+{
+    bool over = x->answer_begun && mode_kind(x->mode) != MODE_DUPLICATE;
+    return x->replayable && !over && x->body.n + n <= (size_t)exchange_limits(x)->payload;
+}
+
+static void down_data(struct stream *s, slice bytes)
+{
+    struct exchange *x = s->user;
+    x->active_ns = x->worker->loop.now_ns;
+    x->request_bytes += bytes.n;
+    if (!x->up || may_be_needed(x, bytes.n)) {
+        chain_add(&x->body, bytes);
+    } else {
+        x->replayable = false;
+        chain_clear(&x->body);
+    }
+    if (x->up)
+        exchange_give(x, bytes);
+    else if (x->state == EX_COLLECT && body_suffices(x, bytes))
+        exchange_collected(x);
+}
+
+static void down_end(struct stream *s, const struct head *trailers)
+{
+    struct exchange *x = s->user;
+    x->request_ended = true;
+    if (trailers)
+        x->request_trailers = head_copy(&x->arena, trailers);
+    if (x->up) {
+        stream_end(x->up, trailers);
+        link_touch(link_of(x->up));
+        if (x->tunnel)
+            exchange_finish(x, x->reply);
+    } else if (x->state == EX_COLLECT) {
+        exchange_collected(x);
+    }
+}
+
+static void down_abort(struct stream *s, enum wire_cut why, uint32_t code)
+{
+    struct exchange *x = s->user;
+    (void)code;
+    x->down = NULL;
+    if (why == CUT_BAD)
+        x->error = "the request is malformed";
+    else if (why == CUT_LIMIT)
+        x->error = "the request is beyond a limit";
+    exchange_finish(x, x->tunnel ? x->reply : OUTCOME(OUT_CANCELLED, 0));
+}
+
+static void down_sent(struct stream *s, size_t n)
+{
+    struct exchange *x = s->user;
+    x->active_ns = x->worker->loop.now_ns;
+    if (!x->way->takes_over)
+        exchange_consume(x, n);
+}
+
+const struct wire_events down_events = {
+    .head = down_head,
+    .data = down_data,
+    .end = down_end,
+    .abort = down_abort,
+    .sent = down_sent,
+};

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who runs the proxies. Reading order of this room: setup.c (a configuration made ready), worker.c
+ * (a thread with its listeners), link.c (a connection that speaks HTTP), upstream.c (connections to
+ * services), then exchange.c (one call): request.c (what the caller sends), act.c (faults instead
+ * of the service), answer.c (what the service sends), reply.c (faults in that), record.c (what is
+ * written down).
+ *
+ * A worker shares nothing with other workers but what is immutable (setup) or made for it (tallies
+ * of rules, counts of names, the log file). */
+#ifndef OUTFOX_PROXY_WORKER_INT_H
+#define OUTFOX_PROXY_WORKER_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "io/conn.h"
+#include "proxy/config.h"
+#include "wire/wire.h"
+
+struct plane;
+struct link;
+struct exchange;
+struct upstream;
+
+/* ---- setup.c ---- */
+
+/* One proxy, ready to run. */
+struct door {
+    const struct proxy_spec *spec;
+    struct addr listen, to;
+    struct tls_context *listen_tls, *to_tls; /* NULL: plain */
+    int *fd;                                 /* one listening socket per worker; -1: it has one */
+};
+
+/* A configuration made ready: addresses resolved, certificates loaded, sockets bound. Immutable but
+ * for `refs` and the descriptors, which each worker takes for itself. */
+struct setup {
+    _Atomic uint32_t refs;
+    struct proxy_config *config;
+    struct door *door;
+    uint32_t n_doors, workers;
+    struct wire_limits wire_limits;
+    struct naming *naming; /* shared by successive setups */
+    struct log *log;       /* NULL: none */
+};
+
+/* Takes the configuration over. What `old` (NULL: none) listens at already is taken from there. */
+int setup_new(struct proxy_config *config, const struct setup *old, struct setup **out,
+              struct err *e) MUST_USE;
+/* Do both mean the same listening socket? */
+bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b);
+
+struct setup *setup_hold(struct setup *s);
+void setup_drop(struct setup *s);
+
+/* ---- worker.c ---- */
+
+/* A setup as one worker uses it: it stays until the last call that began under it has ended. */
+struct generation {
+    struct setup *setup;
+    uint32_t users;            /* exchanges and links, and 1 while it is the worker's current one */
+    struct upstream *upstream; /* one per door */
+};
+
+/* A listening socket of one worker, whatever setup is current. */
+struct site {
+    struct listener listener;
+    struct worker *worker;
+    uint32_t door; /* in the current setup */
+    bool gone;     /* the current setup has it no more; it stays until the worker ends */
+};
+
+struct worker {
+    struct loop loop;
+    struct plane *plane;
+    uint32_t index;
+    struct generation *current;
+    VEC(struct site *) sites;
+    struct link *links;         /* all of them */
+    struct exchange *exchanges; /* those under way */
+    struct exchange *spare;     /* to be used again */
+    uint32_t n_spare;
+    struct timer sweep, drain;
+    int64_t drain_ns;   /* when what is left is cut off */
+    struct buf log;     /* lines not written yet */
+    struct buf scratch; /* for text in the making */
+    bool stopping;
+    uint64_t seed; /* of garbage */
+    pthread_t thread;
+    _Atomic(struct setup *) next; /* to be taken up; set by the plane */
+    _Atomic int stop;             /* 1: drain, 2: at once */
+    _Atomic bool ended;
+};
+
+/* 0, or -1. Takes up the setup, then runs in a thread of its own. */
+int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
+                 struct err *e) MUST_USE;
+
+/* After it ended. */
+void worker_join(struct worker *w);
+
+struct generation *generation_hold(struct generation *g);
+void generation_drop(struct generation *g);
+
+/* A link or exchange is gone: a worker that is stopping may be done. */
+void worker_check_done(struct worker *w);
+
+/* ---- plane.c ---- */
+
+struct plane {
+    struct setup *setup; /* the current one */
+    struct naming *naming;
+    struct worker *worker;
+    uint32_t n_workers;
+    _Atomic uint32_t n_clients; /* connections of clients, over all workers */
+    _Atomic int64_t warned_ns;
+    void (*warn)(const char *text);
+};
+
+/* A sentence for whoever runs the proxy, at most one a second. */
+void plane_warn(struct plane *p, const char *service, const char *text);
+
+/* ---- record.c ---- */
+
+struct naming *naming_new(void);
+void naming_free(struct naming *naming);
+
+int log_open(const char *path, struct log **out, struct err *e) MUST_USE;
+void log_close(struct log *log);
+bool log_failed(const struct log *log);
+void log_flush(struct log *log, struct buf *lines);
+
+#endif
