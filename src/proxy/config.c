@@ -294,15 +294,15 @@ int proxy_tls_check(const struct proxy_spec *spec, struct err *e)
         return err_set(e, 0, 0,
                        "\"test-cert\" is where a generated certificate is written to; with "
                        "\"cert\" none is generated: leave one of them out");
+    if (pair_check(spec->key, spec->cert, "key", "cert", e) ||
+        pair_check(spec->to_key, spec->to_cert, "to-key", "to-cert", e))
+        return -1;
     if (spec->listen_tls && !spec->test_cert && !spec->cert)
         return err_set(e, 0, 0,
                        "https://%.*s needs a certificate: \"cert\" names one, \"test-cert\" a file "
                        "to which a generated one is written",
                        SHORT(spec->listen));
-    return pair_check(spec->key, spec->cert, "key", "cert", e) ||
-                   pair_check(spec->to_key, spec->to_cert, "to-key", "to-cert", e)
-               ? -1
-               : 0;
+    return 0;
 }
 
 void config_add_fault(struct proxy_config *config, slice text)

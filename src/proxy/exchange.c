@@ -60,7 +60,7 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
     };
     if (x->next)
         x->next->self = &x->next;
-    else
+    if (!w->sweep.at_ns)
         timer_start(&w->loop, &w->sweep, w->loop.now_ns + 1000000000);
     w->exchanges = x;
     down->user = x;

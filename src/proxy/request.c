@@ -127,10 +127,15 @@ static void down_data(struct stream *s, slice bytes)
         x->replayable = false;
         chain_clear(&x->body);
     }
-    if (x->up)
+    if (x->up) {
         exchange_give(x, bytes);
-    else if (x->state == EX_COLLECT && body_suffices(x, bytes))
-        exchange_collected(x);
+    } else if (x->state == EX_COLLECT) {
+        stream_consume(s, bytes.n); /* so that more can come; the limit bounds it */
+        x->consumed += bytes.n;
+        link_refresh(link_of(s));
+        if (body_suffices(x, bytes))
+            exchange_collected(x);
+    }
 }
 
 static void down_end(struct stream *s, const struct head *trailers)
