@@ -40,8 +40,9 @@ ssize_t sys_writev(int fd, const struct iovec *iov, int n)
         m.msg_iovlen = 1;
     }
     ssize_t put;
-    do
-        put = sendmsg(fd, &m, MSG_NOSIGNAL); /* writev cannot be told to spare us SIGPIPE */
+    do /* writev cannot be told to spare us SIGPIPE; one piece is cheaper sent alone */
+        put = m.msg_iovlen == 1 ? send(fd, m.msg_iov->iov_base, m.msg_iov->iov_len, MSG_NOSIGNAL)
+                                : sendmsg(fd, &m, MSG_NOSIGNAL);
     while (put < 0 && errno == EINTR);
     return put < 0 ? -errno : put;
 }

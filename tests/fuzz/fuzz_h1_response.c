@@ -183,8 +183,8 @@ static void play(struct play *p, slice bytes, uint64_t cuts, bool breaks, struct
     MUST(!p->stream || p->in_ended);
     for (uint32_t i = 0; i < p->messages.list.n; i++)
         message_print(p->messages.list.at[i], result);
-    buf_addf(result, "finish %d error %s streams %u\n", w->finish, w->error ? w->error : "none",
-             w->n_streams);
+    buf_addf(result, "finish %d error %s streams %u\n", (int)w->finish,
+             w->error ? w->error : "none", w->n_streams);
     buf_add(result, buf_slice(&p->out));
     wire_free(w);
     chain_clear(&chain);

@@ -128,7 +128,7 @@ static void act(struct call *c)
     case 3: give_head(c, false, 100); break;
     case 4:
     case 5: give_data(c, next()); break;
-    case 6: give_data(c, 157u * next()); break;
+    case 6: give_data(c, 156u * next()); break;
     case 7:
     case 8: give_end(c); break;
     case 9: c->hoards = !c->hoards; break;

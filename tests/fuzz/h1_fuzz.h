@@ -11,6 +11,7 @@
 #include <llhttp.h>
 
 #include "base/rng.h"
+#include "base/vec.h"
 #include "wire/wire.h"
 
 enum { TEXT_MAX = 4 << 20 };
@@ -279,12 +280,14 @@ static inline void witness_read(struct witness *w, bool request, slice bytes, bo
 }
 
 // Do llhttp and we part ways here on purpose? It refuses extensions of chunks that are well formed
-// (8.1 fails at the second one), which we drop, and lets trailers frame the message, which we do
-// not.
+// (8.1 fails at the second one), which we drop; it lets trailers frame the message, which we do
+// not; and it lets an interim response close the connection, which only the final one can.
 static inline bool witness_parts(const struct witness *w)
 {
     const char *why = llhttp_get_error_reason(&w->parser);
-    return w->apart || (why && strstr(why, "chunk extension"));
+    bool interim = w->messages.list.n && vec_last(&w->messages.list)->head->status / 100 == 1;
+    return w->apart || (why && strstr(why, "chunk extension")) ||
+           (interim && llhttp_get_errno(&w->parser) == HPE_CLOSED_CONNECTION);
 }
 
 static inline void witness_deinit(struct witness *w)
