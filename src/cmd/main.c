@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "proxy/limits.h"
+
 #ifndef OUTFOX_VERSION
 #define OUTFOX_VERSION "unknown"
 #endif
@@ -111,6 +113,12 @@ static void print_verb_help(const struct verb *v, FILE *out)
     fprintf(out, "outfox %s%s%s [OPTION]...\n\n%s\n\nexamples:\n%s\noptions:\n", v->name,
             v->positional[0] ? " " : "", v->positional, v->text, v->examples);
     args_help(v->options, out);
+    if (v->options & OPT_PROXY) {
+        struct buf limits = BUF_INIT(1 << 16);
+        limits_print(&limits_default, &limits);
+        fprintf(out, "\nlimits, and what they are unless set:\n%s", buf_text(&limits));
+        buf_deinit(&limits);
+    }
 }
 
 /* The verb that argv starts with, and of how many words it is. */

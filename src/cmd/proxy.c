@@ -61,7 +61,7 @@ static struct proxy_config *build(const struct args *args, struct err *e)
                          "nothing to do: give --listen ADDR and --to ADDR, or a file with "
                          "`proxies`; see outfox help proxy");
     if (!failed)
-        failed = config_finish(config, e);
+        failed = config_finish(config, e) || plane_check(config, e);
     if (!failed)
         return config;
     config_free(config);

@@ -35,7 +35,7 @@ struct conn_events {
     void (*bytes)(struct conn *c, slice bytes);
     void (*eof)(struct conn *c); /* the peer sends no more; writing still works. Said once */
     void (*flush)(struct conn *c);
-    void (*wrote)(struct conn *c); /* ends each flush */
+    void (*wrote)(struct conn *c);                                      /* ends each flush */
     void (*gone)(struct conn *c, enum conn_gone why, const char *text); /* "connection refused" */
     void (*expired)(struct conn *c); /* the connection stays; the owner decides */
 };

@@ -12,6 +12,9 @@
 
 struct plane;
 
+/* Can its addresses be understood? */
+int plane_check(const struct proxy_config *config, struct err *e) MUST_USE;
+
 /* Listens and starts. Takes the finished configuration over when it succeeds. warn: gets sentences
  * for whoever runs it, from any thread. 0, or -1 with the cause and the remedy. */
 int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,

@@ -3,9 +3,11 @@
  * setup: a configuration made ready, all of it or nothing. Addresses are resolved, certificates
  * loaded and sockets bound before anything of it is used, so that a reload that fails changes
  * nothing. */
+#include "proxy/proxy.h"
 #include "proxy/worker_int.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "io/sys.h"
@@ -74,14 +76,37 @@ static int open_sockets(struct door *d, uint32_t workers, struct err *e)
     return 0;
 }
 
+static int read_addresses(const struct proxy_spec *spec, struct addr *listen, struct addr *to,
+                          struct err *e)
+{
+    if (addr_parse(spec->listen, "listen", listen, e) || addr_parse(spec->to, "to", to, e))
+        return -1;
+    if (!addr_is_unix(to) && addr_port(to) == 0)
+        return err_set(e, 0, 0, "to: \"%s\" has port 0; name the port of the service", to->text);
+    return 0;
+}
+
+int plane_check(const struct proxy_config *config, struct err *e)
+{
+    for (uint32_t i = 0; i < config->proxies.n; i++) {
+        const struct proxy_spec *spec = &config->proxies.at[i];
+        struct addr listen, to;
+        struct err why = {0};
+        if (!read_addresses(spec, &listen, &to, &why))
+            continue;
+        if (spec->line && config->source)
+            snprintf(e->source, sizeof e->source, "%s", config->source);
+        return err_set(e, spec->line, spec->col, "%s", why.text);
+    }
+    return 0;
+}
+
 static int open_door(struct setup *s, struct door *d, const struct setup *old, struct err *e)
 {
     const struct proxy_spec *spec = d->spec;
     const struct door *before = find_door(old, spec);
-    if (addr_parse(spec->listen, "listen", &d->listen, e) || addr_parse(spec->to, "to", &d->to, e))
+    if (read_addresses(spec, &d->listen, &d->to, e))
         return -1;
-    if (!addr_is_unix(&d->to) && addr_port(&d->to) == 0)
-        return err_set(e, 0, 0, "to: \"%s\" has port 0; name the port of the service", d->to.text);
     if (open_tls(d, before, e))
         return -1;
     if (before) {

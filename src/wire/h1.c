@@ -353,7 +353,10 @@ static void h1_broken(struct wire *w)
 static bool h1_reads(const struct wire *w)
 {
     const struct h1 *h = (const struct h1 *)w;
-    return w->finish == FINISH_NOT && h->unread < WIRE_WINDOW && h->in.n < H1_WAITING_MAX;
+    /* half a head or trailers may be as large as the limit says; requests ahead of their turn not
+     */
+    size_t most = h->in_state == IN_DONE ? H1_WAITING_MAX : (size_t)w->limits->head_bytes + 1;
+    return w->finish == FINISH_NOT && h->unread < WIRE_WINDOW && h->in.n < most;
 }
 
 static void h1_pump(struct wire *w)
