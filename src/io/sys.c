@@ -2,6 +2,8 @@
 #include "io/sys.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -59,6 +61,16 @@ int sys_accept(int fd)
 void sys_close(int fd)
 {
     close(fd); /* EINTR too has closed it */
+}
+
+uint64_t sys_acked(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    size_t needed = offsetof(struct tcp_info, tcpi_bytes_acked) + sizeof info.tcpi_bytes_acked;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) || n < needed)
+        return UINT64_MAX;
+    return info.tcpi_bytes_acked;
 }
 
 void sys_linger_reset(int fd)

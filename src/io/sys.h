@@ -7,6 +7,7 @@
 #define OUTFOX_IO_SYS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -17,6 +18,9 @@ ssize_t sys_read(int fd, void *to, size_t n) MUST_USE;
 ssize_t sys_writev(int fd, const struct iovec *iov, int n) MUST_USE;
 int sys_accept(int fd) MUST_USE; /* non-blocking, close-on-exec */
 void sys_close(int fd);
+
+/* How many bytes the peer's system has acknowledged so far; UINT64_MAX: not known. */
+uint64_t sys_acked(int fd);
 
 /* Makes close(2) send RST. */
 void sys_linger_reset(int fd);

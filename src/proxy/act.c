@@ -70,8 +70,6 @@ static void act_status(struct exchange *x)
         if (!has_field(dress, SLICE("content-type")))
             fields[h.n_fields++] = (struct field){SLICE("content-type"), SLICE("text/plain")};
     }
-    if (slice_is(x->request->method, "HEAD"))
-        body = (slice){0};
     dress_up(x, &h, fields);
     exchange_answer(x, &h, body, OUTCOME(OUT_STATUS, status));
 }
@@ -99,9 +97,11 @@ static void act_rst_stream(struct exchange *x)
 static void act_goaway(struct exchange *x)
 {
     struct stream *down = x->down;
+    struct link *l = link_of(down);
     x->down = NULL;
-    link_touch(link_of(down));
     stream_goaway(down);
+    link_touch(l);
+    link_unuse(l);
     exchange_finish(x, mode_outcome(x->mode));
 }
 

@@ -5,6 +5,7 @@
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
+#include "io/sys.h"
 
 enum { ATTEMPTS_MAX = 3 };
 
@@ -12,6 +13,16 @@ void exchange_give(struct exchange *x, slice bytes)
 {
     stream_data(x->up, bytes);
     link_touch(link_of(x->up));
+}
+
+/* Nothing changes when such a request is sent twice (RFC 9110, 9.2.2). */
+static bool is_idempotent(const struct exchange *x)
+{
+    static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (slice_is(x->request->method, methods[i]))
+            return true;
+    return false;
 }
 
 void exchange_forward(struct exchange *x)
@@ -27,13 +38,19 @@ void exchange_forward(struct exchange *x)
     }
     x->up->user = x;
     x->attempts++;
+    struct link *l = link_of(x->up);
+    link_use(l);
+    x->pooled = l->pooled;
+    if (x->pooled && !x->h2 && !is_idempotent(x)) /* HTTP/2 says by itself what was not looked at */
+        x->acked = sys_acked(l->conn->fd);
     x->passed = x->unread = 0;
     if (!x->forward_ns)
         x->forward_ns = clock_ns();
     const struct door *door = &exchange_setup(x)->door[x->door];
     x->request->scheme = door->to_tls ? SLICE("https") : SLICE("http");
     if (x->request->authority.n == 0)
-        x->request->authority = slice_of(door->to.text);
+        x->request->authority =
+            addr_is_unix(&door->to) ? SLICE("localhost") : slice_of(door->to.text);
     bool end = x->request_ended && x->body.n == 0 && !x->request_trailers;
     stream_head(x->up, x->request, end);
     for (const struct block *b = x->body.first; b; b = b->next)
@@ -54,10 +71,21 @@ static void up_sent(struct stream *s, size_t n)
     }
 }
 
+/* A connection from the pool that the service closed while the call was on its way. Any other
+ * request than an idempotent one might have done its work: it is sent again only when the service's
+ * system has not even taken its first byte. */
+static bool is_stale(const struct exchange *x, const struct link *l, enum wire_cut why)
+{
+    bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
+    if (!x->pooled || !broken)
+        return false;
+    return is_idempotent(x) || (x->acked != UINT64_MAX && x->acked == sys_acked(l->conn->fd));
+}
+
 static bool may_retry(const struct exchange *x, enum wire_cut why)
 {
     const struct link *l = link_of(x->up);
-    bool stale = l->used && (why == CUT_CLOSED || why == CUT_RESET);
+    bool stale = is_stale(x, l, why);
     return !x->answer_begun && x->replayable && x->attempts < ATTEMPTS_MAX && !l->failed &&
            (stale || why == CUT_REFUSED);
 }
@@ -68,6 +96,9 @@ static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
     const struct link *l = link_of(s);
     bool again = may_retry(x, why);
     x->up = NULL;
+    link_unuse(link_of(s));
+    if (x->answer_ended) /* all of it is here already, and only waits to go on */
+        return;
     if (again) {
         x->retried = true;
         exchange_forward(x);
@@ -125,7 +156,9 @@ static void up_head(struct stream *s, const struct head *h, bool end)
         return;
     }
     if (h->status < 200) {
-        if (x->way == &way_pass && !(h->status == 100 && x->continued)) {
+        /* 100 is about the request, and due once; others belong to the answer */
+        if (h->status == 100 ? !x->continued : x->way == &way_pass) {
+            x->continued |= h->status == 100;
             stream_head(x->down, h, false);
             link_touch(link_of(x->down));
         }
@@ -175,6 +208,7 @@ const struct wire_events up_events = {
 void exchange_pass_head(struct exchange *x, const struct head *h, bool end)
 {
     x->told = true;
+    x->promised = h->has_length ? h->length : UINT64_MAX;
     stream_head(x->down, h, end);
     if (end)
         exchange_finish(x, x->reply);

@@ -53,6 +53,8 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
         .held = CHAIN_INIT(&w->loop.blocks),
         .way = &way_pass,
         .replayable = true,
+        .acked = UINT64_MAX,
+        .promised = UINT64_MAX,
         .start_ns = clock_ns(),
         .active_ns = w->loop.now_ns,
         .next = w->exchanges,
@@ -63,6 +65,7 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
     if (!w->sweep.at_ns)
         timer_start(&w->loop, &w->sweep, w->loop.now_ns + 1000000000);
     w->exchanges = x;
+    link_use(l);
     down->user = x;
     return x;
 }
@@ -73,11 +76,13 @@ void exchange_leave(struct exchange *x)
     x->up = NULL;
     if (!up)
         return;
-    link_touch(link_of(up));
+    struct link *l = link_of(up);
     if (x->request_ended && x->answer_ended)
         stream_release(up);
     else
         stream_abort(up, FINISH_CLOSE, H2_CANCEL);
+    link_touch(l);
+    link_unuse(l);
 }
 
 void exchange_finish(struct exchange *x, outcome seen)
@@ -88,8 +93,10 @@ void exchange_finish(struct exchange *x, outcome seen)
     timer_stop(&w->loop, &x->timer);
     exchange_leave(x);
     if (x->down) {
-        link_touch(link_of(x->down));
+        struct link *l = link_of(x->down);
         stream_release(x->down);
+        link_touch(l);
+        link_unuse(l);
     }
     if (x->fired)
         rule_fired(x->rule);
@@ -117,14 +124,18 @@ void exchange_break(struct exchange *x, enum wire_finish how, uint32_t code, out
     struct stream *down = x->down;
     x->down = NULL;
     if (down) {
-        link_touch(link_of(down));
+        struct link *l = link_of(down);
         stream_abort(down, how, code);
+        link_touch(l);
+        link_unuse(l);
     }
     exchange_finish(x, seen);
 }
 
 void exchange_answer(struct exchange *x, const struct head *h, slice body, outcome seen)
 {
+    if (slice_is(x->request->method, "HEAD"))
+        body = (slice){0};
     stream_head(x->down, h, body.n == 0);
     if (body.n) {
         stream_data(x->down, body);

@@ -40,6 +40,8 @@ struct exchange {
     uint64_t consumed; /* as the caller's wire was told */
     uint64_t unread;   /* bytes of the answer that the service's wire was not told of yet */
     uint32_t attempts;
+    bool pooled;    /* on a connection that had served others before */
+    uint64_t acked; /* what the service's system had acknowledged before; UINT64_MAX: unknown */
 
     const struct rule *rule;
     mode mode; /* what is being acted out; MODE_NONE: nothing (any more) */
@@ -54,7 +56,8 @@ struct exchange {
     bool answer_begun, answer_ended, tunnel;
     bool told;               /* the caller has got a final head */
     uint64_t response_bytes; /* to the caller */
-    uint64_t budget;         /* of ways that count bytes */
+    uint64_t promised; /* length of the answer's body as the caller was told; UINT64_MAX: not */
+    uint64_t budget;   /* of ways that count bytes */
     struct grpc_framing framing;
     uint64_t dice;
 

@@ -13,11 +13,18 @@
 #include "io/sys.h"
 #include "proxy/link_int.h"
 
+static const int64_t FINISH_NS = 5000000000; /* for the last bytes, without progress */
+
 static const struct conn_events client_events, service_events;
 
 static const struct limits *limits_of(const struct link *l)
 {
     return &l->generation->setup->config->limits;
+}
+
+static const struct door *door_of(const struct link *l)
+{
+    return &l->generation->setup->door[l->upstream->door];
 }
 
 static struct link *link_new(struct worker *w, struct generation *g)
@@ -37,6 +44,7 @@ static struct link *link_new(struct worker *w, struct generation *g)
 static void link_free(struct link *l)
 {
     struct worker *w = l->worker;
+    l->leaving = true;
     if (l->upstream)
         upstream_forget(l);
     else
@@ -84,21 +92,39 @@ void link_shutdown(struct link *l)
 
 /* ---- deadlines ---- */
 
-/* A client's: to send a head; without a call. While calls are open, exchange_sweep watches them. */
+/* While calls are open, exchange_sweep watches them. Else: to write the last bytes, to send a head,
+ * or simply without a call, also when the peer does not take what is left of the last one. */
 static void set_deadline(struct link *l)
 {
     const struct limits *limits = limits_of(l);
     int64_t now = l->conn->loop->now_ns;
-    if (l->wire && l->wire->n_streams) {
+    struct wire *w = l->wire;
+    bool heading = !w || (!wire_idle(w) && w->n_streams == 0 && l->conn->out.n == 0);
+    if (l->n_calls || !heading)
         l->heading = false;
+    if (l->n_calls) {
         conn_expire(l->conn, 0);
-    } else if (l->wire && wire_idle(l->wire)) {
-        l->heading = false;
+    } else if (w && w->finish != FINISH_NOT) {
+        conn_expire(l->conn, now + (l->upstream ? 0 : FINISH_NS));
+    } else if (!heading) {
         conn_expire(l->conn, now + (l->upstream ? limits->upstream_idle_ns : limits->idle_ns));
     } else if (!l->heading) {
         l->heading = true;
         conn_expire(l->conn, now + limits->head_ns);
     }
+}
+
+void link_use(struct link *l)
+{
+    l->n_calls++;
+    if (l->ready)
+        conn_expire(l->conn, 0);
+}
+
+void link_unuse(struct link *l)
+{
+    if (--l->n_calls == 0 && !l->leaving && l->ready)
+        set_deadline(l);
 }
 
 /* ---- events of the connection ---- */
@@ -204,10 +230,8 @@ static void on_gone(struct conn *c, enum conn_gone why, const char *text)
     struct link *l = c->user;
     l->failed = why != GONE_RESET && !l->ready;
     l->why = text;
-    if (l->failed && l->upstream) {
-        const struct door *door = &l->generation->setup->door[l->upstream->door];
-        plane_warn(l->worker->plane, door->spec->service.p, text);
-    }
+    if (l->failed)
+        plane_warn(l->worker->plane, l->upstream ? door_of(l)->spec->service.p : NULL, text);
     link_free(l);
 }
 
@@ -219,11 +243,12 @@ static void on_expired(struct conn *c)
         conn_reset(c);
         return;
     }
-    if (!l->wire || !wire_idle(l->wire)) {
+    if (!l->wire || !wire_idle(l->wire) || l->wire->finish != FINISH_NOT || c->out.n) {
         link_kill(l);
         return;
     }
     link_shutdown(l);
+    set_deadline(l);
 }
 
 static const struct conn_events client_events = {

@@ -23,11 +23,13 @@ struct link {
     struct link *next_idle, **idle_self; /* in upstream->idle or upstream->shared */
     char sniffed[24];
     uint8_t n_sniffed;
-    bool heading;    /* the deadline of a head is running */
-    bool used;       /* upstream: it has served a call before */
-    bool ready;      /* the connection stands */
-    bool failed;     /* upstream: it never came to stand */
-    const char *why; /* then: why; valid during the event */
+    uint32_t n_calls; /* exchanges that have a stream on it */
+    bool leaving;     /* is being freed */
+    bool heading;     /* the deadline of a head is running */
+    bool pooled;      /* upstream: when it was last taken, it had been idle before */
+    bool ready;       /* the connection stands */
+    bool failed;      /* upstream: it never came to stand */
+    const char *why;  /* then: why; valid during the event */
 };
 
 /* What streams tell: exchange.c's (request.c, answer.c). */
@@ -49,6 +51,10 @@ static inline struct link *link_of(const struct stream *s)
 {
     return s->wire->owner;
 }
+
+/* An exchange has taken a stream on it, or let go of it. */
+void link_use(struct link *l);
+void link_unuse(struct link *l);
 
 /* No new calls on it; closes it when none is left. */
 void link_shutdown(struct link *l);

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "proxy/worker_int.h"
 
+enum { TAKE_UP_MS = 2000 };
+
 void plane_warn(struct plane *p, const char *service, const char *text)
 {
     int64_t now = clock_ns(), last = atomic_load(&p->warned_ns);
@@ -11,7 +13,7 @@ void plane_warn(struct plane *p, const char *service, const char *text)
         !atomic_compare_exchange_strong(&p->warned_ns, &last, now))
         return;
     struct buf line = BUF_INIT(1024);
-    buf_addf(&line, "%s: %s", service, text);
+    buf_addf(&line, "%s%s%s", service ? service : "", service ? ": " : "", text);
     p->warn(buf_text(&line));
     buf_deinit(&line);
 }
@@ -55,9 +57,25 @@ int plane_start(struct proxy_config *config, void (*warn)(const char *text), str
     return -1;
 }
 
+/* Sockets are handed on from setup to setup by the workers, so they take up each of them. */
+static bool all_took_up(const struct plane *p)
+{
+    for (int i = 0; i < TAKE_UP_MS; i++) {
+        bool all = true;
+        for (uint32_t k = 0; k < p->n_workers; k++)
+            all &= atomic_load(&p->worker[k].taken) == p->setup;
+        if (all)
+            return true;
+        uv_sleep(1);
+    }
+    return false;
+}
+
 int plane_reload(struct plane *p, struct proxy_config *config, struct err *e)
 {
     struct setup *setup, *old = p->setup;
+    if (!all_took_up(p))
+        return err_set(e, 0, 0, "the last reload is still under way; try again");
     if (setup_new(config, old, &setup, e))
         return -1;
     setup->naming = p->naming;

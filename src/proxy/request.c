@@ -159,11 +159,13 @@ static void down_abort(struct stream *s, enum wire_cut why, uint32_t code)
     struct exchange *x = s->user;
     (void)code;
     x->down = NULL;
+    link_unuse(link_of(s));
     if (why == CUT_BAD)
         x->error = "the request is malformed";
     else if (why == CUT_LIMIT)
         x->error = "the request is beyond a limit";
-    exchange_finish(x, x->tunnel ? x->reply : OUTCOME(OUT_CANCELLED, 0));
+    bool whole = x->tunnel || x->response_bytes == x->promised; /* it left when it had all */
+    exchange_finish(x, whole ? x->reply : OUTCOME(OUT_CANCELLED, 0));
 }
 
 static void down_sent(struct stream *s, size_t n)

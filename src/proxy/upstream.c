@@ -48,26 +48,24 @@ struct stream *upstream_open(struct upstream *u, bool h2, bool fresh)
         if (h2)
             list_add(&u->shared, l);
     } else {
-        l->used = true;
+        l->pooled = l->wire->n_streams == 0;
         if (!h2)
             list_remove(l);
     }
-    struct stream *s = stream_open(l->wire);
-    conn_expire(l->conn, l->ready ? 0 : l->conn->expires_ns);
     link_touch(l);
-    return s;
+    return stream_open(l->wire);
 }
 
 void upstream_settle(struct link *l)
 {
-    if (l->wire->ops->multiplexed || l->idle_self || !wire_idle(l->wire) || !l->ready)
+    struct wire *w = l->wire;
+    if (!wire_idle(w) || !l->ready || w->finish != FINISH_NOT)
         return;
-    if (l->wire->closing || l->worker->stopping ||
-        l->generation != l->worker->current) { /* nobody will ask for it any more */
-        link_shutdown(l);
-        return;
-    }
-    list_add(&l->upstream->idle, l);
+    bool wanted = !w->closing && !l->worker->stopping && l->generation == l->worker->current;
+    if (!wanted && !w->closing)
+        link_shutdown(l); /* nobody will ask for it any more */
+    else if (wanted && !w->ops->multiplexed && !l->idle_self)
+        list_add(&l->upstream->idle, l);
 }
 
 void upstream_forget(struct link *l)

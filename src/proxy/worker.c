@@ -62,7 +62,7 @@ static void before_waiting(struct loop *l)
     bool failed = log_failed(log);
     log_flush(log, &w->log);
     if (!failed && log_failed(log))
-        plane_warn(w->plane, "outfox", "the log cannot be written; calls are no longer logged");
+        plane_warn(w->plane, NULL, "the log cannot be written; calls are no longer logged");
 }
 
 /* ---- sites ---- */
@@ -122,10 +122,11 @@ static int take_up(struct worker *w, struct setup *setup)
     if (before)
         before_waiting(&w->loop); /* the lines so far belong to the log so far */
     w->current = generation_new(w, setup);
-    for (uint32_t i = 0; i < setup->n_doors && !failed; i++) {
+    for (uint32_t i = 0; i < setup->n_doors; i++) {
         struct site *site = find_site(w, old, setup->door[i].spec);
         if (!site) {
-            failed = open_site(w, &setup->door[i], i);
+            int code = open_site(w, &setup->door[i], i);
+            failed = failed ? failed : code;
             continue;
         }
         for (uint32_t k = 0; k < n_before; k++)
@@ -143,6 +144,7 @@ static int take_up(struct worker *w, struct setup *setup)
     }
     vec_deinit(&doors);
     retire(before);
+    atomic_store(&w->taken, setup);
     return failed;
 }
 
@@ -192,7 +194,7 @@ static void on_wake(struct loop *l)
     struct setup *next = atomic_exchange(&w->next, NULL);
     int stop = atomic_load(&w->stop);
     if (next && !w->stopping && take_up(w, next))
-        plane_warn(w->plane, "outfox", "a listener could not be opened after the reload");
+        plane_warn(w->plane, NULL, "a listener could not be opened after the reload");
     else if (next && w->stopping)
         setup_drop(next);
     if (stop && !w->stopping)

@@ -88,8 +88,9 @@ struct worker {
     bool stopping;
     uint64_t seed; /* of garbage */
     pthread_t thread;
-    _Atomic(struct setup *) next; /* to be taken up; set by the plane */
-    _Atomic int stop;             /* 1: drain, 2: at once */
+    _Atomic(struct setup *) next;        /* to be taken up; set by the plane */
+    _Atomic(const struct setup *) taken; /* the last that was */
+    _Atomic int stop;                    /* 1: drain, 2: at once */
     _Atomic bool ended;
 };
 
@@ -118,7 +119,7 @@ struct plane {
     void (*warn)(const char *text);
 };
 
-/* A sentence for whoever runs the proxy, at most one a second. */
+/* A sentence for whoever runs the proxy, at most one a second. service: NULL, or whose it is. */
 void plane_warn(struct plane *p, const char *service, const char *text);
 
 /* ---- record.c ---- */

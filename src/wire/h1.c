@@ -273,13 +273,22 @@ static bool take_body(struct h1 *h, slice *bytes)
     return false;
 }
 
+/* The peer does not read its answers: no more requests until it does. */
+static bool is_clogged(const struct h1 *h)
+{
+    return h->wire.server && h->wire.out->n >= H1_OUT_MAX;
+}
+
 /* Takes what can be taken off *bytes. */
 static void take(struct h1 *h, slice *bytes)
 {
     bool more = true;
     while (more && bytes->n && h->wire.finish == FINISH_NOT) {
         switch (h->in_state) {
-        case IN_HEAD: more = take_head(h, bytes); break;
+        case IN_HEAD:
+            h->clogged = is_clogged(h);
+            more = !h->clogged && take_head(h, bytes);
+            break;
         case IN_BODY: more = take_body(h, bytes); break;
         case IN_TUNNEL:
             give_data(h, *bytes);
@@ -356,7 +365,7 @@ static bool h1_reads(const struct wire *w)
     /* half a head or trailers may be as large as the limit says; requests ahead of their turn not
      */
     size_t most = h->in_state == IN_DONE ? H1_WAITING_MAX : (size_t)w->limits->head_bytes + 1;
-    return w->finish == FINISH_NOT && h->unread < WIRE_WINDOW && h->in.n < most;
+    return w->finish == FINISH_NOT && h->unread < WIRE_WINDOW && h->in.n < most && !is_clogged(h);
 }
 
 static void h1_pump(struct wire *w)
@@ -372,6 +381,10 @@ static void h1_wrote(struct wire *w)
     h->unsent = left;
     if (sent && h->live && h->stream.user)
         events(h)->sent(&h->stream, sent);
+    if (h->in.n && h->in_state == IN_HEAD && h->clogged && !is_clogged(h)) {
+        h->clogged = false;
+        w->resume = true;
+    }
 }
 
 static bool h1_idle(const struct wire *w)

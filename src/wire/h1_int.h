@@ -100,7 +100,10 @@ const char *h1_reason(uint16_t status);
 enum h1_in_state { IN_HEAD, IN_BODY, IN_DONE, IN_TUNNEL };
 enum h1_out_state { OUT_HEAD, OUT_BODY, OUT_DONE, OUT_TUNNEL };
 
-enum { H1_WAITING_MAX = 64 * 1024 }; /* bytes in `in` after which reading stops */
+enum {
+    H1_WAITING_MAX = 64 * 1024,
+    H1_OUT_MAX = 256 * 1024
+}; /* bytes in `in` after which reading stops */
 
 struct h1 {
     struct wire wire;
@@ -120,6 +123,7 @@ struct h1 {
     bool asked_upgrade;
     bool awaits_continue; /* server: the client waits for a 100 before it sends its body */
     bool skipped_blank;
+    bool clogged;                               /* a request waits until the peer reads more */
     bool out_chunked, out_counted, out_dropped; /* framing of what is sent; dropped: no body */
 };
 

@@ -155,10 +155,9 @@ void h1_release(struct stream *s)
     h->live = false;
     h->unread = h->unsent = 0;
     s->user = NULL;
+    s->wire->n_streams = 0; /* also while the rest of a request is dropped */
     bool drains = s->wire->server && h->in_state == IN_BODY && !h->awaits_continue;
-    if (h->out_state != OUT_DONE || (h->in_state != IN_DONE && !drains)) {
-        s->wire->n_streams = 0;
+    if (h->out_state != OUT_DONE || (h->in_state != IN_DONE && !drains))
         h1_finish(h, FINISH_CLOSE);
-    }
     h1_turn(h);
 }

@@ -357,6 +357,10 @@ static const struct wire_ops h2_ops = {
 
 /* ---- the beginning ---- */
 
+/* Frames of a head that may follow its first, whatever its size. nghttp2 counts a frame whose head
+ * arrives in pieces once for each piece. */
+enum { CONTINUATIONS = 64 };
+
 /* As memory never runs out without an end of the process, none of nghttp2's functions fails for
  * want of it. */
 static nghttp2_session *session_new(struct h2 *h, bool server)
@@ -372,7 +376,7 @@ static nghttp2_session *session_new(struct h2 *h, bool server)
     nghttp2_option_set_no_auto_window_update(option, 1);
     nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_option_set_max_send_header_block_length(option, H2_HEAD_OUT_MAX);
-    nghttp2_option_set_max_continuations(option, H2_CONTINUATIONS_MAX);
+    nghttp2_option_set_max_continuations(option, CONTINUATIONS + h->wire.limits->head_bytes / 1024);
     /* wire_limits.resets bounds these, without a clock */
     nghttp2_option_set_stream_reset_rate_limit(option, UINT64_MAX, UINT64_MAX);
     int failed = (server ? nghttp2_session_server_new3

@@ -31,7 +31,6 @@ enum {
     H2_STREAMS_KEPT = 64,  /* unused ones, for the next calls */
     H2_FIELD_COST = 32,    /* what a field counts in a head beside its text: RFC 9113, 6.5.2 */
     H2_HEAD_OUT_MAX = 4 << 20,
-    H2_CONTINUATIONS_MAX = 128,
     H2_BLOCK_KEPT = 1024,
     H2_CLASSES = 20, /* of sizes that a pool keeps */
     H2_DIGITS = 20,  /* of the largest number */

@@ -81,9 +81,10 @@ static bool add_special(struct h2 *h, slice name, slice value)
         h->host = value;
         return true;
     case 6:
-        if (slice_is(name, "expect"))
-            head->expects = slice_eq_nocase(value, SLICE("100-continue"));
-        return false;
+        if (!slice_is(name, "expect") || !slice_eq_nocase(value, SLICE("100-continue")))
+            return false;
+        head->expects = true;
+        return true;
     case 14:
         if (slice_is(name, "content-length")) {
             head->has_length = slice_to_u64(value, UINT64_MAX, &head->length);
@@ -130,6 +131,15 @@ static void give_up_stream(struct h2_stream *s)
     h2_cut(s, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
+/* What nghttp2 lets pass although it could not be passed on in HTTP/1.1 as what it is: a target
+ * that is no path (it looks only at those of http and https), and a user in the authority. */
+static bool is_well_addressed(const struct head *head)
+{
+    bool path = head->target.n && head->target.p[0] == '/';
+    bool all = slice_is(head->target, "*") && slice_is(head->method, "OPTIONS");
+    return (path || all) && slice_find(head->authority, '@') == head->authority.n;
+}
+
 static void take_request(struct h2 *h, struct h2_stream *s, bool end)
 {
     struct head *head = &h->head;
@@ -142,6 +152,8 @@ static void take_request(struct h2 *h, struct h2_stream *s, bool end)
         h2_answer(s, 431);
     } else if (slice_is(head->method, "CONNECT")) {
         h2_answer(s, 501);
+    } else if (!is_well_addressed(head)) {
+        h2_cut(s, NGHTTP2_PROTOCOL_ERROR);
     } else {
         s->held = true;
         h->wire.events->head(&s->stream, head, end);

@@ -67,6 +67,8 @@ static void make_block(struct h2 *h, const struct head *head)
         put(h, SLICE(":path"), head->target.n ? head->target : SLICE("/"));
     }
     put_fields(h, head);
+    if (head->expects)
+        put(h, SLICE("expect"), SLICE("100-continue"));
     if (head->has_length)
         put_number(h, SLICE("content-length"), h->numbers[1], head->length);
 }
@@ -243,7 +245,6 @@ static void submit_request(struct h2 *h, struct h2_stream *s, const nghttp2_data
 {
     int32_t id = nghttp2_submit_request(h->session, NULL, h->nva.at, h->nva.n, body, s);
     if (id < 0) { /* all numbers for streams are used up */
-        h->wire.closing = true;
         h2_lose(s, CUT_REFUSED, 0);
         return;
     }
@@ -311,10 +312,24 @@ void h2_send_end(struct stream *stream, const struct head *trailers)
     resume_body(s);
 }
 
+/* Tells nghttp2 that these bytes, and those told before, may come again. */
+static void consume(struct h2_stream *s, size_t n)
+{
+    s->consumed += n;
+    if (s->live && !s->in_ended)
+        nghttp2_session_consume_stream(h2_of(s->stream.wire)->session, s->id, s->consumed);
+    s->consumed = 0;
+}
+
+/* What the owner has not read is dropped, and so is what comes: a peer that first sends everything
+ * and then reads the answer gets it. */
 static void let_go(struct h2_stream *s)
 {
     s->held = false;
     s->stream.user = NULL;
+    if (s->unread && !h2_of(s->stream.wire)->dead)
+        consume(s, s->unread);
+    s->unread = 0;
 }
 
 /* The last step of all that let a stream go. */
@@ -348,7 +363,6 @@ void h2_goaway(struct stream *stream)
         return;
     }
     let_go(s);
-    chain_clear(&s->body);
     h2_submit_goaway(h, s->id - 2);
     drop(h, s);
 }
@@ -357,11 +371,10 @@ void h2_consume(struct stream *stream, size_t n)
 {
     struct h2_stream *s = h2_stream_of(stream);
     s->unread -= n < s->unread ? n : s->unread;
-    s->consumed += n;
-    if (s->consumed < H2_CONSUME_STEP || !s->live || s->in_ended)
-        return;
-    nghttp2_session_consume_stream(h2_of(stream->wire)->session, s->id, s->consumed);
-    s->consumed = 0;
+    if (s->consumed + n < H2_CONSUME_STEP)
+        s->consumed += n;
+    else
+        consume(s, n);
 }
 
 void h2_release(struct stream *stream)
