@@ -95,6 +95,7 @@ static void print_help(FILE *out)
     fputs("outfox finds resilience bugs: it makes every call between services fail, in every\n"
           "combination that matters, and says which combinations break the scenario.\n\n"
           "  outfox sim explore examples/shop/shop.yaml     find what breaks the example shop\n"
+          "  outfox proxy --listen 8001 --to 9001 -f 'POST /pay #0 : 503'    fail real calls\n"
           "  outfox help sim explore                        all about one command\n\n"
           "commands:\n",
           out);
@@ -103,8 +104,8 @@ static void print_help(FILE *out)
     fputs(
         "\nexit codes:\n"
         "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
-        "  faults or output cannot be written, 4 inconclusive (budget ended, unstable), 130 "
-        "interrupted\n",
+        "  faults, output cannot be written or a proxy cannot start, 4 inconclusive (budget ended,\n"
+        "  unstable, a rule never fired), 130 interrupted\n",
         out);
 }
 

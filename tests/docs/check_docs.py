@@ -5,12 +5,19 @@
   yaml blocks     one that begins with `system:` is written to <system>.yaml; it must pass
                   `sim check` and be explorable. One that begins with `# file: NAME` is written to
                   NAME and not checked
-  console blocks  each `$ outfox ...` is run where the files of its document are, with a link
-                  `examples`. What follows, up to the next `$ `, must be its exact output; a line
-                  `...` stands for any lines. A trailing `# exit N` is the expected exit code,
-                  without it 0, 1 and 4 are fine. A command may end in a backslash and go on
-  tables          modes, verbs, options, exit codes, JSON fields and keys of simulated systems that
-                  the program knows are documented, and what the documents list exists
+  console blocks  each `$ outfox ...` and `$ examples/...` is run where the files of its document
+                  are, with a link `examples`. What follows, up to the next `$ `, must be its exact
+                  output; a line `...` stands for any lines. A trailing `# exit N` is the expected
+                  exit code, without it 0, 1 and 4 are fine. A command may end in a backslash and
+                  go on
+  sessions        console blocks in which a command ends with ` &`. All their commands are run, by
+                  one shell, and what they print on both streams must be there; after a command in
+                  the background its lines are waited for. Without `# exit N` the code must be 0.
+                  Numbers from 8000 to 9999 are ports: others, which are free, stand in for them,
+                  in files too. Times are not compared
+  tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
+                  systems and of proxies that the program knows are documented, and what the
+                  documents list exists
   links           relative ones lead to a file, and to a heading of it
 
 With --update, console blocks without `...` are rewritten to what the program prints now: read the
@@ -19,10 +26,14 @@ difference. Every failure is a line `file:line: sentence`, then the exit code is
 """
 import json
 import os
+import random
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+from http.client import HTTPConnection
 from pathlib import Path
 
 OUTFOX = Path(os.environ["OUTFOX"]).resolve()
@@ -53,8 +64,9 @@ def name_of(path):
 # ---- running the program ----
 
 def environment():
-    colours = ("NO_COLOR", "CLICOLOR_FORCE")
-    keep = {name: value for name, value in os.environ.items() if name not in colours}
+    others = ("NO_COLOR", "CLICOLOR_FORCE")
+    keep = {name: value for name, value in os.environ.items()
+            if name not in others and not name.lower().endswith("_proxy")}
     return {**keep, "PATH": f"{WORK / 'bin'}:{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C"}
 
 
@@ -102,7 +114,8 @@ def write_files(path, lines, folder):
             continue
         file = folder / (system[1] + ".yaml" if system else other[1])
         check(not file.exists(), where, f"{file.name} is in this document twice")
-        file.write_text("\n".join(lines[start:end]) + "\n", encoding="utf-8")
+        text = "\n".join(lines[start:end]) + "\n"
+        file.write_text(text if system else with_free_ports(text), encoding="utf-8")
         if system:
             systems.append((file, where))
     return systems
@@ -138,12 +151,11 @@ def commands(lines, start, end):
 
 def check_command(where, command, expected, folder):
     """The lines that the program printed, or None when nothing was run."""
-    exit_code = re.search(r"\s+# exit (\d+)$", command)
-    command = command[:exit_code.start()] if exit_code else command
-    if not re.match(r"outfox\b", command):
+    command, exit_code = without_exit_code(command)
+    if not re.match(r"outfox\b|examples/", command):
         return None
     code, out, said = shell(command, folder)
-    wanted = (int(exit_code[1]),) if exit_code else EXPLORED
+    wanted = EXPLORED if exit_code is None else (exit_code,)
     got = out.splitlines()
     sentence = f"`{command}` ended with {code}, not {wanted}: {said.strip()}"
     if not check(code in wanted, where, sentence):
@@ -160,22 +172,113 @@ def check_console(path, lines, folder):
     for language, start, end in blocks(lines):
         if language != "console":
             continue
+        steps = []  # index of the `$ `, command, expected lines, where those begin and end
         for first, command, out, after in commands(lines, start, end):
-            expected = lines[out:after]
             # one blank line may stand before the next command
-            blank = 1 if after < end and expected and not expected[-1] else 0
-            expected = expected[:len(expected) - blank]
-            got = check_command(f"{name_of(path)}:{first + 1}", command, expected, folder)
+            blank = 1 if after < end and after > out and not lines[after - 1] else 0
+            steps.append((first, command, lines[out:after - blank], out, after - blank))
+        session = None
+        if any(step[1].endswith(" &") for step in steps):
+            session = run_session([step[1:3] for step in steps], folder)
+        for i, (first, command, expected, out, after) in enumerate(steps):
+            where = f"{name_of(path)}:{first + 1}"
+            got = check_step(where, command, expected, session[i]) if session else \
+                check_command(where, command, expected, folder)
             if got is not None and "..." not in expected:
                 result += lines[done:out] + got
-                done = after - blank
+                done = after
     return result + lines[done:]
+
+
+# ---- sessions ----
+
+# Runs in the session's shell, whose output goes to the file `session`.
+PRELUDE = """
+exec >session 2>&1 </dev/null
+trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
+lines() { wc -l <session; }
+wait_for() { for i in {1..600}; do [ $(lines) -ge $1 ] && return; sleep 0.05; done; }
+"""
+MARK = "-- end of a step --"
+free_ports = {}  # the port in the documents -> the one that is used
+
+
+def free_port():
+    """One that nobody uses, below those that the system gives away by itself."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in free_ports.values():
+            return port
+
+
+def with_free_ports(text):
+    for port in re.findall(r"\b[89]\d{3}\b", text):
+        if port not in free_ports:
+            free_ports[port] = free_port()
+    return re.sub(r"\b[89]\d{3}\b", lambda found: str(free_ports[found[0]]), text)
+
+
+def without_free_ports(text):
+    for port, free in free_ports.items():
+        text = re.sub(rf"\b{free}\b", port, text)
+    return text
+
+
+def without_times(lines):
+    return [re.sub(r'("time": ?)"[^"]*"|("\w+_us": ?)\d+', r"\1\2", line) for line in lines]
+
+
+def without_exit_code(command):
+    """The command, and the exit code behind it, or None."""
+    found = re.search(r"\s+# exit (\d+)$", command)
+    return (command[:found.start()], int(found[1])) if found else (command, None)
+
+
+def run_session(steps, folder):
+    """Of each step (command, expected lines) what it printed and its exit code; or None when it did
+    not come to it."""
+    script = PRELUDE
+    for command, expected in steps:
+        command = with_free_ports(without_exit_code(command)[0])
+        wait = f"; wait_for $((n + {len(expected)}))" if command.endswith(" &") else ""
+        script += f"n=$(lines)\n{command}\ncode=$?{wait}\nprintf '\\n{MARK}%d\\n' $code\n"
+    shell_process = subprocess.Popen(["bash", "-c", script], cwd=folder, env=environment(),
+                                     start_new_session=True)
+    try:
+        shell_process.wait(TIME_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(shell_process.pid, signal.SIGKILL)
+        shell_process.wait()
+    text = (folder / "session").read_text(encoding="utf-8", errors="replace")
+    parts = re.split(rf"\n{MARK}(\d+)\n", without_free_ports(text))
+    done = [(out.splitlines(), int(code)) for out, code in zip(parts[0::2], parts[1::2])]
+    return done + [None] * (len(steps) - len(done))
+
+
+def check_step(where, command, expected, seen):
+    """The lines that a step of a session should have, or None when it was not run."""
+    if not check(seen, where, f"`{command}` was not come to, or did not end"):
+        return None
+    got, code = seen
+    wanted = without_exit_code(command)[1] or 0
+    shown = "\n".join("    " + line for line in got)
+    check(code == wanted, where, f"`{command}` ended with {code}, not {wanted}:\n{shown}")
+    same = matches(without_times(expected), without_times(got))
+    check(same or (UPDATE and "..." not in expected), where,
+          f"`{command}` prints something else:\n{shown}")
+    return expected if same else got
 
 
 def check_document(path):
     lines = path.read_text(encoding="utf-8").splitlines()
     fences = [line for line in lines if line.startswith("```")]
     check(len(fences) % 2 == 0, name_of(path), "a ``` block is not closed")
+    free_ports.clear()
     folder = WORK / path.stem
     folder.mkdir()
     (folder / "examples").symlink_to(TOP / "examples")
@@ -328,6 +431,88 @@ def check_keys():
             check(name in words, "docs/simulated-systems.md", f"`{name}` ({what}) is not explained")
 
 
+# ---- the proxy ----
+
+UNITS = {"KIB": "KiB", "MIB": "MiB", "MS": "ms", "SECOND": "s", "MINUTE": "m", "HOUR": "h"}
+
+
+def written(kind, value):
+    """A value of limits.list as it is written on the command line: `64 * KIB` is 64KiB."""
+    number, _, unit = value.strip().rpartition(" * ")
+    if unit in UNITS:
+        return (number or "1") + UNITS[unit]
+    return value.strip() + ("ms" if kind == "TIME" else "")
+
+
+def check_limits():
+    row = r'LIMIT\(\w+, "([\w-]+)", (\w+), ([\w *]+), ([\w *]+), ([\w *]+),\s*"'
+    known = re.findall(row, read("src/proxy/limits.list"))
+    check(len(known) >= 16, "src/proxy/limits.list", "the limits were not found")
+    shown = re.findall(r"^\| `([\w-]+)` \| (\S+) \| (\S+) to (\S+) \|",
+                       read("docs/proxy.md").partition("\n## Limits")[2].partition("\n## ")[0],
+                       re.MULTILINE)
+    for name, kind, *values in known:
+        told = [tuple(values) for other, *values in shown if other == name]
+        real = tuple(written(kind, value) for value in values)
+        check(told == [real], "docs/proxy.md", f"the limit `{name}` is {real}, told as {told}")
+        said = shell(f"outfox proxy --limit {name}=?", WORK)[2]
+        check(f"from {real[1]} to {real[2]}," in said, "src/proxy/limits.list",
+              f"the program says of {name} and {real[1:]}: {said.strip()}")
+    for name, *_ in shown:
+        check(name in [row[0] for row in known], "docs/proxy.md", f"there is no limit `{name}`")
+
+
+def check_proxy_words():
+    config, load = read("src/proxy/config.c"), read("src/proxy/config_load.c")
+    words = {
+        "keys of the file": re.findall(r'\{"([\w-]+)", SHAPE_\w+', config),
+        "keys of a proxy": re.findall(r'KEY\("([\w-]+)"', config),
+        "keys of a fault": strings_of(load, "fault_keys[] = {", "}"),
+        "words of a rule": re.findall(r'\{"(\w+)", \w+, \w+\},', read("src/proxy/rule_parse.c")),
+    }
+    quoted = " ".join(re.findall(r"`([^`]+)`", prose(read("docs/proxy.md"))))
+    explained = set(re.findall(r"[\w-]+", quoted))
+    for what, names in words.items():
+        check(len(names) >= 5, "src/proxy", f"the {what} were not found")
+        for name in names:
+            check(name in explained, "docs/proxy.md", f"`{name}` ({what}) is not explained")
+
+
+def check_log():
+    """The fields of the log and of the document on standard output, by a real call."""
+    command = ["outfox", "proxy", "--json", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1",
+               "--fault", "* : 503", "--log", "calls.jsonl"]
+    proxy = subprocess.Popen(command, cwd=WORK, env=environment(), stdout=subprocess.PIPE)
+    try:
+        document = proxy.stdout.readline().decode()
+        port = re.search(r"http://127.0.0.1:(\d+)", document)
+        if not check(port, "outfox proxy --json", f"does not say where it listens: {document}"):
+            return
+        client = HTTPConnection("127.0.0.1", int(port[1]), timeout=TIME_LIMIT_S)
+        client.request("GET", "/")
+        status = client.getresponse().status
+        client.close()
+        check(status == 503, "outfox proxy", f"gave {status} instead of 503")
+        proxy.send_signal(signal.SIGTERM)
+        check(proxy.wait(TIME_LIMIT_S) == 0, "outfox proxy", "did not end with 0")
+    finally:
+        proxy.kill()
+        proxy.wait()
+        proxy.stdout.close()
+    check_fields("docs/json.md", "outfox proxy --json", json.loads(document))
+    line = (WORK / "calls.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    check_fields("docs/proxy.md", "--log", json.loads(line))
+
+
+def check_fields(name, heading, document):
+    about = section(read(name), heading)
+    shown = fields(document, set())
+    for field in sorted(shown - first_cells(about)):
+        check(False, name, f"the field `{field}` is missing below `{heading}`")
+    for field in sorted(first_cells(about)):
+        check(field in shown, name, f"there is no field `{field}`, as told below `{heading}`")
+
+
 # ---- links ----
 
 def slugs(text):
@@ -359,7 +544,8 @@ def main():
         sys.exit(f"{OUTFOX} cannot be run")
     for path in DOCUMENTS:
         check_document(path)
-    for part in (check_modes, check_cli, check_json, check_keys, check_links):
+    for part in (check_modes, check_cli, check_json, check_keys, check_limits, check_proxy_words,
+                 check_log, check_links):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))
     return 1 if failures else 0

@@ -65,6 +65,19 @@ static inline void print_fields(const struct head *h, struct buf *out)
     }
 }
 
+// Fields that frame a message or concern one connection never reach an owner.
+static inline void check_fields(const struct head *h)
+{
+    static const char *const names[] = {
+        "connection",     "keep-alive",       "upgrade",           "te",
+        "content-length", "proxy-connection", "transfer-encoding", "http2-settings"};
+    for (uint32_t i = 0; h && i < h->n_fields; i++) {
+        MUST(h->fields[i].name.n > 0);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+            MUST(!slice_eq_nocase(h->fields[i].name, slice_of(names[k])));
+    }
+}
+
 // Everything of a message that is the same on whatever connection it travels.
 static inline void message_print(const struct message *m, struct buf *out)
 {

@@ -38,6 +38,7 @@ struct end {
     void (*on_head)(struct call *c, const struct head *h, bool end);
     void (*on_end)(struct call *c);
     void (*on_data)(struct call *c);
+    void (*on_sent)(struct call *c);
     bool hoards;
 };
 
@@ -137,6 +138,8 @@ static void saw_sent(struct stream *s, size_t n)
     assert_false(c->aborted);
     assert_true(n > 0);
     c->sent += n;
+    if (c->end->on_sent)
+        c->end->on_sent(c);
 }
 
 static const struct wire_events events = {saw_head, saw_data, saw_end, saw_abort, saw_sent};
@@ -438,13 +441,11 @@ static void test_interim(void **state)
     struct pair *p;
     EACH_SPLIT(p)
     {
-        struct field f = {SLICE("Expect"), SLICE("100-continue")};
         struct field link = {SLICE("link"), SLICE("x")};
         struct head head = request("PUT", "/");
-        head.fields = &f;
-        head.n_fields = 1;
+        head.expects = true;
         struct call *c = call_open(p, head, false), *s = at_server(p);
-        check_log(s, "PUT http://host:80/ expect=100-continue expects\n");
+        check_log(s, "PUT http://host:80/ expects\n");
         struct head hints = response(103), go = response(100), switching = response(101);
         hints.fields = &link;
         hints.n_fields = 1;
@@ -546,32 +547,32 @@ static void test_fields(void **state)
 
 static void test_large_head(void **state)
 {
-    struct pair *p;
-    EACH_SPLIT(p)
-    {
-        size_t n = 60000;
-        char *text = mem_alloc(n);
-        for (size_t i = 0; i < n; i++) /* what Huffman's code makes no shorter */
-            text[i] = (char)('!' + rng_below(&p->rng, 90));
-        struct field f = {SLICE("x-large"), {text, n}};
-        struct head head = request("GET", "/");
-        head.fields = &f;
-        head.n_fields = 1;
+    enum { N = 60000, FIELDS = 8 };
+    struct wire_limits limits = usual;
+    char *text = mem_alloc(N);
+    for (int i = 0; i < 6; i++) {
+        limits.head_bytes = i < 3 ? usual.head_bytes : 1 << 20;
+        struct pair *p = pair_new(i % 3, limits);
+        for (size_t k = 0; k < N; k++) /* what Huffman's code makes no shorter */
+            text[k] = (char)('!' + rng_below(&p->rng, 90));
+        struct field f[FIELDS];
+        for (size_t k = 0; k < FIELDS; k++)
+            f[k] = (struct field){SLICE("x-large"), {text, N}};
+        struct head head = request("GET", "/"), back = response(200);
+        head.fields = back.fields = f;
+        head.n_fields = back.n_fields = i < 3 ? 1 : FIELDS;
         struct call *c = call_open(p, head, true), *s = at_server(p);
-        struct head back = response(200);
-        back.fields = &f;
-        back.n_fields = 1;
         answer(s, back, NULL);
         run(p);
-        assert_true(s->log.n > n && memmem(s->log.p, s->log.n, text, n));
-        assert_true(c->log.n > n && memmem(c->log.p, c->log.n, text, n));
+        assert_true(s->log.n > N * head.n_fields && memmem(s->log.p, s->log.n, text, N));
+        assert_true(c->log.n > N * head.n_fields && memmem(c->log.p, c->log.n, text, N));
         release(c);
         release(s);
-        mem_free(text);
         run(p);
         check_quiet(p);
         pair_free(p);
     }
+    mem_free(text);
     (void)state;
 }
 
@@ -959,6 +960,70 @@ static void test_release_early(void **state)
     (void)state;
 }
 
+/* A client that first sends everything, and only then reads. */
+static void test_release_unread(void **state)
+{
+    for (int hoards = 0; hoards < 2; hoards++) {
+        struct pair *p = pair_new(0, usual);
+        p->server.hoards = hoards;
+        p->client.hoards = true;
+        struct call *c = call_open(p, request("POST", "/"), false), *s = at_server(p);
+        struct head head = response(200);
+        give(c, 0, 1000000);
+        stream_end(c->s, NULL);
+        if (hoards)
+            run(p);
+        stream_head(s->s, &head, false);
+        give(s, 0, 1000000);
+        stream_end(s->s, NULL);
+        release(s);
+        run(p);
+        assert_int_equal(c->sent, 1000000);
+        c->hoards = false;
+        stream_consume(c->s, c->in.n);
+        run(p);
+        check_given(c, 1000000);
+        check_log(c, "200\nend\n");
+        release(c);
+        run(p);
+        check_quiet(p);
+        pair_free(p);
+    }
+    (void)state;
+}
+
+static int depth;
+
+static void pump_again(struct call *c)
+{
+    assert_int_equal(++depth, 1);
+    give(c, c->given, 100);
+    c->given += 100;
+    wire_pump(c->end->w);
+    depth--;
+}
+
+/* Events may pump their own wire; it does not give events within events for that. */
+static void test_pump_in_event(void **state)
+{
+    struct pair *p = pair_new(0, usual);
+    struct call *c = call_get(p), *s = at_server(p);
+    struct head head = response(200);
+    p->server.on_sent = pump_again;
+    stream_head(s->s, &head, false);
+    depth = 0;
+    s->given = 100;
+    give(s, 0, 100);
+    for (int i = 0; i < 5; i++)
+        carry(p, &p->server, &p->client);
+    assert_true(s->sent > 10000);
+    p->server.on_sent = NULL;
+    run(p);
+    check_given(c, s->given);
+    pair_free(p);
+    (void)state;
+}
+
 /* The request ends by itself before the answer has left: no RST_STREAM is needed. */
 static void test_release_in_time(void **state)
 {
@@ -1029,8 +1094,10 @@ static void test_goaway_first(void **state)
     assert_int_equal(p->server.w->finish, FINISH_CLOSE);
     assert_int_equal(p->client.w->finish, FINISH_CLOSE);
     pair_free(p);
-    /* two before anything is sent: the number does not grow */
-    p = pair_new(0, usual);
+    /* two before anything is sent: the number does not grow; and these do not count as resets */
+    struct wire_limits limits = usual;
+    limits.resets = 1;
+    p = pair_new(0, limits);
     struct call *d[3], *s[3];
     for (size_t i = 0; i < LENGTH(d); i++) {
         d[i] = call_get(p);
@@ -1042,6 +1109,7 @@ static void test_goaway_first(void **state)
     for (size_t i = 0; i < LENGTH(d); i++)
         check_log(d[i], "abort refused 0\n");
     assert_null(p->client.w->error);
+    assert_null(p->server.w->error);
     assert_int_equal(p->client.w->finish, FINISH_CLOSE);
     pair_free(p);
     (void)state;
@@ -1145,9 +1213,15 @@ static void test_eof_and_broken(void **state)
 
 static struct wire *victim;
 
-static void break_wire(struct call *c, const struct head *h, bool end)
+static void break_at_head(struct call *c, const struct head *h, bool end)
 {
     (void)c, (void)h, (void)end;
+    wire_broken(victim);
+}
+
+static void break_at(struct call *c)
+{
+    (void)c;
     wire_broken(victim);
 }
 
@@ -1157,12 +1231,26 @@ static void test_broken_in_event(void **state)
     struct pair *p = pair_new(0, usual);
     for (int i = 0; i < 5; i++)
         call_get(p);
-    p->server.on_head = break_wire;
+    p->server.on_head = break_at_head;
     victim = p->server.w;
     run(p);
     assert_int_equal(p->server.n_calls, 1);
     check_log(p->server.calls[0], "GET http://host:80/ bodiless end\nabort reset 0\n");
     pair_free(p);
+    for (int i = 0; i < 2; i++) {
+        p = pair_new(0, usual);
+        for (int k = 0; k < 5; k++) {
+            struct call *c = call_open(p, request("POST", "/"), false);
+            give(c, 0, 40000);
+            stream_end(c->s, NULL);
+        }
+        *(i ? &p->server.on_end : &p->server.on_data) = break_at;
+        victim = p->server.w;
+        run(p);
+        for (uint32_t k = 0; k < p->server.n_calls; k++)
+            assert_true(p->server.calls[k]->aborted);
+        pair_free(p);
+    }
     (void)state;
 }
 
@@ -1620,6 +1708,8 @@ static void test_raw_requests(void **state)
         {":method=GET|:scheme=https|:path=/x|host=h", "GET https://h/x bodiless end\n"},
         {":method=GET|:scheme=http|:authority=a|:path=/|host=h", "GET http://a/ bodiless end\n"},
         {":method=OPTIONS|:scheme=http|:authority=a|:path=*", "OPTIONS http://a* bodiless end\n"},
+        {GET "|expect=100-Continue", "GET http://a/ expects bodiless end\n"},
+        {GET "|expect=more", "GET http://a/ expect=more bodiless end\n"},
         {GET "|te=trailers|http2-settings=x|content-length=0",
          "GET http://a/ te=trailers length:0 bodiless end\n"},
     };
@@ -1647,6 +1737,10 @@ static void test_raw_malformed(void **state)
         {":method=GET|:scheme=http|:path=/", "RST 1 1\n"},
         {":method=GET|:scheme=http|:authority=a|:path=x", "RST 1 1\n"},
         {":method=GET|:scheme=http|:authority=a|:path=", "RST 1 1\n"},
+        {":method=GET|:scheme=ftp|:authority=a|:path=x", "RST 1 1\n"},
+        {":method=GET|:scheme=ftp|:authority=a|:path=*", "RST 1 1\n"},
+        {":method=GET|:scheme=http|:authority=u@a|:path=/", "RST 1 1\n"},
+        {":method=GET|:scheme=http|:path=/|host=u@a", "RST 1 1\n"},
         {":method=G T|:scheme=http|:authority=a|:path=/", "RST 1 1\n"},
         {":method=GET|:scheme=http|:authority=a|:path=/ HTTP/1.1\r\nx: y", "RST 1 1\n"},
         {":method=GET|:scheme=http|:authority=a\r\nb|:path=/", "RST 1 1\n"},
@@ -2174,6 +2268,8 @@ int main(void)
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_release_early),
         cmocka_unit_test(test_release_in_time),
+        cmocka_unit_test(test_release_unread),
+        cmocka_unit_test(test_pump_in_event),
         cmocka_unit_test(test_goaway),
         cmocka_unit_test(test_goaway_first),
         cmocka_unit_test(test_goaway_of_client),
