@@ -43,6 +43,8 @@ static const struct option_row {
      TYPE_SETTING, 0},
     {"client-ca", 0, "FILE", "clients must show a certificate of this authority", OPT_PROXY,
      TYPE_SETTING, 0},
+    {"http1", 0, NULL, "offer TLS clients HTTP/1.1 alone: for a service without HTTP/2", OPT_PROXY,
+     TYPE_SETTING, 0},
     {"to-ca", 0, "FILE", "authority of the service's certificate; default: the system's", OPT_PROXY,
      TYPE_SETTING, 0},
     {"to-cert", 0, "FILE", "certificate to show to the service", OPT_PROXY, TYPE_SETTING, 0},

@@ -18,6 +18,7 @@ static const struct {
     {"limit", "limits", NULL},
     {"no-fault-header", "fault-header", "off"},
     {"insecure", "insecure", "on"},
+    {"http1", "http1", "on"},
 };
 
 static bool of_whole(const char *key)
@@ -73,31 +74,45 @@ static void warn(const char *text)
     fprintf(stderr, "outfox: %s\n", text);
 }
 
-static void describe(const struct plane *plane, bool json)
+/* One line per proxy: where it listens and where it leads. Lines that were printed before are not
+ * printed again: after a reload only what is new. */
+static void describe(const struct plane *plane, bool json, struct buf *printed)
 {
-    struct buf text = BUF_INIT(1 << 20), item = BUF_INIT(1 << 20);
-    plane_describe(plane, &text);
-    if (!json) {
-        fputs(buf_text(&text), stdout);
-    } else {
-        slice rest = buf_slice(&text), line;
-        while (slice_cut(&rest, '\n', &line) && line.n) {
-            buf_adds(&item, item.n ? ", " : "");
-            buf_add_json_string(&item, line);
+    const struct proxy_config *config = plane_config(plane);
+    for (uint32_t i = 0; i < config->proxies.n; i++) {
+        struct buf listen = BUF_INIT(512), to = BUF_INIT(512), line = BUF_INIT(2048);
+        slice service = config->proxies.at[i].service;
+        plane_where(plane, i, &listen, &to);
+        if (json) {
+            buf_adds(&line, "{\"service\": ");
+            buf_add_json_string(&line, service);
+            buf_adds(&line, ", \"listen\": ");
+            buf_add_json_string(&line, buf_slice(&listen));
+            buf_adds(&line, ", \"to\": ");
+            buf_add_json_string(&line, buf_slice(&to));
+            buf_adds(&line, "}\n");
+        } else {
+            buf_addf(&line, "%.*s: listening on %s, to %s\n", SLICE_ARG(service), buf_text(&listen),
+                     buf_text(&to));
         }
-        printf("{\"schema_version\": 1, \"proxies\": [%s]}\n", buf_text(&item));
+        if (!strstr(buf_text(printed), buf_text(&line))) {
+            fputs(buf_text(&line), stdout);
+            buf_add(printed, buf_slice(&line));
+        }
+        buf_deinit(&listen);
+        buf_deinit(&to);
+        buf_deinit(&line);
     }
     fflush(stdout);
-    buf_deinit(&text);
-    buf_deinit(&item);
 }
 
-static void reload(struct plane *plane, const struct args *args)
+static void reload(struct plane *plane, const struct args *args, struct buf *printed)
 {
     struct err e = {0};
     struct proxy_config *config = build(args, &e);
     if (config && plane_reload(plane, config, &e) == 0) {
         warn("reloaded");
+        describe(plane, args->json, printed);
         return;
     }
     if (config)
@@ -109,14 +124,15 @@ static void reload(struct plane *plane, const struct args *args)
 }
 
 /* Waits for what ends it, and sees it through. */
-static void run(struct plane *plane, const struct args *args, const sigset_t *signals)
+static void run(struct plane *plane, const struct args *args, const sigset_t *signals,
+                struct buf *printed)
 {
     bool stopping = false;
     while (!plane_ended(plane)) {
         struct timespec look = {.tv_nsec = 20 * 1000 * 1000};
         int got = stopping ? sigtimedwait(signals, NULL, &look) : sigwaitinfo(signals, NULL);
         if (got == SIGHUP && !stopping) {
-            reload(plane, args);
+            reload(plane, args, printed);
         } else if (got == SIGINT || got == SIGTERM) {
             plane_stop(plane, stopping); /* the second time: at once */
             stopping = true;
@@ -169,8 +185,10 @@ int cmd_proxy(const struct args *args)
         cmd_fail(&e);
         return EXIT_ENVIRONMENT;
     }
-    describe(plane, args->json);
-    run(plane, args, &signals);
+    struct buf printed = BUF_INIT(1 << 20);
+    describe(plane, args->json, &printed);
+    run(plane, args, &signals, &printed);
+    buf_deinit(&printed);
     int code = report(plane);
     plane_free(plane);
     return code;

@@ -38,6 +38,9 @@ struct tls_client_options {
 /* For an upstream. Verification is on unless `insecure`. NULL with the cause and the remedy. */
 struct tls_context *tls_client(const struct tls_client_options *o, struct err *e) MUST_USE;
 
+/* A listener's: HTTP/2 is not offered. Before it is used. */
+void tls_http1_only(struct tls_context *ctx);
+
 /* One more owner; returns ctx. */
 struct tls_context *tls_context_hold(struct tls_context *ctx);
 

@@ -202,11 +202,13 @@ static int use_generated(struct tls_context *ctx, const char *name, struct err *
 static int choose(SSL *ssl, const unsigned char **out, unsigned char *n,
                   const unsigned char *offered, unsigned n_offered, void *user)
 {
-    static const unsigned char ours[] = "\x02h2\x08http/1.1";
+    static const unsigned char both[] = "\x02h2\x08http/1.1";
+    const struct tls_context *ctx = user;
+    unsigned skip = ctx->http1_only ? 3 : 0;
     unsigned char *chosen = NULL;
-    (void)ssl, (void)user;
-    if (SSL_select_next_proto(&chosen, n, ours, sizeof ours - 1, offered, n_offered) !=
-        OPENSSL_NPN_NEGOTIATED)
+    (void)ssl;
+    if (SSL_select_next_proto(&chosen, n, both + skip, (unsigned)sizeof both - 1 - skip, offered,
+                              n_offered) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     *out = chosen;
     return SSL_TLSEXT_ERR_OK;
@@ -231,6 +233,11 @@ static struct tls_context *context_new(const SSL_METHOD *method, bool server)
     /* sessions are resumed by tickets alone: nothing to lock, nothing that grows */
     SSL_CTX_set_session_cache_mode(ctx->ssl, SSL_SESS_CACHE_OFF);
     return ctx;
+}
+
+void tls_http1_only(struct tls_context *ctx)
+{
+    ctx->http1_only = true;
 }
 
 struct tls_context *tls_context_hold(struct tls_context *ctx)
@@ -265,7 +272,7 @@ struct tls_context *tls_server(const char *cert, const char *key, const char *cl
 {
     static const unsigned char id[] = "outfox";
     struct tls_context *ctx = context_new(TLS_server_method(), true);
-    SSL_CTX_set_alpn_select_cb(ctx->ssl, choose, NULL);
+    SSL_CTX_set_alpn_select_cb(ctx->ssl, choose, ctx);
     /* without it tickets of clients that have shown a certificate are refused */
     if (!SSL_CTX_set_session_id_context(ctx->ssl, id, sizeof id - 1) ||
         !SSL_CTX_set_num_tickets(ctx->ssl, 1))

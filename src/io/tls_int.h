@@ -15,6 +15,7 @@ struct tls_context {
     X509 *generated; /* the test certificate; NULL: there is none */
     char *sni;       /* NULL: none is sent */
     bool server;
+    bool http1_only;  /* HTTP/2 is not agreed on */
     atomic_uint refs; /* owners and sessions */
 };
 

@@ -90,6 +90,21 @@ static bool may_retry(const struct exchange *x, enum wire_cut why)
            (stale || why == CUT_REFUSED);
 }
 
+/* What came is no answer; of a service that never answered in HTTP/2 it may be HTTP/1.1. */
+static void fail_malformed(struct exchange *x, const struct link *l, enum wire_cut why)
+{
+    struct buf text = BUF_INIT(400);
+    buf_adds(&text, why == CUT_BAD ? "the service's answer is malformed"
+                                   : "the head of the service's answer is too large");
+    if (l->wire->error)
+        buf_addf(&text, ": %s", l->wire->error);
+    if (why == CUT_BAD && x->h2 && !x->answer_begun)
+        buf_adds(&text, " (a call that comes in HTTP/2 goes on in HTTP/2: if the service speaks "
+                        "HTTP/1.1 alone, see --http1)");
+    exchange_fail(x, 502, buf_text(&text));
+    buf_deinit(&text);
+}
+
 static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct exchange *x = s->user;
@@ -118,9 +133,7 @@ static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
     bool reset = why == CUT_RESET || why == CUT_REFUSED;
     x->reply = OUTCOME(reset ? OUT_RESET : OUT_CLOSED, 0);
     if (why == CUT_BAD || why == CUT_LIMIT) {
-        exchange_fail(x, 502,
-                      why == CUT_BAD ? "the service's answer is malformed"
-                                     : "the head of the service's answer is too large");
+        fail_malformed(x, l, why);
         return;
     }
     x->error = "the service ended the connection before its answer was complete";

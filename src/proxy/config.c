@@ -150,6 +150,7 @@ enum side { SIDE_ANY, SIDE_LISTEN, SIDE_TO }; /* which side must be https */
     KEY("key", KEY_TEXT, SIDE_LISTEN, key)                                                         \
     KEY("test-cert", KEY_TEXT, SIDE_LISTEN, test_cert)                                             \
     KEY("client-ca", KEY_TEXT, SIDE_LISTEN, client_ca)                                             \
+    KEY("http1", KEY_SWITCH, SIDE_LISTEN, http1)                                                   \
     KEY("to-ca", KEY_TEXT, SIDE_TO, to_ca)                                                         \
     KEY("to-cert", KEY_TEXT, SIDE_TO, to_cert)                                                     \
     KEY("to-key", KEY_TEXT, SIDE_TO, to_key)                                                       \

@@ -29,6 +29,7 @@ struct proxy_spec {
     const char *cert, *key, *test_cert, *client_ca; /* of the listener; NULL: none */
     const char *to_ca, *to_cert, *to_key, *to_name; /* towards the service; NULL: none */
     bool insecure;
+    bool http1; /* TLS clients are offered HTTP/1.1 alone */
     struct rules rules;
     uint32_t line, col; /* in the file; 0: from the command line */
 };
@@ -75,7 +76,8 @@ int config_set(struct proxy_config *config, slice key, slice value, struct err *
  * many. */
 int config_add_proxy(struct proxy_config *config, struct err *e) MUST_USE;
 
-/* service, listen, to, cert, key, test-cert, client-ca, to-ca, to-cert, to-key, to-name, insecure.
+/* service, listen, to, cert, key, test-cert, client-ca, http1, to-ca, to-cert, to-key, to-name,
+ * insecure.
  */
 int proxy_set(struct proxy_config *config, uint32_t proxy, slice key, slice value,
               struct err *e) MUST_USE;

@@ -20,7 +20,7 @@ struct config_key {
     int (*set)(struct proxy_config *config, slice value, struct err *e);
 };
 
-enum { CONFIG_KEYS = 7, PROXY_KEYS = 12 };
+enum { CONFIG_KEYS = 7, PROXY_KEYS = 13 };
 
 extern const struct config_key config_keys[CONFIG_KEYS];
 

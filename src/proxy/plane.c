@@ -106,20 +106,17 @@ bool plane_ended(const struct plane *p)
     return true;
 }
 
-void plane_describe(const struct plane *p, struct buf *out)
+static void add_url(struct buf *out, const struct addr *a, bool tls)
 {
-    for (uint32_t i = 0; i < p->setup->n_doors; i++) {
-        const struct door *d = &p->setup->door[i];
-        bool unix_listen = d->listen.sa.ss_family == AF_UNIX,
-             unix_to = d->to.sa.ss_family == AF_UNIX;
-        buf_addf(out, "%.*s: listening on ", SLICE_ARG(d->spec->service));
-        buf_adds(out, d->listen_tls ? "https://" : unix_listen ? "" : "http://");
-        addr_print(&d->listen, out);
-        buf_adds(out, ", to ");
-        buf_adds(out, d->to_tls ? "https://" : unix_to ? "" : "http://");
-        addr_print(&d->to, out);
-        buf_addc(out, '\n');
-    }
+    buf_adds(out, tls ? "https://" : addr_is_unix(a) ? "" : "http://");
+    addr_print(a, out);
+}
+
+void plane_where(const struct plane *p, uint32_t proxy, struct buf *listen, struct buf *to)
+{
+    const struct door *d = &p->setup->door[proxy];
+    add_url(listen, &d->listen, d->listen_tls);
+    add_url(to, &d->to, d->to_tls);
 }
 
 const struct proxy_config *plane_config(const struct plane *p)

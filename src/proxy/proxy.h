@@ -28,8 +28,8 @@ int plane_reload(struct plane *p, struct proxy_config *config, struct err *e) MU
 void plane_stop(struct plane *p, bool now);
 bool plane_ended(const struct plane *p);
 
-/* One line per proxy: where it listens and where it leads. */
-void plane_describe(const struct plane *p, struct buf *out);
+/* Where a proxy of its configuration listens in fact, and where it leads. */
+void plane_where(const struct plane *p, uint32_t proxy, struct buf *listen, struct buf *to);
 
 /* The configuration that is in force. */
 const struct proxy_config *plane_config(const struct plane *p);

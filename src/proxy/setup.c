@@ -39,12 +39,15 @@ static int open_tls(struct door *d, const struct door *old, struct err *e)
         /* a generated certificate stays: clients were told to trust it */
         bool keep = old && old->listen_tls && !spec->cert && !old->spec->cert &&
                     same_text(spec->test_cert, old->spec->test_cert) &&
-                    same_text(spec->client_ca, old->spec->client_ca);
+                    same_text(spec->client_ca, old->spec->client_ca) &&
+                    spec->http1 == old->spec->http1;
         d->listen_tls = keep ? tls_context_hold(old->listen_tls)
                              : tls_server(spec->cert, spec->key, spec->client_ca,
                                           d->listen.host[0] ? d->listen.host : NULL, e);
         if (!d->listen_tls)
             return -1;
+        if (spec->http1 && !keep)
+            tls_http1_only(d->listen_tls);
         if (spec->test_cert && !keep && tls_write_cert(d->listen_tls, spec->test_cert, e))
             return -1;
     }

@@ -251,6 +251,7 @@ static bool pump_frames(struct h2 *h)
     while (h->wire.out->n < H2_OUT_MAX && (n = nghttp2_session_mem_send(h->session, &bytes)) > 0)
         chain_add(h->wire.out, (slice){(const char *)bytes, (size_t)n});
     h->busy = false;
+    h->full = h->wire.out->n >= H2_OUT_MAX;
     return n >= 0;
 }
 
@@ -273,7 +274,8 @@ static void h2_pump(struct wire *w)
 
 static void h2_wrote(struct wire *w)
 {
-    (void)w; /* the next pump sees that there is room */
+    if (h2_of(w)->full && w->out->n < H2_OUT_MAX)
+        w->resume = true; /* there is room again: pump once more */
 }
 
 static bool h2_idle(const struct wire *w)

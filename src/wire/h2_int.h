@@ -90,6 +90,7 @@ struct h2 {
     struct h2_stream *todo, *todo_last;
     uint32_t n_unused;
     uint32_t n_resets; /* streams that the peer cancelled in excess of those that it let end */
+    bool full;         /* pumping stopped because `out` was */
     bool busy;         /* nghttp2 is on the stack */
     bool pumping;
     bool failed; /* it ends with a GOAWAY of ours that tells why; the peer is not heard any more */
