@@ -80,7 +80,7 @@ void exchange_leave(struct exchange *x)
     if (x->request_ended && x->answer_ended)
         stream_release(up);
     else
-        stream_abort(up, FINISH_CLOSE, H2_CANCEL);
+        stream_abort(up, FINISH_NOT, H2_CANCEL);
     link_touch(l);
     link_unuse(l);
 }

@@ -131,11 +131,13 @@ void h1_abort(struct stream *s, enum wire_finish how, uint32_t code)
 {
     struct h1 *h = h1_of(s->wire);
     (void)code;
+    if (how == FINISH_NOT && !s->wire->server)
+        chain_clear(s->wire->out); /* nobody waits for the answer to it */
     h->live = false;
     h->unread = h->unsent = 0;
     s->user = NULL;
     s->wire->n_streams = 0;
-    h1_finish(h, how);
+    h1_finish(h, how == FINISH_NOT ? FINISH_CLOSE : how);
 }
 
 void h1_goaway(struct stream *s)

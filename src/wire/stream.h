@@ -29,7 +29,8 @@ static inline void stream_end(struct stream *s, const struct head *trailers)
 }
 
 /* Breaks the stream off and releases it. HTTP/1.1: the connection is closed or reset when what was
- * sent so far has left. HTTP/2: RST_STREAM with this code. */
+ * sent so far has left. HTTP/2: RST_STREAM with this code then. FINISH_NOT: at once, and what has
+ * not left need not (a call that nobody waits for any more). */
 static inline void stream_abort(struct stream *s, enum wire_finish how, uint32_t code)
 {
     s->wire->ops->abort(s, how, code);

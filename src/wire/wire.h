@@ -126,7 +126,8 @@ int wire_sniff(slice bytes);
 /* ---- the connection below calls these ---- */
 
 /* Takes bytes of the peer, all of them. When the peer broke the protocol, `finish` and `error` are
- * set and the streams are aborted; further bytes are dropped. */
+ * set and the streams are aborted, at the latest by the next wire_pump; further bytes are dropped.
+ */
 static inline void wire_feed(struct wire *w, slice bytes)
 {
     w->ops->feed(w, bytes);
