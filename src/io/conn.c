@@ -102,7 +102,9 @@ static ssize_t fill(struct conn *c, size_t *n)
 /* Reading came to an end: 0, or -errno. */
 static void conn_ended(struct conn *c, ssize_t got)
 {
-    if (got < 0) {
+    bool orderly =
+        got == -EPIPE && !c->failed; /* FIN came first, and RST for what we sent after it */
+    if (got < 0 && !orderly) {
         conn_break(c, (int)-got);
     } else if (c->failed) {
         conn_gone(c, c->failed);

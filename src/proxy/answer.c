@@ -79,7 +79,10 @@ static bool is_stale(const struct exchange *x, const struct link *l, enum wire_c
     bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
     if (!x->pooled || !broken)
         return false;
-    return is_idempotent(x) || (x->acked != UINT64_MAX && x->acked == sys_acked(l->conn->fd));
+    if (is_idempotent(x))
+        return true;
+    /* a reset may overtake the word that bytes were taken; an orderly end does not */
+    return why == CUT_CLOSED && x->acked != UINT64_MAX && x->acked == sys_acked(l->conn->fd);
 }
 
 static bool may_retry(const struct exchange *x, enum wire_cut why)

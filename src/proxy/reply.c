@@ -66,17 +66,10 @@ const struct reply_way way_drop = {drop_head, drop_data, drop_end, no_tick, true
 
 /* ---- cut: so many bytes of the body, then no more (reset:N, close:N, truncate:N) ---- */
 
-static void cut_head(struct exchange *x, const struct head *h, bool end)
+/* A body of gRPC that is truncated ends with the service's own trailers, so they are waited for. */
+static bool waits_for_trailers(const struct exchange *x)
 {
-    x->budget = mode_argument(x->mode);
-    if (end) { /* nothing to cut */
-        exchange_pass_head(x, h, true);
-        return;
-    }
-    x->fired = true;
-    exchange_pass_head(x, h, false);
-    if (x->budget == 0)
-        x->way->data(x, (slice){0});
+    return mode_kind(x->mode) == MODE_TRUNCATE && x->grpc;
 }
 
 /* The caller's connection after the last byte. */
@@ -92,33 +85,42 @@ static void cut_now(struct exchange *x)
     }
 }
 
-/* A body of gRPC that is truncated ends with the service's own trailers, so they are waited for. */
-static bool waits_for_trailers(const struct exchange *x)
+/* There is more than the caller gets: only now the fault has fired. */
+static void cut_off(struct exchange *x)
 {
-    return mode_kind(x->mode) == MODE_TRUNCATE && x->grpc;
+    x->fired = true;
+    if (!waits_for_trailers(x))
+        cut_now(x);
+}
+
+static void cut_head(struct exchange *x, const struct head *h, bool end)
+{
+    x->budget = mode_argument(x->mode);
+    exchange_pass_head(x, h, end);
+    if (!end && x->budget == 0)
+        cut_off(x);
 }
 
 static void cut_data(struct exchange *x, slice bytes)
 {
     size_t n = bytes.n < x->budget ? bytes.n : (size_t)x->budget;
+    bool first = !x->fired;
     x->budget -= n;
     if (n)
         exchange_pass_data(x, (slice){bytes.p, n});
     exchange_consume(x, bytes.n - n);
-    if (x->budget == 0 && !waits_for_trailers(x))
-        cut_now(x);
+    if (first && bytes.n > n)
+        cut_off(x);
 }
 
 static void cut_end(struct exchange *x, const struct head *trailers)
 {
-    if (x->budget > 0) /* shorter than the cut */
-        x->fired = false;
-    if (trailers && waits_for_trailers(x))
-        keep_end(x, trailers);
-    if (x->budget == 0)
-        cut_now(x);
-    else
+    if (!x->fired) { /* no longer than the caller may have */
         exchange_pass_end(x, trailers);
+        return;
+    }
+    keep_end(x, trailers);
+    cut_now(x);
 }
 
 static const struct reply_way way_cut = {cut_head, cut_data, cut_end, no_tick, false};

@@ -17,7 +17,7 @@
                   in files too. Times are not compared
   tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
                   systems and of proxies that the program knows are documented, and what the
-                  documents list exists
+                  documents list exists. Rules of proxies are understood
   links           relative ones lead to a file, and to a heading of it
 
 With --update, console blocks without `...` are rewritten to what the program prints now: read the
@@ -28,6 +28,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -478,6 +479,17 @@ def check_proxy_words():
             check(name in explained, "docs/proxy.md", f"`{name}` ({what}) is not explained")
 
 
+def check_rules():
+    """The program understands the rules in the tables: what it then complains about is port 0."""
+    about = read("docs/proxy.md").partition("\n## Rules")[2].partition("\n## ")[0]
+    rules = [cell for cell in first_cells(about) if " : " in cell]
+    check(len(rules) >= 15, "docs/proxy.md", "the rules were not found")
+    for rule in rules:
+        said = shell("outfox proxy --service stock --listen 127.0.0.1:0 --to 127.0.0.1:0 --fault "
+                     + shlex.quote(rule), WORK)[2]
+        check('"127.0.0.1:0" has port 0' in said, "docs/proxy.md", said.strip())
+
+
 def check_log():
     """The fields of the log and of the document on standard output, by a real call."""
     command = ["outfox", "proxy", "--json", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1",
@@ -545,7 +557,7 @@ def main():
     for path in DOCUMENTS:
         check_document(path)
     for part in (check_modes, check_cli, check_json, check_keys, check_limits, check_proxy_words,
-                 check_log, check_links):
+                 check_rules, check_log, check_links):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))
     return 1 if failures else 0
