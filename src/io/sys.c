@@ -73,6 +73,12 @@ uint64_t sys_acked(int fd)
     return info.tcpi_bytes_acked;
 }
 
+bool sys_quiet(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 void sys_linger_reset(int fd)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};

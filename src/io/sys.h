@@ -6,6 +6,7 @@
 #ifndef OUTFOX_IO_SYS_H
 #define OUTFOX_IO_SYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -21,6 +22,9 @@ void sys_close(int fd);
 
 /* How many bytes the peer's system has acknowledged so far; UINT64_MAX: not known. */
 uint64_t sys_acked(int fd);
+
+/* Is the connection still open, and silent? */
+bool sys_quiet(int fd);
 
 /* Makes close(2) send RST. */
 void sys_linger_reset(int fd);

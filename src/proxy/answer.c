@@ -29,7 +29,8 @@ void exchange_forward(struct exchange *x)
 {
     struct upstream *u = &x->generation->upstream[x->door];
     x->state = EX_FORWARD;
-    x->up = upstream_open(u, x->h2, x->retried && (!x->h2 || x->attempts > 1));
+    bool fresh = x->retried && (!x->h2 || x->attempts > 1);
+    x->up = upstream_open(u, x->h2, fresh ? CARE_FRESH : is_idempotent(x) ? CARE_NOT : CARE_ONCE);
     if (!x->up) {
         exchange_fail(x, 502,
                       "there are too many connections to the service (limit "

@@ -21,6 +21,7 @@ struct link {
     struct upstream *upstream; /* of a service's */
     struct generation *generation;
     struct link *next_idle, **idle_self; /* in upstream->idle or upstream->shared */
+    int64_t idle_ns;                     /* since when it is idle */
     char sniffed[24];
     uint8_t n_sniffed;
     uint32_t n_calls; /* exchanges that have a stream on it */
@@ -72,9 +73,16 @@ struct upstream {
     uint32_t n_links;
 };
 
+/* How careful to be with connections that were used before. */
+enum upstream_care {
+    CARE_NOT,
+    CARE_ONCE,  /* what is sent must not be sent again: only one that is surely open */
+    CARE_FRESH, /* a new one */
+};
+
 /* A stream to the service, on a connection that is there or is being made; NULL when there are too
- * many. fresh: on a new connection. */
-struct stream *upstream_open(struct upstream *u, bool h2, bool fresh);
+ * many. */
+struct stream *upstream_open(struct upstream *u, bool h2, enum upstream_care care);
 
 /* A link of a service was written or read: is it idle now? */
 void upstream_settle(struct link *l);

@@ -2,7 +2,10 @@
  *
  * Connections to one service, for one worker. HTTP/1.1: those that are idle, the last used first,
  * so that the rest can grow old and be closed. HTTP/2: all, since each carries many calls. */
+#include "io/sys.h"
 #include "proxy/link_int.h"
+
+enum { SAFE_NS = 500 * 1000 * 1000 };
 
 static void list_remove(struct link *l)
 {
@@ -24,11 +27,18 @@ static void list_add(struct link **list, struct link *l)
     *list = l;
 }
 
-static struct link *find_link(struct upstream *u, bool h2)
+/* A service closes connections that were idle for long, perhaps at this very moment, and what
+ * cannot be sent again must not meet that. */
+static bool is_safe(const struct link *l)
+{
+    return l->conn->loop->now_ns - l->idle_ns < SAFE_NS && sys_quiet(l->conn->fd);
+}
+
+static struct link *find_link(struct upstream *u, bool h2, bool careful)
 {
     for (struct link *l = h2 ? u->shared : u->idle; l; l = l->next_idle)
         if (l->wire->finish == FINISH_NOT && wire_room(l->wire) > 0)
-            return l;
+            return careful && !h2 && !is_safe(l) ? NULL : l;
     return NULL;
 }
 
@@ -37,9 +47,9 @@ static const struct limits *limits_of(const struct upstream *u)
     return &u->generation->setup->config->limits;
 }
 
-struct stream *upstream_open(struct upstream *u, bool h2, bool fresh)
+struct stream *upstream_open(struct upstream *u, bool h2, enum upstream_care care)
 {
-    struct link *l = fresh ? NULL : find_link(u, h2);
+    struct link *l = care == CARE_FRESH ? NULL : find_link(u, h2, care == CARE_ONCE);
     if (!l) {
         if (u->n_links >= (uint32_t)limits_of(u)->upstream_connections)
             return NULL;
@@ -64,8 +74,10 @@ void upstream_settle(struct link *l)
     bool wanted = !w->closing && !l->worker->stopping && l->generation == l->worker->current;
     if (!wanted && !w->closing)
         link_shutdown(l); /* nobody will ask for it any more */
-    else if (wanted && !w->ops->multiplexed && !l->idle_self)
+    else if (wanted && !w->ops->multiplexed && !l->idle_self) {
+        l->idle_ns = l->conn->loop->now_ns;
         list_add(&l->upstream->idle, l);
+    }
 }
 
 void upstream_forget(struct link *l)
