@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/node.h"
@@ -167,6 +168,16 @@ static int report(const struct plane *plane)
     return code;
 }
 
+/* Connections are descriptors: as many as we may have. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 int cmd_proxy(const struct args *args)
 {
     struct err e = {0};
@@ -175,6 +186,7 @@ int cmd_proxy(const struct args *args)
     struct proxy_config *config = build(args, &e);
     if (!config)
         return cmd_fail(&e);
+    raise_descriptors();
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGINT);

@@ -2,9 +2,11 @@
 #include "io/sys.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 size_t sys_chunk = 0;
@@ -71,6 +73,12 @@ uint64_t sys_acked(int fd)
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n) || n < needed)
         return UINT64_MAX;
     return info.tcpi_bytes_acked;
+}
+
+size_t sys_unsent(int fd)
+{
+    int n = 0;
+    return ioctl(fd, SIOCOUTQ, &n) == 0 && n > 0 ? (size_t)n : 0;
 }
 
 bool sys_quiet(int fd)

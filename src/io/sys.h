@@ -23,6 +23,9 @@ void sys_close(int fd);
 /* How many bytes the peer's system has acknowledged so far; UINT64_MAX: not known. */
 uint64_t sys_acked(int fd);
 
+/* Bytes that were written, and that the peer's system has not acknowledged. */
+size_t sys_unsent(int fd);
+
 /* Is the connection still open, and silent? */
 bool sys_quiet(int fd);
 

@@ -145,6 +145,7 @@ void act_begin(struct exchange *x)
 
 void act_after_reply(struct exchange *x)
 {
+    timer_stop(&x->worker->loop, &x->timer);
     exchange_leave(x);
     x->fired = true;
     if (mode_lost(x->mode)) {

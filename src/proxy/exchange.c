@@ -192,7 +192,8 @@ void exchange_sweep(struct worker *w)
     for (struct exchange *x = w->exchanges, *next; x; x = next) {
         next = x->next;
         const struct limits *limits = exchange_limits(x);
-        bool stalled = x->state == EX_FORWARD && now - x->active_ns > limits->stall_ns;
+        bool waits = x->timer.at_ns != 0; /* for us, not for a peer */
+        bool stalled = x->state == EX_FORWARD && !waits && now - x->active_ns > limits->stall_ns;
         if (stalled)
             exchange_fail(x, 504, "no byte came for too long (limit `stall`)");
         else if (now - x->start_ns > limits->total_ns)

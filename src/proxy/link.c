@@ -13,6 +13,7 @@
 #include "io/sys.h"
 #include "proxy/link_int.h"
 
+enum { RESET_LOOKS = 1000, RESET_LOOK_NS = 5 * 1000 * 1000 };
 static const int64_t FINISH_NS = 5000000000; /* for the last bytes, without progress */
 
 static const struct conn_events client_events, service_events;
@@ -69,6 +70,7 @@ static void link_close(struct link *l)
 
 void link_kill(struct link *l)
 {
+    l->killed = true;
     conn_reset(l->conn);
     link_free(l);
 }
@@ -202,6 +204,21 @@ static void on_flush(struct conn *c)
     wire_pump(l->wire);
 }
 
+/* The wire is done and its last bytes are with the system. A reset would throw away those that the
+ * peer has not got yet, so it waits for them. */
+static void finish(struct link *l)
+{
+    if (l->wire->finish == FINISH_CLOSE) {
+        link_close(l);
+    } else if (sys_unsent(l->conn->fd) == 0 || l->resetting > RESET_LOOKS) {
+        link_kill(l);
+    } else {
+        l->resetting++;
+        conn_read(l->conn, false);
+        conn_expire(l->conn, l->conn->loop->now_ns + RESET_LOOK_NS);
+    }
+}
+
 static void on_wrote(struct conn *c)
 {
     struct link *l = c->user;
@@ -210,10 +227,7 @@ static void on_wrote(struct conn *c)
         return;
     wire_wrote(w);
     if (w->finish != FINISH_NOT && c->out.n == 0) {
-        if (w->finish == FINISH_RESET)
-            link_kill(l);
-        else
-            link_close(l);
+        finish(l);
         return;
     }
     conn_read(c, wire_reads(w));
@@ -241,6 +255,10 @@ static void on_expired(struct conn *c)
     if (l->upstream && !l->ready) {
         on_gone(c, GONE_CONNECT, "connecting took too long (limit `connect`)");
         conn_reset(c);
+        return;
+    }
+    if (l->resetting) {
+        finish(l);
         return;
     }
     if (!l->wire || !wire_idle(l->wire) || l->wire->finish != FINISH_NOT || c->out.n) {

@@ -24,13 +24,15 @@ struct link {
     int64_t idle_ns;                     /* since when it is idle */
     char sniffed[24];
     uint8_t n_sniffed;
-    uint32_t n_calls; /* exchanges that have a stream on it */
-    bool leaving;     /* is being freed */
-    bool heading;     /* the deadline of a head is running */
-    bool pooled;      /* upstream: when it was last taken, it had been idle before */
-    bool ready;       /* the connection stands */
-    bool failed;      /* upstream: it never came to stand */
-    const char *why;  /* then: why; valid during the event */
+    uint32_t n_calls;   /* exchanges that have a stream on it */
+    uint32_t resetting; /* how often it was looked whether the peer has all bytes before a reset */
+    bool killed;        /* by us, in the middle of calls */
+    bool leaving;       /* is being freed */
+    bool heading;       /* the deadline of a head is running */
+    bool pooled;        /* upstream: when it was last taken, it had been idle before */
+    bool ready;         /* the connection stands */
+    bool failed;        /* upstream: it never came to stand */
+    const char *why;    /* then: why; valid during the event */
 };
 
 /* What streams tell: exchange.c's (request.c, answer.c). */

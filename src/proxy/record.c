@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #include "base/index.h"
 #include "base/node.h"
 
-enum { NAMES_MAX = 1 << 20, LOG_BUFFER = 256 * 1024, LINE_MAX_BYTES = 16 * 1024 };
+enum { NAMES_MAX = 1 << 20, LOG_BUFFER = 256 * 1024, LINE_MAX_BYTES = 16 * 1024, WAIT_MS = 2000 };
 
 /* How often each call was seen, over all workers. Calls are told apart by a hash of 64 bits. */
 struct naming {
@@ -112,6 +113,8 @@ void log_flush(struct log *log, struct buf *lines)
         ssize_t n = write(log->fd, rest.p, rest.n);
         if (n >= 0)
             rest = slice_from(rest, (size_t)n);
+        else if (errno == EAGAIN && poll(&(struct pollfd){log->fd, POLLOUT, 0}, 1, WAIT_MS) > 0)
+            continue; /* a pipe whose reader is slow */
         else if (errno != EINTR)
             atomic_store(&log->error, errno);
     }

@@ -42,11 +42,16 @@ static void drop_head(struct exchange *x, const struct head *h, bool end)
 {
     bool again = mode_kind(x->mode) == MODE_DUPLICATE && !mode_lost(x->mode);
     if (again && !(x->replayable && x->request_ended)) {
-        x->error = "the request's body is too large to be sent twice (limit `payload`)";
+        x->error = x->request_ended
+                       ? "the request's body is too large to be sent twice (limit `payload`)"
+                       : "the service answered before it had the whole request";
         x->way = &way_pass;
         exchange_pass_head(x, h, end);
     } else if (end) {
         act_after_reply(x);
+    } else { /* a stream that does not end is not waited for for ever */
+        struct loop *loop = &x->worker->loop;
+        timer_start(loop, &x->timer, loop->now_ns + exchange_limits(x)->hold_ns);
     }
 }
 
@@ -62,7 +67,7 @@ static void drop_end(struct exchange *x, const struct head *trailers)
     act_after_reply(x);
 }
 
-const struct reply_way way_drop = {drop_head, drop_data, drop_end, no_tick, true};
+const struct reply_way way_drop = {drop_head, drop_data, drop_end, act_after_reply, true};
 
 /* ---- cut: so many bytes of the body, then no more (reset:N, close:N, truncate:N) ---- */
 
@@ -171,11 +176,19 @@ static const struct reply_way way_late = {late_head, hold_data, keep_end, let_go
 
 /* ---- pace: so many bytes in a second (slow) ---- */
 
-enum { PACE_NS = 50 * 1000 * 1000 };
+/* A piece is at most PACE_BYTES, so that it fits into a window whatever the rate. */
+enum { PACE_BYTES = 16 * 1024, PACE_MOST_NS = 50 * 1000 * 1000, PACE_LEAST_NS = 1000 * 1000 };
+
+static int64_t pace_ns(uint64_t rate)
+{
+    int64_t ns = (int64_t)(PACE_BYTES * 1000000000LL / rate);
+    return ns > PACE_MOST_NS ? PACE_MOST_NS : ns < PACE_LEAST_NS ? PACE_LEAST_NS : ns;
+}
 
 static void pace_next(struct exchange *x)
 {
-    timer_start(&x->worker->loop, &x->timer, x->worker->loop.now_ns + PACE_NS);
+    struct loop *loop = &x->worker->loop;
+    timer_start(loop, &x->timer, loop->now_ns + pace_ns(mode_argument(x->mode)));
 }
 
 static void pace_head(struct exchange *x, const struct head *h, bool end)
@@ -189,11 +202,14 @@ static void pace_head(struct exchange *x, const struct head *h, bool end)
 static void pace_tick(struct exchange *x)
 {
     uint64_t rate = mode_argument(x->mode);
-    x->budget += rate * (PACE_NS / 1000) / 1000; /* thousandths of bytes */
+    uint64_t share = rate * (uint64_t)(pace_ns(rate) / 1000) / 1000; /* thousandths of bytes */
+    x->budget += share;
     size_t n = (size_t)(x->budget / 1000);
     if (n > x->held.n)
         n = x->held.n;
-    x->budget = x->held.n ? x->budget - n * 1000 : 0;
+    x->budget -= n * 1000;
+    if (x->budget > share)
+        x->budget = share; /* what the service did not use is not saved up */
     give_held(x, n);
     if (x->held.n == 0 && x->answer_ended)
         exchange_pass_end(x, x->answer_trailers);
@@ -210,15 +226,16 @@ static void empty_head(struct exchange *x, const struct head *h, bool end)
     struct head told = *h;
     static const char nothing[GRPC_PREFIX] = {0};
     x->fired = !end;
-    if (end || x->grpc) {
-        exchange_pass_head(x, h, end);
-        if (!end)
-            exchange_pass_data(x, (slice){nothing, sizeof nothing});
-        return;
+    if (end) {
+        exchange_pass_head(x, h, true);
+    } else if (x->grpc) { /* one message, and then the service's own trailers */
+        exchange_pass_head(x, h, false);
+        exchange_pass_data(x, (slice){nothing, sizeof nothing});
+    } else {
+        told.has_length = true;
+        told.length = 0;
+        exchange_pass_head(x, &told, true);
     }
-    told.has_length = true;
-    told.length = 0;
-    exchange_pass_head(x, &told, false);
 }
 
 static const struct reply_way way_empty = {empty_head, drop_data, exchange_pass_end, no_tick, true};

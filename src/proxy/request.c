@@ -121,6 +121,11 @@ static void down_data(struct stream *s, slice bytes)
     struct exchange *x = s->user;
     x->active_ns = x->worker->loop.now_ns;
     x->request_bytes += bytes.n;
+    if (x->state == EX_HELD) { /* nobody will want it, but the caller's leaving is to be seen */
+        stream_consume(s, bytes.n);
+        link_refresh(link_of(s));
+        return;
+    }
     if (!x->up || may_be_needed(x, bytes.n)) {
         chain_add(&x->body, bytes);
     } else {
@@ -164,6 +169,11 @@ static void down_abort(struct stream *s, enum wire_cut why, uint32_t code)
         x->error = "the request is malformed";
     else if (why == CUT_LIMIT)
         x->error = "the request is beyond a limit";
+    if (link_of(s)->killed) {
+        x->error = "the call was cut off by the proxy, which was told to stop (limit `drain`)";
+        exchange_finish(x, OUTCOME(OUT_RESET, 0));
+        return;
+    }
     bool whole = x->tunnel || x->response_bytes == x->promised; /* it left when it had all */
     exchange_finish(x, whole ? x->reply : OUTCOME(OUT_CANCELLED, 0));
 }

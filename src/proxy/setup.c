@@ -121,9 +121,15 @@ static int open_door(struct setup *s, struct door *d, const struct setup *old, s
 
 static void close_door(struct setup *s, struct door *d)
 {
-    for (uint32_t i = 0; i < s->workers; i++)
-        if (d->fd[i] >= 0)
-            sys_close(d->fd[i]);
+    bool unused = false; /* a worker that takes a socket up leaves -1 */
+    for (uint32_t i = 0; i < s->workers; i++) {
+        if (d->fd[i] < 0)
+            continue;
+        sys_close(d->fd[i]);
+        unused = true;
+    }
+    if (unused)
+        addr_unlink(&d->listen);
     mem_free(d->fd);
     tls_context_free(d->listen_tls);
     tls_context_free(d->to_tls);

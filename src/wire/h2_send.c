@@ -381,8 +381,10 @@ void h2_release(struct stream *stream)
 {
     struct h2_stream *s = h2_stream_of(stream);
     struct h2 *h = h2_of(stream->wire);
+    /* a service that has answered may never take the rest of the request */
+    bool out_done = h->wire.server ? s->out_ended : s->out_left;
     let_go(s);
-    if (!h->dead && !(s->in_ended && s->out_ended)) {
+    if (!h->dead && !(s->in_ended && out_done)) {
         if (!h->wire.server)
             h2_cut(s, NGHTTP2_CANCEL);
         else if (s->out_ended)
