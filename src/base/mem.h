@@ -10,6 +10,9 @@
 
 #define MUST_USE __attribute__((warn_unused_result))
 
+/* The struct of this type whose member p points to. */
+#define OWNER(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
+
 _Noreturn void mem_oom(void);
 
 void *mem_alloc(size_t size) MUST_USE;

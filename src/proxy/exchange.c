@@ -174,7 +174,7 @@ void exchange_fail(struct exchange *x, uint16_t status, const char *text)
 
 static void on_timer(struct timer *t)
 {
-    struct exchange *x = (struct exchange *)((char *)t - offsetof(struct exchange, timer));
+    struct exchange *x = OWNER(t, struct exchange, timer);
     switch (x->state) {
     case EX_COLLECT: exchange_collected(x); break;
     case EX_WAIT: exchange_forward(x); break;

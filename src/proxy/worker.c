@@ -165,7 +165,7 @@ static void cut_off(struct worker *w)
 /* While it stops: done when all is gone, and the last bytes have reached their readers. */
 static void on_drain(struct timer *t)
 {
-    struct worker *w = (struct worker *)((char *)t - offsetof(struct worker, drain));
+    struct worker *w = OWNER(t, struct worker, drain);
     int64_t now = w->loop.now_ns;
     if (now >= w->drain_ns && w->links)
         cut_off(w);
@@ -207,7 +207,7 @@ static void on_wake(struct loop *l)
 
 static void on_sweep(struct timer *t)
 {
-    exchange_sweep((struct worker *)((char *)t - offsetof(struct worker, sweep)));
+    exchange_sweep(OWNER(t, struct worker, sweep));
 }
 
 static void worker_deinit(struct worker *w)
