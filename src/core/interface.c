@@ -55,6 +55,7 @@ static void skip_bracket(slice pattern, size_t *i)
 
 /* About how large the expression becomes when it is compiled: {n,m} and + copy what they repeat,
  * also nested and stacked. More than SIZE_LIMIT is not counted further. */
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): one pass over one small grammar */
 static uint64_t compiled_size(slice pattern)
 {
     uint64_t sum[GROUPS_MAX] = {0}, last = 0;

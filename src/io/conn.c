@@ -314,7 +314,7 @@ static void on_poll(uv_poll_t *h, int status, int events)
 
 static void on_deadline(struct timer *t)
 {
-    struct conn *c = (void *)((char *)t - offsetof(struct conn, deadline));
+    struct conn *c = OWNER(t, struct conn, deadline);
     if (c->expires_ns == 0)
         return;
     if (c->expires_ns > c->loop->now_ns) {

@@ -16,7 +16,7 @@ enum { ACCEPTS_MOST = 64 }; /* per event, so that open connections get their tur
 
 static struct listener *listener_of(struct timer *t)
 {
-    return (void *)((char *)t - offsetof(struct listener, retry));
+    return OWNER(t, struct listener, retry);
 }
 
 /* The client was gone before it was accepted; see accept(2) for the errors of its network. */

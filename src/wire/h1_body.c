@@ -51,6 +51,14 @@ static enum h1_step size_byte(struct h1_body *b, char c)
     return control || c == 127 || ++b->extensions > EXTENSIONS_MAX ? STEP_BAD : STEP_MORE;
 }
 
+/* One byte of the CRLF behind a chunk. */
+static enum h1_step end_byte(struct h1_body *b, char c)
+{
+    bool cr = b->state == CHUNK_CR;
+    b->state = cr ? CHUNK_LF : CHUNK_SIZE;
+    return c == (cr ? '\r' : '\n') ? STEP_MORE : STEP_BAD;
+}
+
 static enum h1_step take_data(struct h1_body *b, slice *bytes, slice *data)
 {
     data->p = bytes->p;
@@ -73,13 +81,7 @@ static enum h1_step chunk_step(struct h1_body *b, slice *bytes, slice *data)
         }
         char c = *bytes->p;
         *bytes = slice_from(*bytes, 1);
-        if (b->state == CHUNK_CR || b->state == CHUNK_LF) {
-            if (c != (b->state == CHUNK_CR ? '\r' : '\n'))
-                return STEP_BAD;
-            b->state = b->state == CHUNK_CR ? CHUNK_LF : CHUNK_SIZE;
-            continue;
-        }
-        enum h1_step step = size_byte(b, c);
+        enum h1_step step = b->state >= CHUNK_CR ? end_byte(b, c) : size_byte(b, c);
         if (step != STEP_MORE)
             return step;
     }
