@@ -112,27 +112,12 @@ static size_t buf_reserve(struct buf *b, size_t n)
     return n;
 }
 
-void buf_add(struct buf *b, slice s)
+void buf_add_slowly(struct buf *b, slice s)
 {
     size_t n = buf_reserve(b, s.n);
     if (n)
         memcpy(b->p + b->n, s.p, n);
     b->n += n;
-    b->p[b->n] = 0;
-}
-
-void buf_adds(struct buf *b, const char *text)
-{
-    buf_add(b, slice_of(text));
-}
-
-void buf_addc(struct buf *b, char c)
-{
-    if (b->n + 1 >= b->cap || b->n >= b->max) {
-        buf_add(b, (slice){&c, 1});
-        return;
-    }
-    b->p[b->n++] = c;
     b->p[b->n] = 0;
 }
 

@@ -78,9 +78,31 @@ struct buf {
 /* A buffer that never grows past max bytes. */
 #define BUF_INIT(most) ((struct buf){.max = (most)})
 
-void buf_add(struct buf *b, slice s);
-void buf_adds(struct buf *b, const char *text);
-void buf_addc(struct buf *b, char c);
+void buf_add_slowly(struct buf *b, slice s);
+
+/* Inline, because what is added is mostly short and known when compiling. */
+static inline void buf_add(struct buf *b, slice s)
+{
+    if (s.n >= b->cap - b->n || s.n > b->max - b->n) {
+        buf_add_slowly(b, s);
+        return;
+    }
+    if (s.n)
+        memcpy(b->p + b->n, s.p, s.n);
+    b->n += s.n;
+    b->p[b->n] = 0;
+}
+
+static inline void buf_adds(struct buf *b, const char *text)
+{
+    buf_add(b, slice_of(text));
+}
+
+static inline void buf_addc(struct buf *b, char c)
+{
+    buf_add(b, (slice){&c, 1});
+}
+
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_addv(struct buf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));

@@ -12,7 +12,12 @@
 
 #include "base/clock.h"
 
-enum { LINGER_NS = 1000 * 1000 * 1000, LOOK_NS = 10 * 1000 * 1000 };
+enum {
+    LINGER_NS = 1000 * 1000 * 1000,
+    LOOK_NS = 10 * 1000 * 1000,
+    LOG_NS = 10 * 1000 * 1000,
+    LOG_BYTES = 64 * 1024
+};
 
 /* ---- generations ---- */
 
@@ -53,16 +58,33 @@ static void retire(struct generation *g)
 
 /* ---- the log ---- */
 
-static void before_waiting(struct loop *l)
+/* A write costs more than many lines: they wait for each other, a moment at most. */
+static void log_now(struct worker *w)
 {
-    struct worker *w = l->user;
     struct log *log = w->current->setup->log;
-    if (!w->log.n || !log)
-        return;
     bool failed = log_failed(log);
+    w->logged_ns = w->loop.now_ns;
     log_flush(log, &w->log);
     if (!failed && log_failed(log))
         plane_warn(w->plane, NULL, "the log cannot be written; calls are no longer logged");
+}
+
+static void before_waiting(struct loop *l)
+{
+    struct worker *w = l->user;
+    if (!w->log.n || !w->current->setup->log)
+        return;
+    if (w->log.n >= LOG_BYTES || l->now_ns - w->logged_ns >= LOG_NS)
+        log_now(w);
+    else if (!w->log_due.at_ns)
+        timer_start(l, &w->log_due, w->logged_ns + LOG_NS);
+}
+
+static void on_log_due(struct timer *t)
+{
+    struct worker *w = OWNER(t, struct worker, log_due);
+    if (w->log.n && w->current->setup->log)
+        log_now(w);
 }
 
 /* ---- sites ---- */
@@ -120,7 +142,7 @@ static int take_up(struct worker *w, struct setup *setup)
     for (uint32_t i = 0; i < n_before; i++)
         vec_push(&doors, UINT32_MAX);
     if (before)
-        before_waiting(&w->loop); /* the lines so far belong to the log so far */
+        on_log_due(&w->log_due); /* the lines so far belong to the log so far */
     w->current = generation_new(w, setup);
     for (uint32_t i = 0; i < setup->n_doors; i++) {
         struct site *site = find_site(w, old, setup->door[i].spec);
@@ -212,8 +234,9 @@ static void on_sweep(struct timer *t)
 
 static void worker_deinit(struct worker *w)
 {
-    if (w->current && w->log.n)
-        before_waiting(&w->loop);
+    if (w->current)
+        on_log_due(&w->log_due);
+    timer_stop(&w->loop, &w->log_due);
     timer_stop(&w->loop, &w->sweep);
     timer_stop(&w->loop, &w->drain);
     for (uint32_t i = 0; i < w->sites.n; i++)
@@ -250,6 +273,7 @@ int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct s
                          .index = index,
                          .sweep.fire = on_sweep,
                          .drain.fire = on_drain,
+                         .log_due.fire = on_log_due,
                          .seed = setup->config->seed,
                          .scratch = BUF_INIT(64 * 1024)};
     int failed = loop_init(&w->loop, on_wake);

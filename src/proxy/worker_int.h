@@ -81,7 +81,8 @@ struct worker {
     struct exchange *exchanges; /* those under way */
     struct exchange *spare;     /* to be used again */
     uint32_t n_spare;
-    struct timer sweep, drain;
+    struct timer sweep, drain, log_due;
+    int64_t logged_ns;  /* when lines were last written */
     int64_t drain_ns;   /* when what is left is cut off */
     struct buf log;     /* lines not written yet */
     struct buf scratch; /* for text in the making */
