@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
+
 enum { DRESS_MAX = RULE_FIELDS_MAX + 4 };
 
 static bool has_field(const struct rule_dress *dress, slice name)
@@ -109,14 +111,14 @@ static void act_hold(struct exchange *x)
 {
     struct loop *loop = &x->worker->loop;
     x->state = EX_HELD;
-    timer_start(loop, &x->timer, loop->now_ns + exchange_limits(x)->hold_ns);
+    timer_start(loop, &x->timer, clock_ns() + exchange_limits(x)->hold_ns);
 }
 
 static void act_delay(struct exchange *x)
 {
     struct loop *loop = &x->worker->loop;
     x->state = EX_WAIT;
-    timer_start(loop, &x->timer, loop->now_ns + mode_delay_ns(x->mode));
+    timer_start(loop, &x->timer, clock_ns() + mode_delay_ns(x->mode));
 }
 
 static void (*const acts[MODE_KINDS])(struct exchange *) = {

@@ -94,6 +94,23 @@ static bool may_retry(const struct exchange *x, enum wire_cut why)
            (stale || why == CUT_REFUSED);
 }
 
+#define ENDED_EARLY "the service ended the connection before its answer was complete"
+#define HTTP2_HINT                                                                                 \
+    " (a call that comes in HTTP/2 goes on in HTTP/2: if the service speaks HTTP/1.1 alone, see "  \
+    "--http1)"
+
+/* There is no connection at all. */
+static void fail_unreachable(struct exchange *x, const struct link *l)
+{
+    const struct door *door = &exchange_setup(x)->door[x->door];
+    struct buf text = BUF_INIT(400);
+    x->reply = OUTCOME(OUT_REFUSED, 0);
+    buf_addf(&text, "%.*s at %s cannot be reached: %s", SLICE_ARG(door->spec->service),
+             door->to.text, l->why ? l->why : "");
+    exchange_fail(x, 502, buf_text(&text));
+    buf_deinit(&text);
+}
+
 /* What came is no answer; of a service that never answered in HTTP/2 it may be HTTP/1.1. */
 static void fail_malformed(struct exchange *x, const struct link *l, enum wire_cut why)
 {
@@ -103,10 +120,43 @@ static void fail_malformed(struct exchange *x, const struct link *l, enum wire_c
     if (l->wire->error)
         buf_addf(&text, ": %s", l->wire->error);
     if (why == CUT_BAD && x->h2 && !x->answer_begun)
-        buf_adds(&text, " (a call that comes in HTTP/2 goes on in HTTP/2: if the service speaks "
-                        "HTTP/1.1 alone, see --http1)");
+        buf_adds(&text, HTTP2_HINT);
     exchange_fail(x, 502, buf_text(&text));
     buf_deinit(&text);
+}
+
+/* A caller of gRPC that loses its connection sees UNAVAILABLE. Its connection is to us and stays,
+ * so it is told. */
+static void fail_grpc(struct exchange *x)
+{
+    struct field fields[] = {{SLICE("grpc-status"), SLICE("14")},
+                             {SLICE("grpc-message"), SLICE(ENDED_EARLY)}};
+    if (!x->told) {
+        exchange_fail(x, 502, ENDED_EARLY);
+        return;
+    }
+    x->error = ENDED_EARLY;
+    stream_end(x->down, &(struct head){.fields = fields, .n_fields = 2});
+    exchange_finish(x, OUTCOME(OUT_GRPC, 14));
+}
+
+/* The caller sees what happened to the service's connection, or to its stream. */
+static void mirror(struct exchange *x, const struct link *l, enum wire_cut why, uint32_t code)
+{
+    bool reset = why == CUT_RESET || why == CUT_REFUSED;
+    bool lost = why == CUT_CLOSED || l->wire->finish != FINISH_NOT;
+    if (x->grpc && lost) {
+        fail_grpc(x);
+    } else if (x->h2 && lost && !l->heard && !x->told) {
+        exchange_fail(x, 502, "the service ended the connection without a word" HTTP2_HINT);
+    } else {
+        x->error = ENDED_EARLY;
+        exchange_break(x, reset ? FINISH_RESET : FINISH_CLOSE,
+                       code    ? code
+                       : reset ? H2_INTERNAL_ERROR
+                               : H2_CANCEL,
+                       x->reply);
+    }
 }
 
 static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
@@ -124,28 +174,13 @@ static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
         return;
     }
     x->answer_ended = true;
-    if (l->failed) {
-        const struct door *door = &exchange_setup(x)->door[x->door];
-        struct buf text = BUF_INIT(400);
-        x->reply = OUTCOME(OUT_REFUSED, 0);
-        buf_addf(&text, "%.*s at %s cannot be reached: %s", SLICE_ARG(door->spec->service),
-                 door->to.text, l->why ? l->why : "");
-        exchange_fail(x, 502, buf_text(&text));
-        buf_deinit(&text);
-        return;
-    }
-    bool reset = why == CUT_RESET || why == CUT_REFUSED;
-    x->reply = OUTCOME(reset ? OUT_RESET : OUT_CLOSED, 0);
-    if (why == CUT_BAD || why == CUT_LIMIT) {
+    x->reply = OUTCOME(why == CUT_RESET || why == CUT_REFUSED ? OUT_RESET : OUT_CLOSED, 0);
+    if (l->failed)
+        fail_unreachable(x, l);
+    else if (why == CUT_BAD || why == CUT_LIMIT)
         fail_malformed(x, l, why);
-        return;
-    }
-    x->error = "the service ended the connection before its answer was complete";
-    exchange_break(x, reset ? FINISH_RESET : FINISH_CLOSE,
-                   code    ? code
-                   : reset ? H2_INTERNAL_ERROR
-                           : H2_CANCEL,
-                   x->reply);
+    else
+        mirror(x, l, why, code);
 }
 
 void exchange_consume(struct exchange *x, size_t n)

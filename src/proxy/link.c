@@ -176,6 +176,7 @@ static void sniff(struct link *l, slice bytes)
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct link *l = c->user;
+    l->heard = true;
     if (l->wire)
         wire_feed(l->wire, bytes);
     else

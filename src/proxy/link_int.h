@@ -27,6 +27,7 @@ struct link {
     uint32_t n_calls;   /* exchanges that have a stream on it */
     uint32_t resetting; /* how often it was looked whether the peer has all bytes before a reset */
     bool killed;        /* by us, in the middle of calls */
+    bool heard;         /* the peer has sent something */
     bool leaving;       /* is being freed */
     bool heading;       /* the deadline of a head is running */
     bool pooled;        /* upstream: when it was last taken, it had been idle before */

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 
 static struct stream *down(struct exchange *x)
@@ -137,7 +138,7 @@ static void late_head(struct exchange *x, const struct head *h, bool end)
     x->fired = true;
     keep_head(x, h, end);
     timer_start(&x->worker->loop, &x->timer,
-                x->worker->loop.now_ns + (int64_t)mode_argument(x->mode) * 1000000);
+                clock_ns() + (int64_t)mode_argument(x->mode) * 1000000);
 }
 
 static void hold_data(struct exchange *x, slice bytes)
