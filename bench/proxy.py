@@ -15,7 +15,6 @@ says what the figures mean. Exit code 0 whatever they are, 1 when something coul
 2 for a bad command line.
 """
 import argparse
-import atexit
 import os
 import platform
 import re
@@ -264,8 +263,7 @@ def stop_late(*_):
 
 
 def guard(options):
-    """Nothing stays behind, and nothing goes on for ever."""
-    atexit.register(procs.end_all)
+    """Signals end it in order, and nothing goes on for ever; procs.py sees to what was started."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop_on_signal)
     signal.signal(signal.SIGALRM, stop_late)

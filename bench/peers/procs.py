@@ -6,6 +6,7 @@
  2. No threads: the kernel's signal at the parent's death is sent when the *thread* ends.
  3. Every wait has a deadline.
 """
+import atexit
 import ctypes
 import os
 import re
@@ -141,6 +142,9 @@ def end_all():
     for child in children:
         child.kill()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+atexit.register(end_all)
 
 
 def free_port():
