@@ -17,16 +17,9 @@
 
 #include "core/interface.h"
 #include "core/plan.h"
+#include "fuzz/must.h"
 
 enum { BYTES_MAX = 4096, CALLS_MAX = 16 };
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 // What the lines of one input are read into.
 struct world {

@@ -11,15 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz/must.h"
 #include "wire/grpc.h"
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 // How many whole messages there are, and whether the bytes end behind one.
 static uint64_t count(slice bytes, bool *whole)

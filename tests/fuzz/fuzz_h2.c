@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "fuzz/must.h"
 #include "wire/wire.h"
 
 enum {
@@ -22,14 +23,6 @@ enum {
     OUT_MAX = 256 * 1024 + 32 * 1024,
     GIVEN_MAX = 256 * 1024,
 };
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 // A stream as its owner sees it.
 struct call {

@@ -16,17 +16,10 @@
 #include <stdlib.h>
 
 #include "base/yaml.h"
+#include "fuzz/must.h"
 #include "proxy/config.h"
 
 enum { BYTES_MAX = 8192, LINES_MAX = 32 };
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 // How many of the rules have seen a call more than `before` says; updates it.
 static uint32_t seen_more(const struct rules *rules, uint64_t *before)

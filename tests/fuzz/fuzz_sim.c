@@ -19,19 +19,12 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 #include "campaign/explore.h"
+#include "fuzz/must.h"
 #include "report/report.h"
 #include "sim/sim.h"
 
 enum { BYTES_MAX = 64 << 10, RUNS_MAX = 20, EXPLAINED_MAX = 40 };
 #define RUN_NS_MAX 200000000 // a system with a slower run is run once
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 struct fuzzed {
     struct names names;

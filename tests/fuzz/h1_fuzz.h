@@ -12,17 +12,10 @@
 
 #include "base/rng.h"
 #include "base/vec.h"
+#include "fuzz/must.h"
 #include "wire/wire.h"
 
 enum { TEXT_MAX = 4 << 20 };
-
-#define MUST(condition)                                                                            \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);         \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 // One message; of a response also the interim ones before it are messages.
 struct message {
