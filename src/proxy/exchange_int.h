@@ -48,6 +48,7 @@ struct exchange {
     bool fired, retried;
     slice interface; /* "" unless calls are named */
     uint32_t payload, n;
+    size_t named; /* bytes of the first message of gRPC, as far as it is there */
 
     const struct reply_way *way; /* what happens to the service's answer */
     struct head *answer;         /* kept by a way that holds it */

@@ -32,19 +32,20 @@ static void decide(struct exchange *x)
         act_begin(x);
 }
 
-/* The hash of the body as far as it is there; beyond the limit, of its beginning and the length. */
+/* The hash of the body; beyond the limit, of its beginning and the length; of gRPC, of the first
+ * message. However the bytes were cut on their way, it is the same. */
 static uint32_t payload_hash(const struct exchange *x)
 {
-    uint64_t sum = 0;
-    size_t left = (size_t)exchange_limits(x)->payload;
-    struct buf text = BUF_INIT(left + 32);
-    for (const struct block *b = x->body.first; b && text.n < left; b = b->next)
+    size_t limit = (size_t)exchange_limits(x)->payload;
+    bool first = x->grpc && x->framing.messages > 0 && x->named < limit;
+    size_t most = first ? x->named : limit;
+    struct buf text = BUF_INIT(most);
+    for (const struct block *b = x->body.first; b && text.n < most; b = b->next)
         buf_add(&text, (slice){b->bytes + b->start, b->end - b->start});
-    if (text.n > left)
-        text.n = left;
-    sum = hash_slice(buf_slice(&text));
-    if (x->body.n > left)
-        sum = hash_mix(sum, x->request->has_length ? x->request->length : left);
+    uint64_t sum = hash_slice(buf_slice(&text));
+    bool whole = x->request_ended && x->body.n <= limit;
+    if (!first && !whole)
+        sum = hash_mix(sum, x->request->has_length ? x->request->length : UINT64_MAX);
     buf_deinit(&text);
     return hash_fold(sum);
 }
@@ -60,13 +61,13 @@ void exchange_collected(struct exchange *x)
  * is: a caller that streams may wait for an answer to it. */
 static bool body_suffices(struct exchange *x, slice more)
 {
-    if (x->request_ended || x->body.n >= (size_t)exchange_limits(x)->payload)
-        return true;
-    if (!x->grpc)
-        return false;
-    while (more.n && x->framing.messages == 0)
-        more = slice_from(more, grpc_feed(&x->framing, more));
-    return x->framing.messages > 0;
+    while (x->grpc && more.n && x->framing.messages == 0) {
+        size_t n = grpc_feed(&x->framing, more);
+        x->named += n;
+        more = slice_from(more, n);
+    }
+    return x->request_ended || x->framing.messages > 0 ||
+           x->body.n >= (size_t)exchange_limits(x)->payload;
 }
 
 static void collect(struct exchange *x)
