@@ -53,7 +53,7 @@ static uint32_t payload_hash(const struct exchange *x)
 void exchange_collected(struct exchange *x)
 {
     timer_stop(&x->worker->loop, &x->timer);
-    x->payload = payload_hash(x);
+    x->payload = x->body.n ? payload_hash(x) : 0; /* without a body there is nothing to name */
     decide(x);
 }
 
