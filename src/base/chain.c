@@ -97,28 +97,10 @@ void chain_drop(struct chain *c, size_t n)
     c->last = NULL;
 }
 
-void chain_move(struct chain *to, struct chain *from, size_t n)
+void chain_print(const struct chain *c, struct buf *out)
 {
-    assert(n <= from->n);
-    if (n == from->n && !to->first && to->blocks == from->blocks) {
-        *to = *from;
-        *from = CHAIN_INIT(to->blocks);
-        return;
-    }
-    while (n) {
-        slice piece = chain_front(from);
-        if (piece.n > n)
-            piece.n = n;
-        chain_add(to, piece);
-        chain_drop(from, piece.n);
-        n -= piece.n;
-    }
-}
-
-void chain_add_copy(struct chain *to, const struct chain *from)
-{
-    for (const struct block *b = from->first; b; b = b->next)
-        chain_add(to, (slice){b->bytes + b->start, b->end - b->start});
+    for (const struct block *b = c->first; b && !out->full; b = b->next)
+        buf_add(out, (slice){b->bytes + b->start, b->end - b->start});
 }
 
 int chain_iov(const struct chain *c, struct iovec *iov, int max)

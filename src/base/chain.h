@@ -52,11 +52,8 @@ slice chain_front(const struct chain *c);
 /* Drops n <= c->n bytes from the front. */
 void chain_drop(struct chain *c, size_t n);
 
-/* Moves the first n bytes of `from` to the end of `to`. */
-void chain_move(struct chain *to, struct chain *from, size_t n);
-
-/* Appends a copy of the whole of `from`, which stays as it is. */
-void chain_add_copy(struct chain *to, const struct chain *from);
+/* Adds the first bytes to a text, as many as its bound lets in. */
+void chain_print(const struct chain *c, struct buf *out);
 
 /* Describes the first pieces for writev; returns how many of `max`. */
 int chain_iov(const struct chain *c, struct iovec *iov, int max);

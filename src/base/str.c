@@ -76,6 +76,15 @@ bool slice_to_u64(slice s, uint64_t max, uint64_t *out)
     return true;
 }
 
+slice slice_of_u64(uint64_t number, char room[DIGITS_MOST])
+{
+    size_t at = DIGITS_MOST;
+    do
+        room[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    return (slice){room + at, DIGITS_MOST - at};
+}
+
 bool slice_to_ns(slice s, int64_t *out)
 {
     size_t digits = 0;

@@ -64,6 +64,10 @@ bool slice_word(slice *rest, slice *word);
 /* Decimal digits only, no sign, at most `max`. */
 bool slice_to_u64(slice s, uint64_t max, uint64_t *out) MUST_USE;
 
+/* The decimal digits of a number; the text is in `room`. */
+enum { DIGITS_MOST = 20 };
+slice slice_of_u64(uint64_t number, char room[DIGITS_MOST]);
+
 /* A number with unit ns, us, ms, s, m or h. */
 bool slice_to_ns(slice s, int64_t *out) MUST_USE;
 

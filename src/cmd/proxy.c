@@ -4,7 +4,6 @@
  * says what came of the rules. The signals are taken by this thread alone, one at a time. */
 #include "cmd/cmd.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -22,16 +21,6 @@ static const struct {
     {"http1", "http1", "on"},
 };
 
-static bool of_whole(const char *key)
-{
-    static const char *const keys[] = {"log",      "workers",   "seed",        "limits",
-                                       "identify", "normalise", "fault-header"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(key, keys[i]) == 0)
-            return true;
-    return false;
-}
-
 /* One option; those of a proxy go to the proxy that the options describe. */
 static int apply(struct proxy_config *config, const struct setting *s, int *proxy, struct err *e)
 {
@@ -42,7 +31,7 @@ static int apply(struct proxy_config *config, const struct setting *s, int *prox
             value = renamed[i].value ? renamed[i].value : value;
         }
     }
-    if (of_whole(key))
+    if (config_is_key(slice_of(key)))
         return config_set(config, slice_of(key), slice_of(value), e);
     if (*proxy < 0 && (*proxy = config_add_proxy(config, e)) < 0)
         return -1;

@@ -4,11 +4,7 @@
  * per mode; what has no row lets the call go to the service, and reply.c does the rest. */
 #include "proxy/exchange_int.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
-
-enum { DRESS_MAX = RULE_FIELDS_MAX + 4 };
 
 static bool has_field(const struct rule_dress *dress, slice name)
 {
@@ -29,22 +25,14 @@ static void dress_up(const struct exchange *x, struct head *h, struct field *fie
     h->fields = fields;
 }
 
-/* The answer of a gRPC server that has nothing to say but a status: one head with the trailers. */
 static void answer_grpc(struct exchange *x, uint32_t code)
 {
     const struct rule_dress *dress = &x->rule->dress;
-    struct field fields[DRESS_MAX];
-    struct head h = {.status = 200};
-    struct buf message = BUF_INIT(16 * 1024);
-    char digits[12];
-    snprintf(digits, sizeof digits, "%u", (unsigned)code);
-    grpc_message_encode(dress->has_message ? dress->message : SLICE("Injected fault"), &message);
-    fields[h.n_fields++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
-    fields[h.n_fields++] = (struct field){SLICE("grpc-status"), slice_of(digits)};
-    fields[h.n_fields++] = (struct field){SLICE("grpc-message"), buf_slice(&message)};
+    struct field fields[FIELDS_MORE];
+    struct head h = {0};
     dress_up(x, &h, fields);
-    exchange_answer(x, &h, (slice){0}, OUTCOME(OUT_GRPC, code));
-    buf_deinit(&message);
+    exchange_answer_grpc(x, code, dress->has_message ? dress->message : SLICE("Injected fault"),
+                         h.fields, h.n_fields);
 }
 
 static void act_grpc(struct exchange *x)
@@ -60,7 +48,7 @@ static void act_status(struct exchange *x)
         answer_grpc(x, grpc_of_status(status));
         return;
     }
-    struct field fields[DRESS_MAX];
+    struct field fields[1 + FIELDS_MORE];
     struct head h = {.status = status};
     slice body = dress->has_body ? dress->body : SLICE("Injected fault\n");
     if (status == 204 || status == 304) {
@@ -102,7 +90,6 @@ static void act_goaway(struct exchange *x)
     struct link *l = link_of(down);
     x->down = NULL;
     stream_goaway(down);
-    link_touch(l);
     link_unuse(l);
     exchange_finish(x, mode_outcome(x->mode));
 }

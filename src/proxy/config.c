@@ -126,6 +126,14 @@ const struct config_key config_keys[CONFIG_KEYS] = {
     {"limits", SHAPE_MAP, limits_key_set},
 };
 
+bool config_is_key(slice key)
+{
+    for (size_t i = 0; i < CONFIG_KEYS; i++)
+        if (slice_is(key, config_keys[i].name))
+            return true;
+    return false;
+}
+
 int config_set(struct proxy_config *config, slice key, slice value, struct err *e)
 {
     const char *names[CONFIG_KEYS];

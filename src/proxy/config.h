@@ -70,6 +70,7 @@ int config_read(struct proxy_config *config, const struct node *root, struct err
 
 /* log FILE, workers N, seed N, fault-header on|off, identify payload[=on|off], and, each time one
  * more, limits NAME=VALUE and normalise RULE. */
+bool config_is_key(slice key);
 int config_set(struct proxy_config *config, slice key, slice value, struct err *e) MUST_USE;
 
 /* A proxy with nothing set but its name, "service"; returns its index, or -1 when there are too

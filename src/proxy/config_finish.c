@@ -7,8 +7,7 @@
 #include "proxy/config_int.h"
 #include "proxy/rule_int.h"
 
-/* Puts an error to a place of the file, or leaves it where it is when line is 0. */
-static int fail_at(const struct proxy_config *config, uint32_t line, uint32_t col,
+int config_fail_at(const struct proxy_config *config, uint32_t line, uint32_t col,
                    const struct err *inner, struct err *e)
 {
     if (line && config->source && !e->text[0])
@@ -135,8 +134,8 @@ static int rule_make(struct proxy_config *config, const struct fault_source *fau
     slice text = slice_trim(fault->text);
     err_set(&whole, 0, inner.col, "rule \"%.*s\": %s%s", SHORT(text), inner.text,
             yaml_hint(fault, &inner));
-    return fail_at(config, inner.line ? inner.line : fault->line,
-                   inner.line ? inner.col : fault->col, &whole, e);
+    return config_fail_at(config, inner.line ? inner.line : fault->line,
+                          inner.line ? inner.col : fault->col, &whole, e);
 }
 
 static int rules_make(struct proxy_config *config, struct err *e)
@@ -150,7 +149,7 @@ static int rules_make(struct proxy_config *config, struct err *e)
     if (rulebook_seal(&config->book, config->seed, &wrong, &inner) == 0)
         return 0;
     const struct fault_source *fault = &config->faults.at[wrong ? wrong->number - 1 : 0];
-    return fail_at(config, fault->line, fault->col, &inner, e);
+    return config_fail_at(config, fault->line, fault->col, &inner, e);
 }
 
 int config_finish(struct proxy_config *config, struct err *e)
@@ -161,8 +160,8 @@ int config_finish(struct proxy_config *config, struct err *e)
     for (uint32_t i = 0; i < config->proxies.n; i++) {
         struct err inner = {0};
         if (proxy_check(config, i, &inner))
-            return fail_at(config, config->proxies.at[i].line, config->proxies.at[i].col, &inner,
-                           e);
+            return config_fail_at(config, config->proxies.at[i].line, config->proxies.at[i].col,
+                                  &inner, e);
     }
     return rules_make(config, e);
 }

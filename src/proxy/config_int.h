@@ -33,6 +33,10 @@ int switch_read(const char *key, slice value, bool *out, struct err *e) MUST_USE
 /* "unknown key ..." with the nearest of the names. */
 int key_unknown(slice key, const char *what, const char *const *names, size_t n, struct err *e);
 
+/* Puts an error to a place of the file, or leaves it where it is when line is 0. */
+int config_fail_at(const struct proxy_config *config, uint32_t line, uint32_t col,
+                   const struct err *inner, struct err *e);
+
 /* Do the keys about TLS fit each other and the addresses? */
 int proxy_tls_check(const struct proxy_spec *spec, struct err *e) MUST_USE;
 

@@ -18,13 +18,14 @@
  * 2. Bytes of a body count as consumed when they have left on the other side: the slower side sets
  *    the pace.
  * 3. A caller that leaves cancels the call at the service.
- * 4. A call is sent again only when nothing of an answer was seen, and the connection had been used
- *    before (or the service said that it did not look at the call). */
+ * 4. A call is sent again only when nothing of an answer was seen, the connection had been used
+ *    before, and doing it twice does no harm or the service cannot have begun; or when the service
+ *    says that it did not look at the call (answer.c). */
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
 
-enum { SPARE_MAX = 256 };
+enum { SPARE_MAX = 256, SWEEP_NS = 1000 * 1000 * 1000 };
 
 static void on_timer(struct timer *t);
 
@@ -63,7 +64,7 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
     if (x->next)
         x->next->self = &x->next;
     if (!w->sweep.at_ns)
-        timer_start(&w->loop, &w->sweep, w->loop.now_ns + 1000000000);
+        timer_start(&w->loop, &w->sweep, w->loop.now_ns + SWEEP_NS);
     w->exchanges = x;
     link_use(l);
     down->user = x;
@@ -81,7 +82,6 @@ void exchange_leave(struct exchange *x)
         stream_release(up);
     else
         stream_abort(up, FINISH_NOT, H2_CANCEL);
-    link_touch(l);
     link_unuse(l);
 }
 
@@ -95,7 +95,6 @@ void exchange_finish(struct exchange *x, outcome seen)
     if (x->down) {
         struct link *l = link_of(x->down);
         stream_release(x->down);
-        link_touch(l);
         link_unuse(l);
     }
     if (x->fired)
@@ -126,7 +125,6 @@ void exchange_break(struct exchange *x, enum wire_finish how, uint32_t code, out
     if (down) {
         struct link *l = link_of(down);
         stream_abort(down, how, code);
-        link_touch(l);
         link_unuse(l);
     }
     exchange_finish(x, seen);
@@ -145,28 +143,40 @@ void exchange_answer(struct exchange *x, const struct head *h, slice body, outco
     exchange_finish(x, seen);
 }
 
+void exchange_answer_grpc(struct exchange *x, uint32_t code, slice message,
+                          const struct field *more, uint32_t n_more)
+{
+    struct field fields[3 + FIELDS_MORE];
+    struct buf text = BUF_INIT(16 * 1024);
+    char digits[DIGITS_MOST];
+    grpc_message_encode(message, &text);
+    fields[0] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
+    fields[1] = (struct field){SLICE("grpc-status"), slice_of_u64(code, digits)};
+    fields[2] = (struct field){SLICE("grpc-message"), buf_slice(&text)};
+    for (uint32_t i = 0; i < n_more; i++)
+        fields[3 + i] = more[i];
+    struct head h = {.status = 200, .fields = fields, .n_fields = 3 + n_more};
+    exchange_answer(x, &h, (slice){0}, OUTCOME(OUT_GRPC, code));
+    buf_deinit(&text);
+}
+
 void exchange_fail(struct exchange *x, uint16_t status, const char *text)
 {
-    struct buf body = BUF_INIT(1024);
-    struct field fields[3] = {{SLICE("content-type"), SLICE("text/plain")}};
-    struct head h = {.status = status, .fields = fields, .n_fields = 1, .has_length = true};
-    outcome seen = OUTCOME(OUT_STATUS, status);
     x->error = arena_copy(&x->arena, text, strlen(text));
     if (x->told) {
         exchange_break(x, FINISH_RESET, H2_INTERNAL_ERROR, OUTCOME(OUT_RESET, 0));
-    } else if (x->grpc) {
-        uint32_t code = status == 504 ? 4 : 14;
-        grpc_message_encode(slice_of(text), &body);
-        fields[0].value = SLICE("application/grpc");
-        fields[1] = (struct field){SLICE("grpc-status"), status == 504 ? SLICE("4") : SLICE("14")};
-        fields[2] = (struct field){SLICE("grpc-message"), buf_slice(&body)};
-        h = (struct head){.status = 200, .fields = fields, .n_fields = 3};
-        exchange_answer(x, &h, (slice){0}, OUTCOME(OUT_GRPC, code));
-    } else {
-        buf_addf(&body, "outfox: %s\n", text);
-        h.length = body.n;
-        exchange_answer(x, &h, buf_slice(&body), seen);
+        return;
     }
+    if (x->grpc) {
+        exchange_answer_grpc(x, status == 504 ? 4 : 14, slice_of(text), NULL, 0);
+        return;
+    }
+    struct buf body = BUF_INIT(1024);
+    struct field type = {SLICE("content-type"), SLICE("text/plain")};
+    buf_addf(&body, "outfox: %s\n", text);
+    struct head h = {
+        .status = status, .fields = &type, .n_fields = 1, .has_length = true, .length = body.n};
+    exchange_answer(x, &h, buf_slice(&body), OUTCOME(OUT_STATUS, status));
     buf_deinit(&body);
 }
 
@@ -200,5 +210,5 @@ void exchange_sweep(struct worker *w)
             exchange_fail(x, 504, "the call lasted too long (limit `total`)");
     }
     if (w->exchanges)
-        timer_start(&w->loop, &w->sweep, now + 1000000000);
+        timer_start(&w->loop, &w->sweep, now + SWEEP_NS);
 }

@@ -79,6 +79,12 @@ void exchange_finish(struct exchange *x, outcome seen);
 /* Answers in place of the service. */
 void exchange_answer(struct exchange *x, const struct head *h, slice body, outcome seen);
 
+/* The same as a gRPC server that has nothing to say but a status: one head with the trailers, and
+ * at most FIELDS_MORE fields more. */
+enum { FIELDS_MORE = RULE_FIELDS_MAX + 1 };
+void exchange_answer_grpc(struct exchange *x, uint32_t code, slice message,
+                          const struct field *more, uint32_t n_more);
+
 /* A failure of our own or of the service, in words: 502 or 504, UNAVAILABLE or DEADLINE_EXCEEDED.
  */
 void exchange_fail(struct exchange *x, uint16_t status, const char *text);

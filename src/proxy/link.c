@@ -125,7 +125,11 @@ void link_use(struct link *l)
 
 void link_unuse(struct link *l)
 {
-    if (--l->n_calls == 0 && !l->leaving && l->ready)
+    l->n_calls--;
+    if (l->leaving)
+        return;
+    conn_touch(l->conn); /* the wire has something to say, or is done */
+    if (l->n_calls == 0 && l->ready)
         set_deadline(l);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What is written down about a call: its name, and one line in the log. Lines gather in the
- * worker's buffer and are appended to the file before the worker waits for events again, whole
+ * worker's buffer, a few milliseconds at most (worker.c), and are appended to the file as whole
  * lines in one write, so that workers do not mix them up. */
 #include "proxy/exchange_int.h"
 
@@ -121,15 +121,10 @@ void log_flush(struct log *log, struct buf *lines)
     lines->n = 0;
 }
 
-static void add_digits(struct buf *out, uint64_t number, int least)
+static void add_digits(struct buf *out, uint64_t number)
 {
-    char digits[24];
-    int n = 0;
-    do {
-        digits[sizeof digits - 1 - (size_t)n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number || n < least);
-    buf_add(out, (slice){digits + sizeof digits - n, (size_t)n});
+    char digits[DIGITS_MOST];
+    buf_add(out, slice_of_u64(number, digits));
 }
 
 static void add_time(struct buf *out, int64_t ns)
@@ -145,7 +140,9 @@ static void add_time(struct buf *out, int64_t ns)
     }
     buf_adds(out, text);
     buf_addc(out, '.');
-    add_digits(out, (uint64_t)(ns % 1000000000 / 1000), 6);
+    /* with the 1 in front, and without it, there are six digits */
+    char digits[DIGITS_MOST];
+    buf_add(out, slice_from(slice_of_u64((uint64_t)(1000000 + ns % 1000000000 / 1000), digits), 1));
     buf_addc(out, 'Z');
 }
 
@@ -155,7 +152,7 @@ static void add_time(struct buf *out, int64_t ns)
 static void add_number(struct buf *out, slice key, uint64_t number)
 {
     buf_add(out, key);
-    add_digits(out, number, 1);
+    add_digits(out, number);
 }
 
 /* A text that needs no escapes, or null. */
@@ -178,7 +175,7 @@ static void add_outcome(struct buf *out, slice key, outcome o)
         buf_adds(out, "null");
     } else if (outcome_kind(o) == OUT_STATUS) { /* nearly all, and so the short way */
         buf_addc(out, '"');
-        add_digits(out, outcome_code(o), 3);
+        add_digits(out, outcome_code(o));
         buf_addc(out, '"');
     } else {
         buf_addc(out, '"');
@@ -198,7 +195,7 @@ static void add_call(struct buf *out, const struct exchange *x, slice service)
         buf_addf(text, " {%08x}", (unsigned)x->payload);
     if (x->n) {
         buf_adds(text, " #");
-        add_digits(text, x->n, 1);
+        add_digits(text, x->n);
     }
     buf_add(out, KEY("call"));
     buf_add_json_string(out, buf_slice(text));

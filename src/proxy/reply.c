@@ -137,8 +137,7 @@ static void late_head(struct exchange *x, const struct head *h, bool end)
 {
     x->fired = true;
     keep_head(x, h, end);
-    timer_start(&x->worker->loop, &x->timer,
-                clock_ns() + (int64_t)mode_argument(x->mode) * 1000000);
+    timer_start(&x->worker->loop, &x->timer, clock_ns() + mode_delay_ns(x->mode));
 }
 
 static void hold_data(struct exchange *x, slice bytes)
@@ -225,11 +224,12 @@ static const struct reply_way way_pace = {pace_head, hold_data, keep_end, pace_t
 static void empty_head(struct exchange *x, const struct head *h, bool end)
 {
     struct head told = *h;
-    static const char nothing[GRPC_PREFIX] = {0};
+    char nothing[GRPC_PREFIX];
     x->fired = !end;
     if (end) {
         exchange_pass_head(x, h, true);
     } else if (x->grpc) { /* one message, and then the service's own trailers */
+        grpc_prefix(0, nothing);
         exchange_pass_head(x, h, false);
         exchange_pass_data(x, (slice){nothing, sizeof nothing});
     } else {
@@ -331,8 +331,7 @@ static bool spoil(struct exchange *x)
 {
     struct buf text = BUF_INIT(x->held.n + 1);
     json_error_t error;
-    for (const struct block *b = x->held.first; b; b = b->next)
-        buf_add(&text, (slice){b->bytes + b->start, b->end - b->start});
+    chain_print(&x->held, &text);
     json_t *root = json_loadb(buf_text(&text), text.n, JSON_DECODE_ANY, &error);
     bool done =
         root && json_spoil(root, mode_field(x->mode), mode_corrupt(x->mode) == CORRUPT_REMOVE);

@@ -40,8 +40,7 @@ static uint32_t payload_hash(const struct exchange *x)
     bool first = x->grpc && x->framing.messages > 0 && x->named < limit;
     size_t most = first ? x->named : limit;
     struct buf text = BUF_INIT(most);
-    for (const struct block *b = x->body.first; b && text.n < most; b = b->next)
-        buf_add(&text, (slice){b->bytes + b->start, b->end - b->start});
+    chain_print(&x->body, &text);
     uint64_t sum = hash_slice(buf_slice(&text));
     bool whole = x->request_ended && x->body.n <= limit;
     if (!first && !whole)

@@ -7,10 +7,10 @@
 #include "proxy/worker_int.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "io/sys.h"
+#include "proxy/config_int.h"
 
 /* Port 0 is chosen anew for each proxy, so the text alone does not say which it was. */
 bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b)
@@ -95,11 +95,8 @@ int plane_check(const struct proxy_config *config, struct err *e)
         const struct proxy_spec *spec = &config->proxies.at[i];
         struct addr listen, to;
         struct err why = {0};
-        if (!read_addresses(spec, &listen, &to, &why))
-            continue;
-        if (spec->line && config->source)
-            snprintf(e->source, sizeof e->source, "%s", config->source);
-        return err_set(e, spec->line, spec->col, "%s", why.text);
+        if (read_addresses(spec, &listen, &to, &why))
+            return config_fail_at(config, spec->line, spec->col, &why, e);
     }
     return 0;
 }

@@ -48,6 +48,7 @@ struct setup {
 /* Takes the configuration over. What `old` (NULL: none) listens at already is taken from there. */
 int setup_new(struct proxy_config *config, const struct setup *old, struct setup **out,
               struct err *e) MUST_USE;
+
 /* Do both mean the same listening socket? */
 bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b);
 

@@ -20,32 +20,7 @@ slice grpc_interface(slice target)
 
 /* ---- codes ---- */
 
-static const char *const names[] = {
-    "OK",
-    "CANCELLED",
-    "UNKNOWN",
-    "INVALID_ARGUMENT",
-    "DEADLINE_EXCEEDED",
-    "NOT_FOUND",
-    "ALREADY_EXISTS",
-    "PERMISSION_DENIED",
-    "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION",
-    "ABORTED",
-    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",
-    "INTERNAL",
-    "UNAVAILABLE",
-    "DATA_LOSS",
-    "UNAUTHENTICATED",
-};
-
-enum { CODES = sizeof names / sizeof *names, CODE_UNKNOWN = 2 };
-
-const char *grpc_name(uint32_t code)
-{
-    return names[code < CODES ? code : CODE_UNKNOWN];
-}
+enum { CODE_UNKNOWN = 2, CODE_LAST = 16 };
 
 uint32_t grpc_of_status(uint32_t status)
 {
@@ -63,7 +38,7 @@ uint32_t grpc_of_status(uint32_t status)
 int grpc_status(const struct head *h)
 {
     uint64_t code;
-    if (!slice_to_u64(head_get(h, SLICE("grpc-status")), CODES - 1, &code))
+    if (!slice_to_u64(head_get(h, SLICE("grpc-status")), CODE_LAST, &code))
         return -1;
     return (int)code;
 }
@@ -79,30 +54,6 @@ void grpc_message_encode(slice text, struct buf *out)
         else
             buf_addf(out, "%%%02X", c);
     }
-}
-
-bool grpc_timeout(slice value, int64_t *ns)
-{
-    static const struct {
-        char unit;
-        int64_t ns;
-    } rows[] = {{'H', 3600 * INT64_C(1000000000)},
-                {'M', 60 * INT64_C(1000000000)},
-                {'S', INT64_C(1000000000)},
-                {'m', INT64_C(1000000)},
-                {'u', INT64_C(1000)},
-                {'n', INT64_C(1)}};
-    uint64_t n;
-    if (value.n < 2 || value.n > 9 || !slice_to_u64((slice){value.p, value.n - 1}, 99999999, &n))
-        return false;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].unit != value.p[value.n - 1])
-            continue;
-        if (__builtin_mul_overflow((int64_t)n, rows[i].ns, ns))
-            *ns = INT64_MAX; /* 292 years are as good as more */
-        return true;
-    }
-    return false;
 }
 
 /* ---- messages ---- */

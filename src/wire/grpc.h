@@ -20,18 +20,12 @@ slice grpc_interface(slice target);
  * 2, 502 -> 13, 503 -> 14, 504 -> 4, others as the gRPC specification maps them. */
 uint32_t grpc_of_status(uint32_t status);
 
-/* "UNAVAILABLE" */
-const char *grpc_name(uint32_t code);
-
 /* The code of a head or trailers: grpc-status, 0 to 16; -1 when there is none or it is no number.
  */
 int grpc_status(const struct head *h);
 
 /* Appends text percent-encoded as grpc-message wants it. */
 void grpc_message_encode(slice text, struct buf *out);
-
-/* grpc-timeout (`100m`, `5S`) in nanoseconds; false when it is none. */
-bool grpc_timeout(slice value, int64_t *ns) MUST_USE;
 
 /* Counts length-prefixed messages in a stream of bytes. Zero-initialised is ready. */
 struct grpc_framing {

@@ -90,12 +90,8 @@ static void put_field(struct pen *pen, slice name, slice value)
 
 static void put_number(struct pen *pen, uint64_t number)
 {
-    char digits[24];
-    size_t n = sizeof digits;
-    do
-        digits[--n] = (char)('0' + number % 10);
-    while (number /= 10);
-    put(pen, (slice){digits + n, sizeof digits - n});
+    char digits[DIGITS_MOST];
+    put(pen, slice_of_u64(number, digits));
 }
 
 static void put_start_line(struct pen *pen, const struct head *h)

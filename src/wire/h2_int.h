@@ -33,7 +33,6 @@ enum {
     H2_HEAD_OUT_MAX = 4 << 20,
     H2_BLOCK_KEPT = 1024,
     H2_CLASSES = 20, /* of sizes that a pool keeps */
-    H2_DIGITS = 20,  /* of the largest number */
 };
 
 /* A header block that waits: fields, and behind them their text. */
@@ -105,10 +104,10 @@ struct h2 {
     size_t head_bytes;
     bool too_large;
 
-    VEC(nghttp2_nv) nva;        /* a header block to be sent, for the time of a call */
-    char numbers[2][H2_DIGITS]; /* text that nva refers to */
-    int32_t goaway_id;          /* the last stream that our GOAWAY covers */
-    struct buf reason;          /* what `error` refers to, when it was made here */
+    VEC(nghttp2_nv) nva;          /* a header block to be sent, for the time of a call */
+    char numbers[2][DIGITS_MOST]; /* text that nva refers to */
+    int32_t goaway_id;            /* the last stream that our GOAWAY covers */
+    struct buf reason;            /* what `error` refers to, when it was made here */
 };
 
 static inline struct h2 *h2_of(struct wire *w)

@@ -44,13 +44,9 @@ static void put_fields(struct h2 *h, const struct head *head)
             put(h, head->fields[i].name, head->fields[i].value);
 }
 
-static void put_number(struct h2 *h, slice name, char text[H2_DIGITS], uint64_t n)
+static void put_number(struct h2 *h, slice name, char text[DIGITS_MOST], uint64_t n)
 {
-    size_t at = H2_DIGITS;
-    do
-        text[--at] = (char)('0' + n % 10);
-    while (n /= 10);
-    put(h, name, (slice){text + at, H2_DIGITS - at});
+    put(h, name, slice_of_u64(n, text));
 }
 
 /* A head's block is in h->nva until the next one. */
