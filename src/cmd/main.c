@@ -77,7 +77,7 @@ static const struct verb verbs[] = {
      "The lines on standard output say where it listens. SIGHUP reads the file again, SIGTERM and\n"
      "SIGINT let open calls end and name the rules that never fired (then the exit code is 4).",
      "  outfox proxy --listen 127.0.0.1:8001 --to 127.0.0.1:9001 --fault 'POST /charge #0 : 503'\n"
-     "  outfox proxy --listen https://localhost:8443 --test-cert ca.pem --to localhost:9001\n"
+     "  outfox proxy --listen https://localhost:8443 --test-cert ca.pem --http1 --to 9001\n"
      "  outfox proxy proxies.yaml --log calls.jsonl --workers 2\n",
      OPT_COMMON | OPT_PROXY, cmd_proxy},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
