@@ -13,6 +13,15 @@
 
 #define CALL_NONE UINT32_MAX
 
+/* What is known of a call besides how it went. */
+enum call_flag {
+    CALL_EXEMPT = 1, /* never failed: it was made by the scenario's client itself */
+    CALL_HTTP = 2,   /* which modes make sense at it; neither: all of them */
+    CALL_GRPC = 4,
+    CALL_AMBIGUOUS = 8, /* who made it was guessed: several calls of the caller were open */
+    CALL_OPEN = 16,     /* had not ended when its run did */
+};
+
 struct call {
     uid uid;
     uint32_t parent;          /* index of the call whose handler made it; CALL_NONE for the first */
@@ -20,6 +29,7 @@ struct call {
     uid fault_point;          /* the point of that fault: uid, or the one with n = N_ANY */
     outcome seen;             /* what the caller saw */
     bool handled;             /* did the service get the request? */
+    uint8_t flags;            /* enum call_flag */
     outcome reply;            /* what the service answered, when handled */
     int64_t start_ns, end_ns; /* end >= start + 1 */
 };

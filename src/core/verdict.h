@@ -12,7 +12,9 @@ struct verdict {
     bool pass;
     outcome status;  /* what the client saw */
     const char *why; /* the sentence of the broken expectation; "" when it passed. Lives as long as
-                        the scenario */
+                        the scenario; equal for equal reasons, so without figures of one run */
+    const char *detail; /* what it was in this run: "status 503, not 200"; NULL: nothing to add.
+                           Lives as long as the run */
 };
 
 #endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A command that is run to its end: a scenario's, or what comes before and after each run. It runs
+ * under /bin/sh -c in a process group of its own; when its time is up the whole group is killed.
+ * What it prints is kept, the last COMMAND_OUTPUT_MAX bytes of it. */
+#ifndef OUTFOX_CAMPAIGN_COMMAND_H
+#define OUTFOX_CAMPAIGN_COMMAND_H
+
+#include "campaign/config.h"
+#include "io/process.h"
+
+enum { COMMAND_OUTPUT_MAX = 64 * 1024 };
+
+struct command_result {
+    bool started;   /* else `error` says why not */
+    bool timed_out; /* it was killed at its deadline */
+    int exit_code;  /* -1: ended by a signal */
+    int signal;
+    slice output; /* stdout and stderr as they came; the end of it */
+    const char *error;
+    int64_t start_ns, end_ns;
+};
+
+struct command;
+
+struct command_request {
+    slice text;
+    slice dir;
+    const struct config_pair *env; /* on top of our own environment */
+    uint32_t n_env;
+    int64_t timeout_ns;
+};
+
+/* `done` is called once, from the loop, never from within. The result lives during the call. */
+struct command *command_start(struct keeper *k, const struct command_request *r,
+                              void (*done)(void *user, const struct command_result *result),
+                              void *user);
+
+/* Kills it and forgets it; `done` is not called. */
+void command_cancel(struct command *c);
+
+#endif

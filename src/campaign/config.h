@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The configuration of a campaign: outfox.yaml (docs/config.md). Every key is a row of a table that
+ * also feeds the JSON Schema and the checks of the documentation.
+ *
+ * 1. All text lives in the configuration's arena and is NUL-terminated.
+ * 2. ${ENV} and ${ENV:-default} are expanded when the file is read, in every text value; $$ is a
+ *    dollar sign. An unset variable without a default is an error that names it.
+ * 3. {port}, {url:NAME} ... are left as they are: they are expanded when a campaign begins
+ *    (wiring.h), but unknown ones and unknown NAMEs are errors when the file is read.
+ * 4. Commands and paths are relative to the directory of the file. */
+#ifndef OUTFOX_CAMPAIGN_CONFIG_H
+#define OUTFOX_CAMPAIGN_CONFIG_H
+
+#include "base/err.h"
+#include "base/node.h"
+#include "base/vec.h"
+#include "core/mode.h"
+
+enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000, CONFIG_MODES_MAX = 64 };
+
+struct config_pair {
+    slice name, value;
+};
+
+enum ready_kind {
+    READY_TCP,  /* something accepts connections at its port */
+    READY_HTTP, /* ready_target answers 2xx or 3xx */
+    READY_NONE, /* as soon as it runs */
+};
+
+struct service_spec {
+    slice name;
+    slice host;         /* where it listens; "127.0.0.1" unless its address says otherwise */
+    uint16_t port;      /* 0: a free one is chosen for it */
+    slice address;      /* of one that runs already: HOST:PORT or unix:PATH; empty: host and port */
+    bool tls, insecure; /* the service speaks TLS; its certificate is not checked */
+    slice ca;           /* file; empty: the system's */
+    slice listen;       /* where the proxy listens for callers that we do not start; empty: nowhere,
+                           unless the service has an address: then 127.0.0.1, any port */
+    slice run;          /* command; empty: it runs already */
+    slice dir;          /* working directory; empty: that of the file */
+    VEC(struct config_pair) env;
+    enum ready_kind ready;
+    slice ready_method, ready_target; /* READY_HTTP */
+    int64_t ready_ns;                 /* deadline; default 30s */
+    int64_t stop_ns;                  /* from SIGTERM to SIGKILL; default 3s */
+    uint32_t line, col;
+};
+
+struct expect_status {
+    bool grpc;
+    uint32_t low, high;
+};
+
+struct expect_value {
+    slice pointer; /* JSON pointer, RFC 6901 */
+    const struct node *value;
+    uint32_t line, col;
+};
+
+/* What must hold of the answer, or of a command. */
+struct expect_spec {
+    bool given;
+    VEC(struct expect_status) status; /* any of; none given: 200 to 299, or gRPC 0 */
+    VEC(struct expect_value) json;    /* all of */
+    VEC(struct config_pair) headers;  /* all of: value equal */
+    bool has_body;
+    slice body;        /* the whole body */
+    slice contains;    /* empty: nothing */
+    int64_t within_ns; /* 0: any time */
+    uint32_t exit;     /* of a command; default 0 */
+};
+
+struct scenario_spec {
+    slice name;
+    bool is_command;
+    /* request: METHOD URL, or SERVICE METHOD /path, or SERVICE package.Service/Method (gRPC) */
+    uint32_t service; /* that the request goes to, index into services */
+    slice method;     /* empty: gRPC */
+    slice target;     /* path and query, or package.Service/Method */
+    VEC(struct config_pair) headers;
+    slice body; /* as it is sent; a map or list in the file becomes JSON (and its content type) */
+    slice content_type;
+    slice command; /* run with /bin/sh -c */
+    slice dir;
+    VEC(struct config_pair) env;     /* of the commands */
+    slice before, after;             /* commands round every run; empty: none */
+    int64_t timeout_ns;              /* of a run; default 30s (command: 2m) */
+    struct expect_spec expect;       /* without faults, and with them unless the next is given */
+    struct expect_spec under_faults; /* when a fault was injected */
+    uint32_t line, col;
+};
+
+enum identify_level { IDENTIFY_AUTO, IDENTIFY_STATE, IDENTIFY_TRACE, IDENTIFY_NONE };
+enum identify_payload { PAYLOAD_AUTO, PAYLOAD_ON, PAYLOAD_OFF };
+
+extern const char *const identify_level_names[4];   /* auto state trace none */
+extern const char *const identify_payload_names[3]; /* auto on off */
+
+struct campaign_config {
+    struct arena arena;
+    const char *source; /* the file */
+    slice dir;          /* its directory */
+    slice name;         /* of the system; default: of the directory */
+    VEC(struct service_spec) services;
+    VEC(struct scenario_spec) scenarios; /* empty with simulate: then those of the file */
+    slice simulate;                      /* file of a simulated system, served; empty: none */
+    VEC(slice)
+    propagate;         /* simulate: headers that its services pass on; default traceparent,
+                          tracestate, baggage */
+    VEC(mode) modes;   /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
+    VEC(slice) ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
+    struct {
+        uint32_t assume;            /* bits 1 << enum reduction (search.h) */
+        uint32_t max_faults, t_way; /* 0: not given */
+        double audit;
+        slice order;
+        uint64_t seed, max_runs;
+        int64_t budget_ns;    /* 0: none */
+        uint32_t jobs;        /* default 1 */
+        uint32_t baselines;   /* default 3 */
+        uint32_t check_every; /* runs between checks without faults; default 100; 0: never */
+    } search;
+    struct {
+        enum identify_level level;
+        enum identify_payload payload;
+        bool predecessors;
+        VEC(slice) normalise; /* "REGEX -> TEXT", as of outfox proxy */
+        VEC(slice) headers;   /* further headers that carry a trace id */
+    } identify;
+    int64_t quiet_ns;  /* after the answer, to wait for calls that begin later; -1: learned */
+    int64_t settle_ns; /* how long open calls are waited for at the end of a run; default 5s */
+    slice store;       /* default .outfox/campaign.db in the directory of the file */
+    slice logs;        /* default .outfox/logs */
+    bool fault_header; /* x-outfox-fault in injected answers; default on */
+};
+
+/* Reads and checks a file; NULL path: outfox.yaml in the working directory or one above it. 0, or
+ * -1 with file, line, column and the nearest name. */
+int campaign_config_load(const char *path, struct campaign_config **out, struct err *e) MUST_USE;
+void campaign_config_free(struct campaign_config *c);
+
+/* UINT32_MAX: there is none. */
+uint32_t config_service(const struct campaign_config *c, slice name);
+uint32_t config_scenario(const struct campaign_config *c, slice name);
+
+/* The JSON Schema of the file, made from the tables. */
+void campaign_config_schema(struct buf *out);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/run.h"
+
+const char *const run_purpose_names[RUN_PURPOSES] = {
+    [RUN_BASELINE] = "baseline", [RUN_SEARCH] = "search", [RUN_AUDIT] = "audit",
+    [RUN_CHECK] = "check",       [RUN_SHRINK] = "shrink", [RUN_CONFIRM] = "confirm",
+    [RUN_REPLAY] = "replay",
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * run: one execution of a scenario under one faultload, and all that is kept of it. */
+#ifndef OUTFOX_CORE_RUN_H
+#define OUTFOX_CORE_RUN_H
+
+#include "core/trace.h"
+#include "core/verdict.h"
+
+/* Why a run was made. The order is part of stored data: append only. */
+enum run_purpose {
+    RUN_BASELINE, /* without faults, to learn what is stable */
+    RUN_SEARCH,   /* the search asked for it */
+    RUN_AUDIT,    /* the search asked for it, to check an assumption */
+    RUN_CHECK,    /* without faults: does the system still work? */
+    RUN_SHRINK,   /* is a smaller faultload enough? */
+    RUN_CONFIRM,  /* does it fail again? */
+    RUN_REPLAY,   /* somebody asked for it */
+    RUN_PURPOSES
+};
+
+extern const char *const run_purpose_names[RUN_PURPOSES];
+
+enum run_flag {
+    RUN_HUNG = 1,     /* the deadline passed */
+    RUN_CRASHED = 2,  /* a service died during it */
+    RUN_OUTLIVED = 4, /* calls were still open, or came after its end */
+    RUN_REPEATED = 8, /* it failed next to others, and this is the repetition alone */
+};
+
+enum { RUN_BODY_MAX = 64 * 1024 };
+
+struct run {
+    uint64_t number; /* in the scenario's campaign, from 1, in the order of observation */
+    enum run_purpose purpose;
+    uint32_t flags;      /* enum run_flag */
+    faultload faultload; /* what was planned */
+    struct trace trace;
+    struct verdict verdict;
+    slice body;        /* what the client received, or the output of a command; its beginning */
+    const char *event; /* a sentence: "payment died (signal 11)"; NULL: none */
+    int64_t wall_ns;   /* when it began, since 1970 */
+    int64_t took_ns;
+};
+
+#endif

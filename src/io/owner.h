@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which local process has the other end of a connection? Linux tells by way of sock_diag (or
+ * /proc/net/tcp) and /proc/PID/fd. Elsewhere, and for peers on other machines, nobody knows. */
+#ifndef OUTFOX_IO_OWNER_H
+#define OUTFOX_IO_OWNER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+
+/* The inode of the peer's socket of this accepted TCP connection; 0: not known. One system call or
+ * few, no directory is read. */
+uint64_t owner_inode(int fd);
+
+/* Does this process hold a socket of this inode? Reads /proc/PID/fd. */
+bool owner_holds(pid_t pid, uint64_t inode);
+
+/* The process that listens at this local TCP address (host and port of a service that was started
+ * by somebody else); 0: not known. */
+struct addr;
+pid_t owner_listener(const struct addr *a);
+
+/* pid and all its descendants that are alive, pid first. */
+struct pids {
+    VEC(pid_t) list;
+};
+void owner_family(pid_t pid, struct pids *out);
+
+#endif

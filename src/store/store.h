@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The face of this room: campaigns on disk (SQLite). One file holds one campaign per scenario, and
+ * of each all runs with their calls, what was learned, and the findings. Names, modes and outcomes
+ * are stored as text, which outlives the process.
+ *
+ * 1. One run is one transaction: after kill -9 or a power loss, all runs are there but the one in
+ *    flight.
+ * 2. The schema has a version (PRAGMA user_version). An older one is migrated when it is opened for
+ *    writing; a newer one is refused with a sentence that says so.
+ * 3. One process writes at a time; a second is told who does. Readers never wait for long.
+ * 4. What is read is checked: a file that is no database, is damaged or was edited is an error, not
+ *    a crash. */
+#ifndef OUTFOX_STORE_STORE_H
+#define OUTFOX_STORE_STORE_H
+
+#include "base/err.h"
+#include "core/run.h"
+
+struct store;
+
+enum store_access { STORE_READ, STORE_WRITE };
+
+/* Opens `path` (its directories are made when writing). 0, or -1 with the cause and the remedy. */
+int store_open(const char *path, enum store_access access, struct store **out,
+               struct err *e) MUST_USE;
+void store_close(struct store *s);
+
+/* ---- campaigns ---- */
+
+/* Facts of a campaign, by name: "config", "seed", "modes", "assume" ... Text, any length up to
+ * 1 MiB. */
+struct store_fact {
+    slice name, value;
+};
+
+/* Begins a campaign of this scenario and removes what an earlier one of it left. *campaign
+ * identifies it from then on. */
+int store_begin(struct store *s, slice scenario, uint64_t *campaign, struct err *e) MUST_USE;
+
+/* The campaign of this scenario; 0 in *campaign when there is none. */
+int store_find(struct store *s, slice scenario, uint64_t *campaign, struct err *e) MUST_USE;
+
+/* The scenarios that have a campaign, in the order in which they began. */
+int store_each_scenario(struct store *s, int (*each)(void *ctx, slice scenario, struct err *e),
+                        void *ctx, struct err *e) MUST_USE;
+
+/* Sets or replaces a fact; reads one (empty slice with p == NULL when it is not there; the text
+ * lives in `a`). */
+int store_set(struct store *s, uint64_t campaign, slice name, slice value, struct err *e) MUST_USE;
+int store_get(struct store *s, uint64_t campaign, slice name, struct arena *a, slice *value,
+              struct err *e) MUST_USE;
+
+/* ---- runs ---- */
+
+/* Adds a run; one transaction. `names` and `fl` give its numbers a meaning. */
+int store_add(struct store *s, uint64_t campaign, const struct names *names,
+              const struct faultloads *fl, const struct run *run, struct err *e) MUST_USE;
+
+/* All runs in their order. The run and all text in it live during the call; verdict.why is interned
+ * in `keep` and lives as long as that. `each` returns 0 to go on; anything else ends it and is
+ * returned. */
+int store_each_run(struct store *s, uint64_t campaign, struct names *names, struct faultloads *fl,
+                   struct arena *keep, int (*each)(void *ctx, const struct run *run, struct err *e),
+                   void *ctx, struct err *e) MUST_USE;
+
+/* One run by its number. 1: there is none. The run lives in `keep`, but for trace.calls, which the
+ * caller frees (vec_deinit). */
+int store_run(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
+              struct faultloads *fl, struct arena *keep, struct run *out, struct err *e) MUST_USE;
+
+/* ---- findings ---- */
+
+/* A finding as it was reported, so that it can be replayed by its id. */
+struct store_finding {
+    uint32_t id; /* from 1, stable within the campaign */
+    faultload faultload;
+    slice why;
+    slice state; /* "confirmed", "flaky" ... */
+};
+
+/* Replaces all findings of a campaign. */
+int store_set_findings(struct store *s, uint64_t campaign, const struct names *names,
+                       const struct faultloads *fl, const struct store_finding *findings,
+                       uint32_t n, struct err *e) MUST_USE;
+
+/* 1: there is none of this id. Text lives in `a`. */
+int store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names *names,
+                  struct faultloads *fl, struct arena *a, struct store_finding *out,
+                  struct err *e) MUST_USE;
+
+#endif

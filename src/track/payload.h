@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Payloads as part of a call's name. A body is read into its fields: of JSON (and of forms,
+ * application/x-www-form-urlencoded) one per leaf, of anything else a single one. By comparing the
+ * fault-free runs it is learned, per interface, which fields are stable, and whether those tell
+ * calls apart that would otherwise have the same name.
+ *
+ * 1. A field is left out of the name when it differs between runs at the same place (the n-th equal
+ *    sibling of the same parent), or looks like a moment near now (seconds, milliseconds,
+ *    microseconds or nanoseconds since 1970, ISO 8601) or like a generated id (UUID, ULID, long
+ *    random hex).
+ * 2. The payload is part of the name of an interface only when, without it, siblings in some
+ *    fault-free run would be equal, and what is left of it differs between them and is the same in
+ *    all runs.
+ * 3. The hash does not depend on the order of keys, nor on how numbers are written. It is never 0.
+ */
+#ifndef OUTFOX_TRACK_PAYLOAD_H
+#define OUTFOX_TRACK_PAYLOAD_H
+
+#include "base/index.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+enum { PAYLOAD_FIELDS_MAX = 512 }; /* beyond that the rest counts as one field */
+
+struct payload_field {
+    uint64_t path;  /* hash of where it is, indexes of lists included */
+    uint64_t value; /* hash of what it is */
+    bool volatile_; /* looks like a moment or a generated id */
+};
+
+struct payload {
+    VEC(struct payload_field) fields;
+};
+
+/* now_ns: wall clock. json: from the content type; a body that is not what it says is one field. */
+void payload_read(slice content_type, slice body, int64_t now_ns, struct payload *out);
+void payload_deinit(struct payload *p);
+
+/* ---- learning ---- */
+
+struct payload_rules; /* what was learned, by interface */
+
+struct payload_rules *payload_rules_new(void);
+void payload_rules_free(struct payload_rules *r);
+
+/* One call of a fault-free run: `interface` identifies (service, interface), `place` where it was
+ * made (its parent's path), `n` its number among siblings of equal (place, interface) in this run.
+ */
+void payload_learn(struct payload_rules *r, uint32_t run, uint64_t interface, uint64_t place,
+                   uint32_t n, const struct payload *p);
+
+/* All calls were told. */
+void payload_decide(struct payload_rules *r);
+
+/* Is the payload part of the name? */
+bool payload_used(const struct payload_rules *r, uint64_t interface);
+
+/* The hash for the name under what was learned; 0 when it is not part of the name. */
+uint32_t payload_hash_of(const struct payload_rules *r, uint64_t interface,
+                         const struct payload *p);
+
+/* To text and back, for the store. */
+void payload_rules_print(const struct payload_rules *r, struct buf *out);
+int payload_rules_parse(struct payload_rules *r, slice text) MUST_USE; /* -1: malformed */
+
+#endif
