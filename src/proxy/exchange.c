@@ -97,9 +97,11 @@ void exchange_finish(struct exchange *x, outcome seen)
         stream_release(x->down);
         link_unuse(l);
     }
-    if (x->fired)
+    if (x->fired && x->rule)
         rule_fired(x->rule);
     record_call(x);
+    if (x->fate.told)
+        exchange_tell(x);
     chain_clear(&x->body);
     chain_clear(&x->held);
     *x->self = x->next;
