@@ -26,7 +26,7 @@ struct call_arrival {
 struct call_fate {
     bool told; /* `ended` is called for it */
     mode mode;
-    void *run; /* the director's own, handed back by `ended` */
+    uint64_t run; /* the director's own, as is `call`: handed back by `ended` */
     uint32_t call;
     slice fault;                /* names the fault in x-outfox-fault */
     const struct field *fields; /* in place of the request's; NULL: they stay */
