@@ -36,7 +36,7 @@ def load_proxy_harness():
 
 peers = load_proxy_harness()
 checks, OUTFOX, TOP, SANITIZED = peers.checks, peers.OUTFOX, peers.TOP, peers.SANITIZED
-HOST, free_ports, is_open = peers.HOST, peers.free_ports, peers.is_open
+HOST, wait_until = peers.HOST, peers.wait_until
 REAL = TOP / "examples/real"
 SYSTEMS = TOP / "tests/campaign/systems"
 PYTHON = sys.executable
