@@ -254,8 +254,7 @@ class System:
 
     def logs(self):
         found = sorted((self.folder / ".outfox/logs").glob("*"))
-        return "\n".join(f"{path.name}: {path.read_text(errors='replace')[-400:]}"
-                         for path in found)
+        return "\n".join(f"{path.name}: {path.read_text(errors='replace')}" for path in found)
 
 
 def fragile(behaviour, backs=1, modes=(500,), scenario=None, **more):
