@@ -120,7 +120,8 @@ struct campaign_config {
     slice simulate;                      /* file of a simulated system, served; empty: none */
     struct config_texts propagate;       /* simulate: headers that its services pass on; default
                                             traceparent, tracestate, baggage */
-    VEC(mode) modes;                     /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
+    bool modes_given;
+    VEC(mode) modes;            /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
     struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
         uint32_t assume;            /* bits 1 << enum reduction (search.h) */

@@ -80,7 +80,25 @@ static const struct option_row {
      TYPE_COUNT, offsetof(struct args, seed)},
     {"schema", 0, NULL, "print the JSON Schema of the file instead", OPT_VALIDATE, TYPE_FLAG,
      offsetof(struct args, schema)},
-    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_COMMON, TYPE_FLAG,
+    {"identify", 0, "LEVEL", "how callers are known: auto (default), state, trace or none",
+     OPT_CAMPAIGN, TYPE_TEXT, offsetof(struct args, identify)},
+    {"store", 0, "FILE", "where the campaign is kept; default .outfox/campaign.db", OPT_CAMPAIGN,
+     TYPE_TEXT, offsetof(struct args, store)},
+    {"jobs", 'j', "N", "runs at a time, where the services pass the trace context on", OPT_RUN,
+     TYPE_COUNT, offsetof(struct args, jobs)},
+    {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, TYPE_FLAG,
+     offsetof(struct args, fail_fast)},
+    {"shard", 0, "I/N", "explore only the I-th of N parts, for N machines", OPT_RUN, TYPE_TEXT,
+     offsetof(struct args, shard)},
+    {"resume", 0, NULL, "go on where the last campaign was", OPT_RUN, TYPE_FLAG,
+     offsetof(struct args, resume)},
+    {"json", 0, "FILE", "write one JSON document (docs/json.md); - is standard output", OPT_RUN,
+     TYPE_TEXT, offsetof(struct args, json_file)},
+    {"junit", 0, "FILE", "write a JUnit XML report", OPT_RUN, TYPE_TEXT,
+     offsetof(struct args, junit)},
+    {"markdown", 0, "FILE", "write a summary in Markdown, for CI", OPT_RUN, TYPE_TEXT,
+     offsetof(struct args, markdown)},
+    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, TYPE_FLAG,
      offsetof(struct args, json)},
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
      offsetof(struct args, quiet)},
@@ -167,8 +185,11 @@ static int check_args(const struct args *args, const struct verb *verb, struct e
         known |= strcmp(args->color, colors[i]) == 0;
     if (!known)
         return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
-    bool optional = verb->positional[0] == '[';
-    if (!args->help && !optional && args->n_positional < verb->n_positional)
+    slice rest = slice_of(verb->positional), word;
+    uint32_t needed = 0;
+    while (slice_word(&rest, &word))
+        needed += word.p[0] != '[';
+    if (!args->help && args->n_positional < needed)
         return err_set(e, 0, 0, "usage: outfox %s %s [OPTION]...; see outfox help %s", verb->name,
                        verb->positional, verb->name);
     return 0;
