@@ -57,7 +57,8 @@ enum option_group {
     OPT_SCENARIO = 2,
     OPT_FAULT = 4,
     OPT_SEARCH = 8,
-    OPT_PROXY = 16
+    OPT_PROXY = 16,
+    OPT_SERVE = 64
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
@@ -71,6 +72,7 @@ void args_help(uint32_t groups, FILE *out);
 int cmd_sim_check(const struct args *args);
 int cmd_sim_run(const struct args *args);
 int cmd_sim_explore(const struct args *args);
+int cmd_sim_serve(const struct args *args);
 int cmd_sim_explain(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_proxy(const struct args *args);
