@@ -88,6 +88,8 @@ static const struct option_row {
      offsetof(struct args, max_time_ns)},
     {"seed", 0, "N", "for everything that is drawn at random; default 0", OPT_SEARCH | OPT_FAULT,
      TYPE_COUNT, offsetof(struct args, seed)},
+    {"schema", 0, NULL, "print the JSON Schema of the file instead", OPT_VALIDATE, TYPE_FLAG,
+     offsetof(struct args, schema)},
     {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_COMMON, TYPE_FLAG,
      offsetof(struct args, json)},
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,

@@ -38,6 +38,7 @@ struct args {
     int64_t max_time_ns;
     double audit;
     bool json, quiet, help;
+    bool schema; /* validate */
 };
 
 struct verb {
@@ -58,7 +59,8 @@ enum option_group {
     OPT_FAULT = 4,
     OPT_SEARCH = 8,
     OPT_PROXY = 16,
-    OPT_SERVE = 64
+    OPT_VALIDATE = 32,
+    OPT_SERVE = 64,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
@@ -76,6 +78,7 @@ int cmd_sim_serve(const struct args *args);
 int cmd_sim_explain(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_proxy(const struct args *args);
+int cmd_validate(const struct args *args);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);

@@ -89,6 +89,14 @@ static const struct verb verbs[] = {
      "  outfox proxy --listen https://localhost:8443 --test-cert ca.pem --http1 --to 9001\n"
      "  outfox proxy proxies.yaml --log calls.jsonl --workers 2\n",
      OPT_COMMON | OPT_PROXY, cmd_proxy},
+    {"validate", "[FILE]", 1, "say whether the configuration of a campaign is right",
+     "Reads outfox.yaml, of this directory or of one above it unless a FILE is named, and checks "
+     "all\n"
+     "that can be known without starting anything: keys, values, names of services, placeholders,\n"
+     "modes, environment variables. What is wrong is said with line and column.",
+     "  outfox validate\n"
+     "  outfox validate --schema >outfox.schema.json\n",
+     OPT_COMMON | OPT_VALIDATE, cmd_validate},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
      "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",

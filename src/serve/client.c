@@ -3,7 +3,7 @@
  * Calls that go out. Connections are kept and used again, one call at a time each, also those of
  * HTTP/2. One that is kept is looked at before it is used: a call is never sent twice, because a
  * connection that breaks is an outcome that the handler is to see. */
-#include "serve/serve_int.h"
+#include "serve/request_int.h"
 
 #include <errno.h>
 

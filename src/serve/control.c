@@ -5,7 +5,7 @@
  *   POST /reset                   everything as in the file
  *   GET /state[?trace=HEX]        {service: {name: value}} of this trace, else of trace 0
  *   DELETE /state[?trace=HEX]     forgets it */
-#include "serve/serve_int.h"
+#include "serve/request_int.h"
 
 static bool trace_asked(slice target, uint64_t *trace)
 {

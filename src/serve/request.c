@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A request from its head to its answer. */
-#include "serve/serve_int.h"
+#include "serve/request_int.h"
 
 #include "base/hash.h"
 #include "wire/grpc.h"

@@ -6,7 +6,7 @@
  *   bytes -> wire -> requests that are complete -> handled -> answered -> flushed
  *
  * 1. The lock is held wherever the wire is touched, and never while a request is handled. */
-#include "serve/serve_int.h"
+#include "serve/request_int.h"
 
 #include <errno.h>
 

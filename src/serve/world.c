@@ -5,7 +5,7 @@
  *
  * 1. Whatever goes on after the answer (background calls, branches that nobody waits for) holds the
  *    request. */
-#include "serve/serve_int.h"
+#include "serve/request_int.h"
 
 #include <errno.h>
 
