@@ -74,30 +74,3 @@ void body_print(const struct serve *s, uint32_t service, const struct node *valu
     if (value->type != NODE_NULL)
         node_print(replace(s, service, value, a), out);
 }
-
-static bool is_plain(char c)
-{
-    return c > 0x20 && c < 0x7f && !memchr("\"<>\\^`{|}%#", c, 11);
-}
-
-slice path_encode(struct arena *a, slice path)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    size_t odd = 0;
-    for (size_t i = 0; i < path.n; i++)
-        odd += !is_plain(path.p[i]);
-    if (!odd)
-        return path;
-    char *text = arena_alloc(a, path.n + 2 * odd + 1), *to = text;
-    for (size_t i = 0; i < path.n; i++) {
-        unsigned char c = (unsigned char)path.p[i];
-        if (is_plain(path.p[i])) {
-            *to++ = path.p[i];
-            continue;
-        }
-        *to++ = '%';
-        *to++ = digits[c >> 4];
-        *to++ = digits[c & 15];
-    }
-    return (slice){text, (size_t)(to - text)};
-}

@@ -11,8 +11,8 @@ static int find_service(const struct serve *s, slice name, const char *option, u
         return 0;
     const char *names[64];
     size_t n = 0;
-    for (uint32_t i = 0; i < sim_all_services(s->sim) && n < 64; i++)
-        names[n++] = sim_service_name(s->sim, i).p; /* NUL-terminated, as all text of a file */
+    for (uint32_t i = 0; i < sim_service_count(s->sim) && n < 64; i++)
+        names[n++] = sim_service_name(s->sim, i);
     const char *near = err_nearest(name, names, n);
     return err_set(e, 0, 0, "--%s: there is no service \"%.*s\"%s%s%s", option,
                    (int)(name.n < 80 ? name.n : 80), name.p, near ? "; did you mean \"" : "",

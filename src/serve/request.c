@@ -107,7 +107,7 @@ static uint64_t of_xray(slice value)
     return 0;
 }
 
-uint64_t trace_of(const struct head *h)
+uint64_t request_trace(const struct head *h)
 {
     static const struct {
         slice name;
@@ -149,7 +149,7 @@ void request_head(struct request *r, const struct head *h, bool multiplexed)
     r->target = slice_copy(&r->arena, h->target);
     r->grpc = multiplexed && grpc_is_call(h);
     r->head_only = slice_is(h->method, "HEAD");
-    r->trace = trace_of(h);
+    r->trace = request_trace(h);
 }
 
 void request_data(struct request *r, slice bytes)

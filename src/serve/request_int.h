@@ -57,12 +57,7 @@ void request_handle(struct request *r);
 void request_answer(struct request *r);
 
 /* The lower half of the trace id that the request carries in any of the usual headers; 0: none. */
-uint64_t trace_of(const struct head *h);
-
-/* ---- server.c ---- */
-
-/* Serves a connection to the end. */
-void server_serve(struct serve *s, int fd, uint32_t service);
+uint64_t request_trace(const struct head *h);
 
 /* ---- control.c ---- */
 void control_handle(struct request *r);

@@ -17,7 +17,7 @@ struct serve *serve_new(const struct sim *sim)
 {
     static const slice usual[] = {{"traceparent", 11}, {"tracestate", 10}, {"baggage", 7}};
     struct serve *s = mem_zero(sizeof *s);
-    uint32_t n = sim_all_services(sim);
+    uint32_t n = sim_service_count(sim);
     pthread_condattr_t attr;
     s->sim = sim;
     s->served = arena_zero(&s->arena, n * sizeof *s->served);
@@ -32,7 +32,7 @@ struct serve *serve_new(const struct sim *sim)
     atomic_init(&s->stopping, false);
     atomic_init(&s->seed, hash_mix((uint64_t)clock_wall_ns(), (uint64_t)getpid()));
     s->states = states_new(sim);
-    s->client = client_new(s);
+    s->outgoing = outgoing_new(s);
     s->crew = crew_new(SERVE_THREADS_MAX);
     return s;
 }
@@ -56,7 +56,7 @@ void serve_free(struct serve *s)
         return;
     stop(s);
     crew_free(s->crew);
-    client_free(s->client);
+    outgoing_free(s->outgoing);
     states_free(s->states);
     pthread_cond_destroy(&s->stop);
     pthread_mutex_destroy(&s->lock);
@@ -94,11 +94,11 @@ static void route_directly(struct serve *s, const struct port *port)
 
 int serve_listen(struct serve *s, struct err *e)
 {
-    for (uint32_t i = 0; i < sim_all_services(s->sim); i++) {
+    for (uint32_t i = 0; i < sim_service_count(s->sim); i++) {
         s->served[i] = (s->served[i] || !s->chosen) && !sim_service_external(s->sim, i);
         if (!s->served[i] && s->port[i])
-            return err_set(e, 0, 0, "--port: service \"%.*s\" is not among those of --service",
-                           SLICE_ARG(sim_service_name(s->sim, i)));
+            return err_set(e, 0, 0, "--port: service \"%s\" is not among those of --service",
+                           sim_service_name(s->sim, i));
         if (!s->served[i])
             continue;
         if (listen_at(s, i, s->port[i], e))
@@ -112,9 +112,9 @@ void serve_print(const struct serve *s, struct buf *out)
 {
     for (uint32_t i = 0; i < s->ports.n; i++) {
         const struct port *p = &s->ports.at[i];
-        slice name =
-            p->service == UINT32_MAX ? SLICE("control") : sim_service_name(s->sim, p->service);
-        buf_addf(out, "%.*s http://127.0.0.1:%u\n", SLICE_ARG(name), (unsigned)addr_port(&p->addr));
+        const char *name =
+            p->service == UINT32_MAX ? "control" : sim_service_name(s->sim, p->service);
+        buf_addf(out, "%s http://127.0.0.1:%u\n", name, (unsigned)addr_port(&p->addr));
     }
 }
 

@@ -8,7 +8,7 @@
  *   server.c     requests that come in: one after the other (HTTP/1.1), or many at once (HTTP/2)
  *   request.c    a request from its head to its answer
  *   world.c      what its handler does: calls, waiting, branches
- *   client.c     a call that goes out, on a kept connection
+ *   outgoing.c     a call that goes out, on a kept connection
  *   body.c       values as bytes, and the addresses in them
  *   state.c      what services remember, per trace
  *   control.c    asking for that, and resetting it
@@ -95,7 +95,7 @@ void states_forget(struct states *st, uint64_t trace);
 /* {service: {name: value}} of the services in `served`; of trace 0 where there is none of this. */
 void states_print(struct states *st, uint64_t trace, const bool *served, struct buf *out);
 
-/* ---- client.c ---- */
+/* ---- outgoing.c ---- */
 
 /* Somebody to be called, and the connections to it that are kept. */
 struct peer {
@@ -105,15 +105,20 @@ struct peer {
     struct link *kept; /* the last one used first */
 };
 
-struct client;
-struct client *client_new(struct serve *s);
-void client_free(struct client *c);
+struct outgoing;
+struct outgoing *outgoing_new(struct serve *s);
+void outgoing_free(struct outgoing *c);
 
 /* NULL: there are too many. */
-struct peer *client_peer(struct client *c, const struct addr *addr, slice authority, bool h2);
+struct peer *outgoing_peer(struct outgoing *c, const struct addr *addr, slice authority, bool h2);
 
-outcome client_call(struct client *c, struct peer *peer, const struct request *r,
-                    const struct sim_call *call, struct arena *a, const struct node **body);
+outcome outgoing_call(struct outgoing *c, struct peer *peer, const struct request *r,
+                      const struct sim_call *call, struct arena *a, const struct node **body);
+
+/* ---- server.c ---- */
+
+/* Serves a connection to the end. */
+void server_serve(struct serve *s, int fd, uint32_t service);
 
 /* ---- world.c ---- */
 
@@ -128,9 +133,6 @@ const struct node *body_parse(struct arena *a, slice bytes);
  * reaches it; nothing for null. */
 void body_print(const struct serve *s, uint32_t service, const struct node *value, struct arena *a,
                 struct buf *out);
-
-/* A path as it is written in a request. */
-slice path_encode(struct arena *a, slice path);
 
 /* ---- serve.c ---- */
 
@@ -162,7 +164,7 @@ struct serve {
     VEC(struct port) ports; /* that are listened at */
 
     struct states *states;
-    struct client *client;
+    struct outgoing *outgoing;
     struct crew *crew;
     atomic_uint_fast64_t seed;
     atomic_bool stopping;

@@ -57,7 +57,7 @@ static uint32_t slots_of(const struct sim *sim, uint32_t service)
 
 static void set_clear(struct states *st, struct set *set, uint64_t trace)
 {
-    uint32_t n = sim_all_services(st->sim);
+    uint32_t n = sim_service_count(st->sim);
     if (!set->value) {
         set->value = arena_zero(&st->arena, n * sizeof *set->value);
         for (uint32_t i = 0; i < n; i++)
@@ -106,7 +106,7 @@ const struct node **states_begin(struct states *st, uint64_t trace, uint32_t ser
 static void compact(struct states *st, struct set *set)
 {
     struct arena fresh = {0};
-    for (uint32_t i = 0; i < sim_all_services(st->sim); i++)
+    for (uint32_t i = 0; i < sim_service_count(st->sim); i++)
         for (uint32_t k = 0; k < slots_of(st->sim, i); k++)
             set->value[i][k] = node_copy(&fresh, set->value[i][k]);
     arena_deinit(&set->arena);
@@ -149,13 +149,13 @@ void states_print(struct states *st, uint64_t trace, const bool *served, struct 
     set = set ? set : find_or_make(st, 0);
     const char *comma = "";
     buf_adds(out, "{");
-    for (uint32_t i = 0; i < sim_all_services(st->sim); i++) {
+    for (uint32_t i = 0; i < sim_service_count(st->sim); i++) {
         const struct node *init = sim_service_state(st->sim, i);
         if (!served[i] || !init || !init->n)
             continue;
         buf_adds(out, comma);
         comma = ", ";
-        buf_add_json_string(out, sim_service_name(st->sim, i));
+        buf_add_json_string(out, slice_of(sim_service_name(st->sim, i)));
         for (uint32_t k = 0; k < init->n; k++) {
             buf_adds(out, k ? ", " : ": {");
             buf_add_json_string(out, init->map[k].key);

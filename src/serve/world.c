@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a handler does in the real world: calls go out through the client, branches are given to
+ * What a handler does in the real world: calls go out (outgoing.c), branches are given to
  * other threads, waiting is waiting.
  *
  * 1. Whatever goes on after the answer (background calls, branches that nobody waits for) holds the
@@ -84,7 +84,7 @@ static struct peer *peer_of(const struct serve *s, const struct sim_call *call)
             return NULL;
         to = &read;
     }
-    return client_peer(s->client, to, authority, call->method.n == 0);
+    return outgoing_peer(s->outgoing, to, authority, call->method.n == 0);
 }
 
 struct errand {
@@ -97,8 +97,8 @@ static void run_errand(void *arg)
 {
     struct errand *e = arg;
     const struct node *ignored;
-    client_call(e->request->serve->client, e->peer, e->request, &e->call, world_arena(e->request),
-                &ignored);
+    outgoing_call(e->request->serve->outgoing, e->peer, e->request, &e->call,
+                  world_arena(e->request), &ignored);
     request_drop(e->request);
     mem_free(e);
 }
@@ -112,7 +112,7 @@ static outcome world_call(void *ctx, const struct sim_call *call, struct arena *
     if (!peer)
         return OUTCOME(OUT_REFUSED, 0);
     if (!call->background)
-        return client_call(r->serve->client, peer, r, call, a, body);
+        return outgoing_call(r->serve->outgoing, peer, r, call, a, body);
     struct errand *e = mem_alloc(sizeof *e);
     *e = (struct errand){request_hold(r), peer, *call};
     if (!crew_give(r->serve->crew, run_errand, e))

@@ -12,7 +12,7 @@
 #include "io/sys.h"
 #include "wire/grpc.h"
 
-struct client {
+struct outgoing {
     struct serve *serve;
     pthread_mutex_t lock; /* of the list of peers and of what they keep */
     VEC(struct peer *) peers;
@@ -94,15 +94,15 @@ static const struct wire_events events = {on_head, on_data, on_end, on_abort, on
 
 /* ---- peers ---- */
 
-struct client *client_new(struct serve *s)
+struct outgoing *outgoing_new(struct serve *s)
 {
-    struct client *c = mem_zero(sizeof *c);
+    struct outgoing *c = mem_zero(sizeof *c);
     c->serve = s;
     pthread_mutex_init(&c->lock, NULL);
     return c;
 }
 
-void client_free(struct client *c)
+void outgoing_free(struct outgoing *c)
 {
     if (!c)
         return;
@@ -119,7 +119,7 @@ void client_free(struct client *c)
     mem_free(c);
 }
 
-struct peer *client_peer(struct client *c, const struct addr *addr, slice authority, bool h2)
+struct peer *outgoing_peer(struct outgoing *c, const struct addr *addr, slice authority, bool h2)
 {
     struct peer *found = NULL;
     pthread_mutex_lock(&c->lock);
@@ -150,7 +150,7 @@ static bool link_usable(struct link *l, int64_t now_ns)
     return l->wire->finish == FINISH_NOT && !l->wire->closing && wire_room(l->wire) > 0;
 }
 
-static struct link *take(struct client *c, struct peer *p)
+static struct link *take(struct outgoing *c, struct peer *p)
 {
     for (;;) {
         pthread_mutex_lock(&c->lock);
@@ -164,7 +164,7 @@ static struct link *take(struct client *c, struct peer *p)
     }
 }
 
-static void keep_or_free(struct client *c, struct peer *p, struct link *l)
+static void keep_or_free(struct outgoing *c, struct peer *p, struct link *l)
 {
     bool sound = l->wire->finish == FINISH_NOT && !l->wire->closing && wire_idle(l->wire);
     if (sound && l->wire->ops->multiplexed)
@@ -180,7 +180,7 @@ static void keep_or_free(struct client *c, struct peer *p, struct link *l)
     pthread_mutex_unlock(&c->lock);
 }
 
-static struct link *dial(struct client *c, struct peer *p, int64_t deadline_ns, outcome *seen)
+static struct link *dial(struct outgoing *c, struct peer *p, int64_t deadline_ns, outcome *seen)
 {
     int fd =
         atomic_load(&c->serve->stopping) ? -ECONNREFUSED : block_connect(&p->addr, deadline_ns);
@@ -217,7 +217,7 @@ static void send_request(struct link *l, struct attempt *c, const struct peer *p
                                                                     : SLICE("application/json")};
     if (c->grpc)
         fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
-    slice path = path_encode(a, call->path);
+    slice path = sim_path_encode(a, call->path);
     if (c->grpc) {
         struct buf target = BUF_INIT(path.n + 1);
         buf_addf(&target, "/%.*s", SLICE_ARG(path));
@@ -276,8 +276,8 @@ static slice unwrap(const struct attempt *c)
     return bytes.n >= GRPC_PREFIX ? slice_from(bytes, GRPC_PREFIX) : SLICE("");
 }
 
-outcome client_call(struct client *c, struct peer *p, const struct request *r,
-                    const struct sim_call *sim_call, struct arena *a, const struct node **body)
+outcome outgoing_call(struct outgoing *c, struct peer *p, const struct request *r,
+                      const struct sim_call *sim_call, struct arena *a, const struct node **body)
 {
     struct attempt call = {.grpc = p->h2, .grpc_status = -1, .body = BUF_INIT(SERVE_BODY_MAX)};
     int64_t wait_ns = sim_call->timeout_ns ? sim_call->timeout_ns : SERVE_WAIT_NS;
