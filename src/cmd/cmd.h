@@ -64,6 +64,7 @@ enum option_group {
     OPT_JSON = 64,
     OPT_CAMPAIGN = 128, /* what a campaign is */
     OPT_RUN = 256,      /* how it is run, and reported */
+    OPT_SERVE = 512,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
@@ -77,6 +78,7 @@ void args_help(uint32_t groups, FILE *out);
 int cmd_sim_check(const struct args *args);
 int cmd_sim_run(const struct args *args);
 int cmd_sim_explore(const struct args *args);
+int cmd_sim_serve(const struct args *args);
 int cmd_sim_explain(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_proxy(const struct args *args);

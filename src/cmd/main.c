@@ -94,6 +94,15 @@ static const struct verb verbs[] = {
      "conditions, that every call goes to an endpoint that exists, that calls do not go in a "
      "circle.",
      "  outfox sim check examples/shop/shop.yaml\n", OPT_COMMON | OPT_JSON, cmd_sim_check},
+    {"sim serve", "FILE", 1, "run a simulated system as real servers",
+     "One listening socket per service on 127.0.0.1, HTTP/1.1, HTTP/2 and gRPC; services call each\n"
+     "other over real connections, and time is real. The lines on standard output say where each\n"
+     "listens; it serves until SIGTERM or SIGINT comes. With --to, calls go elsewhere: through a\n"
+     "proxy, or to the same file served by another process with --service.",
+     "  outfox sim serve examples/shop/shop.yaml\n"
+     "  outfox sim serve shop.yaml --port checkout=8000 --to payment=http://127.0.0.1:9001\n"
+     "  outfox sim serve shop.yaml --service cart --port cart=8002\n",
+     OPT_COMMON | OPT_SERVE, cmd_sim_serve},
     {"proxy", "[FILE]", 1, "stand before a service and make calls to it fail",
      "A reverse proxy for HTTP/1.1, HTTP/2, gRPC and TLS that passes calls on, or makes them fail\n"
      "as rules say. One proxy is described by options, several by a YAML file. A rule is written\n"
@@ -257,7 +266,7 @@ static int dispatch(int argc, char **argv)
         return help(0, NULL);
     if (argc == 1 && strcmp(argv[0], "sim") == 0) {
         fputs(
-            "outfox: sim needs a command: sim explore, sim run, sim explain or sim check; see outfox help\n",
+            "outfox: sim needs a command: sim explore, sim run, sim explain, sim check or sim serve; see outfox help\n",
             stderr);
         return EXIT_USAGE;
     }
