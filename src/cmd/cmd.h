@@ -60,6 +60,7 @@ enum option_group {
     OPT_SEARCH = 8,
     OPT_PROXY = 16,
     OPT_VALIDATE = 32,
+    OPT_INIT = 64,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
@@ -77,6 +78,7 @@ int cmd_sim_explain(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_proxy(const struct args *args);
 int cmd_validate(const struct args *args);
+int cmd_init(const struct args *args);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);
