@@ -260,7 +260,7 @@ int explore(struct search *search, struct names *names, struct faultloads *fault
             name_faultload(&x, names, f, e);
             break;
         }
-        search_observe(search, &trace, &verdict);
+        search_observe(search, f, &trace, &verdict);
         count_run(&x, &verdict);
         if (f == FAULTLOAD_EMPTY && !verdict.pass)
             out->broken = verdict.why;
