@@ -9,11 +9,12 @@
 #include "campaign/config.h"
 #include "campaign/starter.h"
 #include "cmd/cmd.h"
+#include "report/report.h"
 
 struct plan_of_files {
     const char *file, *compose, *schema; /* NULL: not given */
     struct buf schema_path;
-    bool force;
+    bool force, json;
 };
 
 /* ---- what is told ---- */
@@ -61,6 +62,7 @@ static int plan_schema(struct starter *s, struct plan_of_files *p, struct err *e
 static int take_all(struct starter *s, const struct args *args, struct plan_of_files *p,
                     struct err *e)
 {
+    p->json = args->json;
     p->file = args->n_positional ? args->positional[0] : "outfox.yaml";
     for (uint32_t i = 0; i < args->settings.n; i++)
         if (take_setting(s, &args->settings.at[i], p, e))
@@ -68,6 +70,8 @@ static int take_all(struct starter *s, const struct args *args, struct plan_of_f
     /* last, because what was told outweighs it */
     if (p->compose && starter_compose(s, p->compose, e))
         return -1;
+    if (p->json && strcmp(p->file, "-") == 0)
+        return err_set(e, 0, 0, "--json needs a FILE: standard output cannot hold both");
     return plan_schema(s, p, e);
 }
 
@@ -102,6 +106,21 @@ static int write_file(const char *path, const struct buf *text, bool force)
     return code;
 }
 
+static void print_json(const struct plan_of_files *p)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    buf_addf(&text, "{\n  \"schema_version\": %d,\n  \"file\": ", REPORT_SCHEMA_VERSION);
+    buf_add_json_string(&text, slice_of(p->file));
+    buf_adds(&text, ",\n  \"schema\": ");
+    if (p->schema)
+        buf_add_json_string(&text, buf_slice(&p->schema_path));
+    else
+        buf_adds(&text, "null");
+    puts(buf_text(&text));
+    puts("}");
+    buf_deinit(&text);
+}
+
 static int write_all(const struct plan_of_files *p, const struct buf *text)
 {
     int code = EXIT_OK;
@@ -117,7 +136,9 @@ static int write_all(const struct plan_of_files *p, const struct buf *text)
     }
     if (code == EXIT_OK)
         code = write_file(p->file, text, p->force);
-    if (code == EXIT_OK)
+    if (code == EXIT_OK && p->json)
+        print_json(p);
+    else if (code == EXIT_OK)
         printf("%s is written. Read it, then: outfox validate%s%s\n", p->file,
                strcmp(p->file, "outfox.yaml") == 0 ? "" : " ",
                strcmp(p->file, "outfox.yaml") == 0 ? "" : p->file);

@@ -251,6 +251,7 @@ static void test_defaults(void **state)
     struct campaign_config *c = parsed(BASE);
     (void)state;
     assert_int_equal(c->modes.n, 7);
+    assert_false(c->modes_given);
     assert_int_equal(c->propagate.n, 3);
     assert_int_equal(c->search.assume, 0);
     is_text(c->search.order, "size");
@@ -582,11 +583,16 @@ static void test_simulate(void **state)
     is_text(c->simulate, "sim/s.yaml");
     is_text(c->name, "sim");
     assert_int_equal(c->propagate.n, 1);
-    assert_int_equal(c->services.n, 2);
-    is_text(c->services.at[1].name, "b");
-    is_text(c->services.at[1].run, "");
+    assert_int_equal(c->services.n, 0);
     assert_int_equal(c->scenarios.at[0].service, 1);
     campaign_config_free(c);
+    file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n"
+                                  "scenarios: { s: { command: 'x {url:c}' } }\n");
+    assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), -1);
+    assert_string_equal(e.text, "there is no service \"c\"");
+    assert_int_equal(e.line, 3);
+    file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n");
+    e = (struct err){0};
     file_write("sim/s.yaml", "system: s\nservices: { b: { GET /x: { cal: b } } }\n");
     assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), -1);
     assert_string_equal(e.source, "sim/s.yaml");
