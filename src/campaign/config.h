@@ -10,7 +10,8 @@
  *    (wiring.h), but unknown ones and unknown NAMEs are errors when the file is read.
  * 4. Commands and paths are relative to the directory of the file. Paths in it (dir, ca, store,
  *    logs, simulate) are joined with that directory already: they are opened as they are.
- * 5. With `simulate` the services are those of its file, by name: nothing else of them is set. */
+ * 5. With `simulate` there are no services here: `service` of a request is the place of a service
+ * in that file, which was read once to check it and the names. */
 #ifndef OUTFOX_CAMPAIGN_CONFIG_H
 #define OUTFOX_CAMPAIGN_CONFIG_H
 

@@ -65,6 +65,7 @@ enum option_group {
     OPT_CAMPAIGN = 128, /* what a campaign is */
     OPT_RUN = 256,      /* how it is run, and reported */
     OPT_SERVE = 512,
+    OPT_INIT = 1024,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
@@ -87,6 +88,7 @@ int cmd_run(const struct args *args);
 int cmd_replay(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_report(const struct args *args);
+int cmd_init(const struct args *args);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);

@@ -118,6 +118,16 @@ static const struct verb verbs[] = {
      "  outfox proxy --listen https://localhost:8443 --test-cert ca.pem --http1 --to 9001\n"
      "  outfox proxy proxies.yaml --log calls.jsonl --workers 2\n",
      OPT_COMMON | OPT_JSON | OPT_PROXY, cmd_proxy},
+    {"init", "[FILE]", 1, "write a first configuration of a campaign",
+     "Writes outfox.yaml, or FILE (- is standard output), from what it is told or from a\n"
+     "docker-compose file: services that publish a port are taken as running, and comments say "
+     "which\n"
+     "variables must point to a proxy. The file has comments that teach, and passes outfox "
+     "validate.",
+     "  outfox init --run 'users=python3 users.py {port}' --service bookings=5003 \\\n"
+     "    --request 'GET {url:users}/users/ann'\n"
+     "  outfox init --compose docker-compose.yml --command 'pytest -q'\n",
+     OPT_COMMON | OPT_INIT, cmd_init},
     {"validate", "[FILE]", 1, "say whether the configuration of a campaign is right",
      "Reads outfox.yaml, of this directory or of one above it unless a FILE is named, and checks "
      "all\n"
