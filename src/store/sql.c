@@ -147,7 +147,8 @@ int store_end(struct store *s, int result, struct err *e)
         if (run_plain(s, SQL_ROLLBACK, &ignored))
             result = -1;
     }
-    if (result) { /* points of it are not there */
+    if (result) { /* what it added is not there */
+        s->last_in = 0;
         map_deinit(&s->points);
         s->points = (struct map){0};
     }
