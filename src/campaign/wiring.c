@@ -96,7 +96,7 @@ static void list_doors(struct wiring *w, const struct sim *sim)
         if ((!spec->run.n && !sim) || spec->listen.n)
             add_door(w, CALLER_UNKNOWN, i);
     }
-    uint32_t simulated = sim ? sim_all_services(sim) : 0;
+    uint32_t simulated = sim ? sim_service_count(sim) : 0;
     for (uint32_t i = 0; i < simulated; i++)
         for (uint32_t k = 0; k < simulated; k++)
             if (!sim_service_external(sim, k) && sim_may_call(sim, i, k))
