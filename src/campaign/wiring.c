@@ -93,12 +93,13 @@ static void list_doors(struct wiring *w, const struct sim *sim)
         add_doors_of(w, i, spec->run);
         for (uint32_t k = 0; k < spec->env.n; k++)
             add_doors_of(w, i, spec->env.at[k].value);
-        if (!spec->run.n || spec->listen.n)
+        if ((!spec->run.n && !sim) || spec->listen.n)
             add_door(w, CALLER_UNKNOWN, i);
     }
-    for (uint32_t i = 0; sim && i < w->n_services; i++)
-        for (uint32_t k = 0; k < w->n_services; k++)
-            if (sim_may_call(sim, i, k))
+    uint32_t simulated = sim ? sim_all_services(sim) : 0;
+    for (uint32_t i = 0; i < simulated; i++)
+        for (uint32_t k = 0; k < simulated; k++)
+            if (!sim_service_external(sim, k) && sim_may_call(sim, i, k))
                 add_door(w, i, k);
     bool commands = false;
     for (uint32_t i = 0; i < config->scenarios.n; i++)
