@@ -40,6 +40,7 @@ void campaign_free(struct campaign *c)
     vec_deinit(&c->blasts);
     map_deinit(&c->known_at);
     arena_deinit(&c->keep);
+    arena_deinit(&c->held);
     mem_free(c);
 }
 
@@ -111,6 +112,15 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
     return take_run(c, out, e);
 }
 
+void campaign_hold(struct arena *a, struct run *run)
+{
+    run->body = slice_copy(a, run->body);
+    if (run->verdict.detail)
+        run->verdict.detail = arena_copy(a, run->verdict.detail, strlen(run->verdict.detail));
+    if (run->event)
+        run->event = arena_copy(a, run->event, strlen(run->event));
+}
+
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 {
     bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
@@ -172,6 +182,9 @@ static int settle_failures(struct campaign *c, struct run *first, struct err *e)
     uint32_t n = 1;
     bool alone = live_running(c->live) == 0;
     int status = drain(c, waiting, &n, e);
+    arena_reset(&c->held);
+    for (uint32_t i = 0; i < n && !alone; i++)
+        campaign_hold(&c->held, &waiting[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (status == 0 && !waiting[i].verdict.pass)
             status = campaign_verify(c, &waiting[i], alone && n == 1, e);

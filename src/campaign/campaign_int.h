@@ -46,6 +46,7 @@ struct campaign {
     bool learned;
     bool finished;     /* the summary is filled in */
     struct arena keep; /* sentences and notes */
+    struct arena held; /* runs that wait to be believed */
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
@@ -66,6 +67,9 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
  * campaign's and lives until the next run. */
 int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
                        struct err *e) MUST_USE;
+
+/* What a run points to is overwritten by later ones: here it is copied. */
+void campaign_hold(struct arena *a, struct run *run);
 
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;

@@ -248,7 +248,6 @@ static void finish(struct execution *x)
     x->result.order = x->order;
     x->result.run.purpose = x->order.purpose;
     x->result.run.faultload = x->order.faultload;
-    l->n_running--;
     live_leave(l);
 }
 
@@ -322,7 +321,7 @@ void execution_hurt(struct live *l, const char *how)
 void execution_cancel(struct execution *x)
 {
     struct live *l = x->live;
-    if (x->state == EXECUTION_FREE || x->state == EXECUTION_DONE)
+    if (x->state == EXECUTION_FREE)
         return;
     if (x->request)
         client_cancel(x->request);
@@ -335,6 +334,8 @@ void execution_cancel(struct execution *x)
         plane_cut(l->plane, key);
     }
     vec_deinit(&x->result.run.trace.calls);
+    if (x->result.lesson)
+        track_lesson_free(x->result.lesson);
     l->n_running--;
     struct arena arena = x->arena;
     *x = (struct execution){.arena = arena};
