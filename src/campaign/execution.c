@@ -153,7 +153,7 @@ static void leave_run(struct execution *x, int64_t now)
     x->run = NULL;
     if (open)
         plane_cut(l->plane, key);
-    bool ask = l->opt.sim && sim_wants_state(l->opt.sim, x->order.scenario);
+    bool ask = l->config->simulated_scenarios && sim_wants_state(l->opt.sim, x->order.scenario);
     go(x, ask ? EXECUTION_STATE : EXECUTION_AFTER);
 }
 
@@ -197,7 +197,7 @@ static void judge(struct execution *x, const struct node *state)
     const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
     struct sentences *s = x->live->sentences;
     run->body = spec->is_command ? x->ended.output : x->answer.body;
-    if (x->live->opt.sim)
+    if (x->live->config->simulated_scenarios)
         judge_simulated(x, state);
     else if (spec->is_command)
         expect_command(expect, &x->ended, s, &x->arena, &run->verdict);

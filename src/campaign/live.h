@@ -29,6 +29,11 @@ struct live_options {
     void (*note)(const char *text); /* sentences for whoever watches */
 };
 
+/* Puts the services and scenarios of a simulated system into the configuration that names it.
+ * Before live_open. */
+int sim_adopt(struct campaign_config *config, const struct sim *sim, const char *program,
+              struct err *e) MUST_USE;
+
 /* Starts everything and waits until the services are ready. */
 int live_open(struct campaign_config *config, const struct live_options *options, struct live **out,
               struct err *e) MUST_USE;

@@ -80,8 +80,7 @@ void direct_init(struct live *l);
 
 /* ---- sim_serve.c ---- */
 
-/* The services of the simulated system, as services of the configuration. */
-void sim_adopt(struct campaign_config *config, const struct sim *sim, const char *program);
+/* The command that serves the simulated system. */
 void sim_command(const struct live *l, struct buf *out);
 
 /* ---- execution.c ---- */
