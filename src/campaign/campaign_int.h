@@ -52,6 +52,7 @@ struct campaign {
     VEC(struct blast) blasts;
     faultload recent[RECENT_RUNS]; /* the last ones, a ring */
     uint32_t n_recent;
+    int64_t show_ns;             /* when progress is told next */
     int64_t start_ns, before_ns; /* of this process; what earlier ones took */
     slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
     uint32_t unfired;            /* patterns of the last replay that matched nothing */
