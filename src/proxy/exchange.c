@@ -214,3 +214,12 @@ void exchange_sweep(struct worker *w)
     if (w->exchanges)
         timer_start(&w->loop, &w->sweep, now + SWEEP_NS);
 }
+
+void exchange_cut(struct worker *w, uint64_t run)
+{
+    for (struct exchange *x = w->exchanges, *next; x; x = next) {
+        next = x->next;
+        if (x->fate.told && x->fate.run == run)
+            exchange_break(x, FINISH_CLOSE, H2_CANCEL, OUTCOME(OUT_CLOSED, 0));
+    }
+}

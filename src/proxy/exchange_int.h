@@ -106,6 +106,9 @@ static inline const struct limits *exchange_limits(const struct exchange *x)
     return &x->generation->setup->config->limits;
 }
 
+/* Breaks off the calls of a run of the director. */
+void exchange_cut(struct worker *w, uint64_t run);
+
 /* Every second: calls that stall or last too long. */
 void exchange_sweep(struct worker *w);
 

@@ -2,7 +2,7 @@
 #include "proxy/proxy.h"
 
 #include "base/clock.h"
-#include "proxy/worker_int.h"
+#include "proxy/exchange_int.h"
 
 enum { TAKE_UP_MS = 2000 };
 
@@ -88,6 +88,11 @@ int plane_embed(struct proxy_config *config, const struct director *director,
 struct loop *plane_loop(struct plane *p)
 {
     return &p->worker[0].loop;
+}
+
+void plane_cut(struct plane *p, uint64_t run)
+{
+    exchange_cut(&p->worker[0], run);
 }
 
 /* Sockets are handed on from setup to setup by the workers, so they take up each of them. */

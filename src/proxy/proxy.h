@@ -29,6 +29,9 @@ int plane_embed(struct proxy_config *config, const struct director *director,
                 void (*warn)(const char *text), struct plane **out, struct err *e) MUST_USE;
 struct loop *plane_loop(struct plane *p);
 
+/* Breaks off the calls that the director has told to be of this run. In the thread of the loop. */
+void plane_cut(struct plane *p, uint64_t run);
+
 /* Changes over to another configuration without breaking a connection. When it fails, the old one
  * stays, and the new one is still the caller's. */
 int plane_reload(struct plane *p, struct proxy_config *config, struct err *e) MUST_USE;

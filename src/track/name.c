@@ -133,6 +133,11 @@ void track_lesson_trace(struct tracker *t, const struct track_lesson *l, struct 
         vec_push(&out->calls, l->all.trace.calls.at[i]);
 }
 
+const struct trace *track_lesson_view(const struct track_lesson *l)
+{
+    return &l->all.trace;
+}
+
 void track_lesson_free(struct track_lesson *l)
 {
     calls_deinit(&l->all);
