@@ -228,16 +228,11 @@ static int run_steps(struct store *s, int64_t from, const struct schema *schema,
     return execute(s, mark, e);
 }
 
-static int upgrade(struct store *s, const struct schema *schema, struct err *e)
+static int upgrade(struct store *s, int64_t from, const struct schema *schema, struct err *e)
 {
-    struct header h;
     if (store_begin_write(s, e))
         return -1;
-    int code = read_header(s, &h); /* again: nobody can change it any more */
-    int result = code == SQLITE_OK ? check_header(s, &h, schema, e) : store_failed(s, code, e);
-    if (result == 0 && h.version < schema->version)
-        result = run_steps(s, h.version, schema, e);
-    return store_end(s, result, e);
+    return store_end(s, run_steps(s, from, schema, e), e);
 }
 
 /* Is the file sound? Large ones are not read for this; damage shows when it is met. */
@@ -285,7 +280,9 @@ static int open_write(struct store *s, const struct schema *schema, struct err *
         return store_failed(s, SQLITE_READONLY, e);
     if (h.tables > 0 && check_sound(s, e))
         return -1;
-    return execute(s, writing, e) || upgrade(s, schema, e) ? -1 : 0;
+    if (execute(s, writing, e))
+        return -1;
+    return h.version < schema->version ? upgrade(s, h.version, schema, e) : 0;
 }
 
 static int open_read(struct store *s, const struct schema *schema, struct err *e)

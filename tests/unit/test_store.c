@@ -26,7 +26,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define PATH          "campaign.db"
 
-enum { SKIPPED = 77, KILLS = 30, FLIPS = 400 };
+enum { SKIPPED = 77, KILLS = 30, FLIPS = 150 };
 
 /* ---- a directory, and what several tests do ---- */
 
@@ -740,7 +740,7 @@ _Noreturn static void write_runs(int report)
 static void test_killed(void **state)
 {
     struct rng r = {(uint64_t)clock_wall_ns()};
-    uint64_t told = 0, number;
+    uint64_t told = 0, number = 0, all = 0;
     (void)state;
     for (int round = 0; round < KILLS; round++) {
         int ends[2];
@@ -774,8 +774,11 @@ static void test_killed(void **state)
             fail_msg("round %d: %llu runs were told, %llu are there%s", round,
                      (unsigned long long)told, (unsigned long long)walk.n,
                      walk.differs ? " and differ" : "");
+        all += walk.n;
+        if (walk.n > 200 && unlink(PATH) == 0) /* making the file is a moment too */
+            told = 0;
     }
-    assert_true(told > KILLS);
+    assert_true(all > KILLS);
 }
 
 /* A reader sees whole runs while they are written; also after the writer was killed. */
@@ -1076,7 +1079,7 @@ static void make_complete(uint64_t runs)
 static void test_flipped_bytes(void **state)
 {
     enum { RUNS = 25 };
-    struct rng r = {getenv("SEED") ? (uint64_t)atoi(getenv("SEED")) : 4};
+    struct rng r = {4};
     struct arena a = {0};
     int noticed = 0;
     (void)state;
