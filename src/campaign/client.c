@@ -23,7 +23,6 @@ enum {
     SPARE_MAX = 64,
     SPARE_BYTES = 256 * 1024, /* a call that holds more is not kept */
     BODY_MOST = 1 << 30,
-    FIELDS_ADDED = 2,
 };
 
 #define TIMEOUT_MOST_NS (366 * 24 * 3600 * 1000000000LL)
@@ -124,100 +123,6 @@ static bool is_idempotent(const struct client_call *k)
         if (slice_is(k->request->method, methods[i]))
             return true;
     return false;
-}
-
-static slice authority_of(struct arena *a, const struct addr *to)
-{
-    if (addr_is_unix(to))
-        return SLICE("localhost");
-    struct buf text = BUF_INIT(sizeof to->text);
-    addr_print(to, &text);
-    slice s = slice_copy(a, buf_slice(&text));
-    buf_deinit(&text);
-    return s;
-}
-
-static slice with_slash(struct arena *a, slice target)
-{
-    if ((target.n && target.p[0] == '/') || slice_is(target, "*"))
-        return target;
-    char *p = arena_alloc(a, target.n + 1);
-    p[0] = '/';
-    if (target.n)
-        memcpy(p + 1, target.p, target.n);
-    return (slice){p, target.n + 1};
-}
-
-/* What gRPC needs besides: in HTTP/2 `te` is a field like others. */
-static void add_grpc_fields(struct arena *a, struct head *h)
-{
-    struct field *fields = arena_alloc(a, (h->n_fields + FIELDS_ADDED) * sizeof *fields);
-    if (h->n_fields)
-        memcpy(fields, h->fields, h->n_fields * sizeof *fields);
-    if (!head_get(h, SLICE("content-type")).p)
-        fields[h->n_fields++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
-    if (!head_get(h, SLICE("te")).p)
-        fields[h->n_fields++] = (struct field){SLICE("te"), SLICE("trailers")};
-    h->fields = fields;
-}
-
-static void make_body(struct client_call *k, slice body)
-{
-    if (!k->grpc) {
-        k->body = slice_copy(&k->arena, body);
-        return;
-    }
-    char *p = arena_alloc(&k->arena, GRPC_PREFIX + body.n);
-    grpc_prefix((uint32_t)body.n, p);
-    if (body.n)
-        memcpy(p + GRPC_PREFIX, body.p, body.n);
-    k->body = (slice){p, GRPC_PREFIX + body.n};
-}
-
-static void make_request(struct client_call *k, const struct client_request *r)
-{
-    struct head *h = head_copy(&k->arena, r->head);
-    make_body(k, r->body);
-    if (h->method.n == 0)
-        h->method = k->grpc ? SLICE("POST") : SLICE("GET");
-    h->scheme = r->tls ? SLICE("https") : SLICE("http");
-    if (h->authority.n == 0)
-        h->authority = authority_of(&k->arena, r->to);
-    h->target = with_slash(&k->arena, h->target);
-    h->status = 0;
-    h->expects = h->te = h->bodiless = false;
-    h->upgrade = (slice){0};
-    bool may_have_body = !slice_is(h->method, "GET") && !slice_is(h->method, "HEAD");
-    h->has_length = !k->grpc && (k->body.n || may_have_body);
-    h->length = k->body.n;
-    if (k->grpc)
-        add_grpc_fields(&k->arena, h);
-    k->request = h;
-}
-
-/* Text that would end a line makes another request of it. */
-static bool breaks_lines(slice s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] == '\r' || s.p[i] == '\n' || s.p[i] == 0)
-            return true;
-    return false;
-}
-
-/* Why the request cannot be sent; NULL: it can. */
-static const char *flaw_of(const struct head *h)
-{
-    const slice line[] = {h->method, h->authority, h->target};
-    for (size_t i = 0; i < sizeof line / sizeof *line; i++)
-        for (size_t at = 0; at < line[i].n; at++)
-            if ((unsigned char)line[i].p[at] <= ' ' || line[i].p[at] == 127)
-                return "the request's method, host or path holds a blank or a control character; "
-                       "write it as %XX";
-    for (uint32_t i = 0; i < h->n_fields; i++)
-        if (h->fields[i].name.n == 0 || breaks_lines(h->fields[i].name) ||
-            breaks_lines(h->fields[i].value))
-            return "a header of the request has no name or holds a line break; take it out";
-    return NULL;
 }
 
 /* Brings the request on its way, or again. */
@@ -482,9 +387,9 @@ struct client_call *client_send(struct client *c, const struct client_request *r
     k->done = done;
     k->user = user;
     k->timeout_ns = r->timeout_ns < TIMEOUT_MOST_NS ? r->timeout_ns : TIMEOUT_MOST_NS;
-    make_request(k, r);
+    k->request = client_request_make(&k->arena, r, &k->body);
     call_link(&c->calls, k);
-    k->answer.error = flaw_of(k->request);
+    k->answer.error = client_request_flaw(k->request);
     k->answer.start_ns = clock_ns();
     timer_start(c->loop, &k->deadline, k->answer.start_ns + (k->answer.error ? 0 : k->timeout_ns));
     if (!k->answer.error)
@@ -492,10 +397,10 @@ struct client_call *client_send(struct client *c, const struct client_request *r
     return k;
 }
 
-void client_cancel(struct client_call *k)
+void client_cancel(struct client_call *call)
 {
-    timer_stop(k->client->loop, &k->deadline);
-    call_leave(k);
-    call_unlink(k);
-    call_put_away(k);
+    timer_stop(call->client->loop, &call->deadline);
+    call_leave(call);
+    call_unlink(call);
+    call_put_away(call);
 }

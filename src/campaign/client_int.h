@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of the client: client.c is about calls, client_link.c about connections. */
+ * The parts of the client: client.c is about calls, client_request.c about what they send,
+ * client_link.c about connections. */
 #ifndef OUTFOX_CAMPAIGN_CLIENT_INT_H
 #define OUTFOX_CAMPAIGN_CLIENT_INT_H
 
@@ -74,6 +75,14 @@ void client_link_lost(struct client_link *l);
 /* A call has left before its end: a connection that is of no more use is closed. Not from within an
  * event of the link's wire. */
 void client_link_left(struct client_link *l);
+
+/* ---- client_request.c ---- */
+
+/* The head and the body as they are sent, in `a`. */
+struct head *client_request_make(struct arena *a, const struct client_request *r, slice *body);
+
+/* Why it cannot be sent; NULL: it can. */
+const char *client_request_flaw(const struct head *h);
 
 /* ---- client.c ---- */
 
