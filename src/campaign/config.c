@@ -165,7 +165,11 @@ static int config_build(struct conf_reader *r, const struct node *root, bool fil
     if (c->simulate.n && files && simulated_services(r))
         return -1;
     r->any_name = c->simulate.n && !files;
-    return conf_finish(r);
+    if (conf_finish(r))
+        return -1;
+    if (c->simulate.n)
+        c->services.n = 0; /* they were needed for their names alone */
+    return 0;
 }
 
 static int config_read_nodes(struct campaign_config *c, const struct node *root, bool files,

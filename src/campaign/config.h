@@ -10,7 +10,8 @@
  *    (wiring.h), but unknown ones and unknown NAMEs are errors when the file is read.
  * 4. Commands and paths are relative to the directory of the file. Paths in it (dir, ca, store,
  *    logs, simulate) are joined with that directory already: they are opened as they are.
- * 5. With `simulate` the services are those of its file, by name: nothing else of them is set. */
+ * 5. With `simulate` there are no services here: `service` of a request is the place of a service
+ * in that file, which was read once to check it and the names. */
 #ifndef OUTFOX_CAMPAIGN_CONFIG_H
 #define OUTFOX_CAMPAIGN_CONFIG_H
 
@@ -116,11 +117,12 @@ struct campaign_config {
     slice dir;          /* its directory */
     slice name;         /* of the system; default: of the directory */
     VEC(struct service_spec) services;
-    VEC(struct scenario_spec) scenarios; /* empty with simulate: then those of the file */
-    slice simulate;                      /* file of a simulated system, served; empty: none */
-    struct config_texts propagate;       /* simulate: headers that its services pass on; default
-                                            traceparent, tracestate, baggage */
-    VEC(mode) modes;                     /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
+    VEC(struct scenario_spec) scenarios;   /* empty with simulate: then those of the file */
+    slice simulate;                        /* file of a simulated system, served; empty: none */
+    struct config_texts propagate;         /* simulate: headers that its services pass on; default
+                                              traceparent, tracestate, baggage */
+    bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
+    VEC(mode) modes;            /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
     struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
         uint32_t assume;            /* bits 1 << enum reduction (search.h) */

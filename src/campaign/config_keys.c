@@ -78,6 +78,7 @@ static int read_modes(struct conf_reader *r, const struct conf_key *key, void *i
         return -1;
     if (value->n == 0 || value->n > CONFIG_MODES_MAX)
         return conf_fail(r, value, "\"%s\" must have 1 to %d entries", key->name, CONFIG_MODES_MAX);
+    c->modes_given = true;
     c->modes.n = 0;
     for (uint32_t i = 0; i < value->n; i++) {
         const struct node *item = value->list[i];

@@ -26,8 +26,8 @@ static const char shared[] =
 
 /* What holds between the keys of a map. */
 static const char *const place_schemas[CONF_PLACES] = {
-    [IN_FILE] = "\"required\": [\"version\"], \"oneOf\": [{\"required\": [\"services\", "
-                "\"scenarios\"]}, {\"required\": [\"simulate\"]}]",
+    [IN_FILE] = ("\"required\": [\"version\"], \"oneOf\": [{\"required\": [\"services\", "
+                 "\"scenarios\"]}, {\"required\": [\"simulate\"]}]"),
     [IN_SIMULATE] = "\"required\": [\"file\"]",
     [IN_SERVICE] = "\"oneOf\": [{\"required\": [\"run\"]}, {\"required\": [\"address\"]}]",
     [IN_SCENARIO] = "\"oneOf\": [{\"required\": [\"request\"]}, {\"required\": [\"command\"]}]",

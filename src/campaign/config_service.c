@@ -19,10 +19,13 @@ static bool is_host(slice host)
 
 static bool is_ipv6(slice host)
 {
-    bool ok = host.n > 1 && slice_find(host, ':') < host.n;
-    for (size_t i = 0; ok && i < host.n; i++)
+    size_t colons = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < host.n; i++) {
         ok = host.p[i] && strchr("0123456789abcdefABCDEF:.%", host.p[i]);
-    return ok;
+        colons += host.p[i] == ':';
+    }
+    return ok && colons >= 2;
 }
 
 /* HOST:PORT, [IPV6]:PORT, :PORT, PORT. */

@@ -242,8 +242,8 @@ static int read_texts(struct conf_reader *r, const struct conf_key *key, void *f
 
 static int check_field(struct conf_reader *r, const struct node_pair *pair)
 {
-    static const char *const ours[] = {"content-length", "transfer-encoding", "connection", "te",
-                                       "upgrade"};
+    static const char *const ours[] = {
+        "content-length", "transfer-encoding", "connection", "te", "upgrade", "host"};
     char name[32] = "";
     for (size_t i = 0; pair->key.n < sizeof name && i < pair->key.n; i++)
         name[i] =
@@ -251,7 +251,7 @@ static int check_field(struct conf_reader *r, const struct node_pair *pair)
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(name, ours[i]) == 0)
             return err_set(r->e, pair->line, pair->col,
-                           "the header \"%s\" belongs to the connection: leave it out", ours[i]);
+                           "the header \"%s\" is set for each connection: leave it out", ours[i]);
     if (!conf_token_ok(pair->key))
         return err_set(r->e, pair->line, pair->col, "\"%.*s\" is no name of a header",
                        SHORT(pair->key));

@@ -29,6 +29,11 @@ struct live_options {
     void (*note)(const char *text); /* sentences for whoever watches */
 };
 
+/* Puts the services and scenarios of a simulated system into the configuration that names it.
+ * Before live_open. */
+int sim_adopt(struct campaign_config *config, const struct sim *sim, const char *program,
+              struct err *e) MUST_USE;
+
 /* Starts everything and waits until the services are ready. */
 int live_open(struct campaign_config *config, const struct live_options *options, struct live **out,
               struct err *e) MUST_USE;
@@ -55,6 +60,7 @@ struct execution_order {
 
 /* Begins one; there is a free slot. */
 void live_begin(struct live *l, const struct execution_order *order);
+/* Those that live_wait has not given back yet. */
 uint32_t live_running(const struct live *l);
 
 /* What came of it. */

@@ -55,7 +55,7 @@ struct live {
     struct sentences *sentences;
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];
-    uint32_t n_running;      /* not FREE, not DONE */
+    uint32_t n_running;      /* not FREE */
     struct rewrite *rewrite; /* the normalisations of paths */
     int64_t quiet_ns;
     uv_signal_t on_int, on_term;
@@ -80,8 +80,7 @@ void direct_init(struct live *l);
 
 /* ---- sim_serve.c ---- */
 
-/* The services of the simulated system, as services of the configuration. */
-void sim_adopt(struct campaign_config *config, const struct sim *sim, const char *program);
+/* The command that serves the simulated system. */
 void sim_command(const struct live *l, struct buf *out);
 
 /* ---- execution.c ---- */

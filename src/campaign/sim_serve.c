@@ -4,20 +4,24 @@
  * scenarios too, and one process more, which is us again (`outfox sim serve`), serves them all. */
 #include "campaign/live_int.h"
 
-static void add_scenario(struct campaign_config *c, const struct sim *sim, uint32_t i)
+static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32_t i, struct err *e)
 {
     struct scenario_spec spec = {.name = slice_copy(&c->arena, slice_of(sim_scenario_name(sim, i))),
                                  .timeout_ns = 30000000000};
     sim_request_parts(sim, i, &c->arena, &spec.service, &spec.method, &spec.target, &spec.body);
+    if (spec.service == UINT32_MAX)
+        return err_set(e, 0, 0, "the request of scenario \"%s\" goes to no service", spec.name.p);
     if (spec.body.n)
         spec.content_type =
             spec.method.n ? SLICE("application/json") : SLICE("application/grpc+json");
     vec_push(&c->scenarios, spec);
+    return 0;
 }
 
-void sim_adopt(struct campaign_config *c, const struct sim *sim, const char *program)
+int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *program, struct err *e)
 {
     uint32_t n = sim_service_count(sim);
+    c->services.n = 0; /* those that the file's reader has put there have a name only */
     for (uint32_t i = 0; i < n; i++)
         vec_push(&c->services, (struct service_spec){.name = slice_of(sim_service_name(sim, i)),
                                                      .host = SLICE("127.0.0.1"),
@@ -28,8 +32,11 @@ void sim_adopt(struct campaign_config *c, const struct sim *sim, const char *pro
                                                  .ready = READY_TCP,
                                                  .ready_ns = 30000000000,
                                                  .stop_ns = 3000000000});
-    for (uint32_t i = 0; i < sim_scenarios(sim); i++)
-        add_scenario(c, sim, i);
+    c->simulated_scenarios = c->scenarios.n == 0;
+    for (uint32_t i = 0; c->simulated_scenarios && i < sim_scenarios(sim); i++)
+        if (add_scenario(c, sim, i, e))
+            return -1;
+    return 0;
 }
 
 static void add_quoted(struct buf *out, slice text)

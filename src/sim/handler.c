@@ -120,28 +120,6 @@ static const struct exec_ops real_ops = {real_call, real_pause, real_branches};
 
 /* ---- a request ---- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* A segment with its %XX resolved; others are left as they are. */
-static slice percent_decode(struct arena *a, slice s)
-{
-    if (slice_find(s, '%') == s.n)
-        return s;
-    char *text = arena_alloc(a, s.n + 1), *to = text;
-    for (size_t i = 0; i < s.n; i++) {
-        bool code = s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0;
-        *to++ = code ? (char)(hex(s.p[i + 1]) << 4 | hex(s.p[i + 2])) : s.p[i];
-        i += code ? 2 : 0;
-    }
-    return (slice){text, (size_t)(to - text)};
-}
-
 static void find_endpoint(const struct sim *sim, const struct sim_request *r, struct arena *a,
                           struct target *t)
 {
@@ -151,7 +129,7 @@ static void find_endpoint(const struct sim *sim, const struct sim_request *r, st
     endpoint_split(a, slice_copy(a, buf_slice(&text)), &asked);
     buf_deinit(&text);
     for (uint32_t i = 0; i < asked.n_segments; i++)
-        asked.segment[i] = percent_decode(a, asked.segment[i]);
+        asked.segment[i] = path_decode(a, asked.segment[i]);
     *t = (struct target){.service = r->service};
     endpoint_match(sim, a, &asked, t);
 }

@@ -58,4 +58,8 @@ int sim_handle(const struct sim *sim, const struct sim_world *world, void *ctx,
                const struct sim_request *request, outcome *reply, const struct node **body,
                struct err *e) MUST_USE;
 
+/* A path as it is written in a request: what is no plain byte of a URL as %XX. May be the path
+ * itself. */
+slice sim_path_encode(struct arena *a, slice path);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a scenario asks for and what it expects: of a run in memory, or of one made elsewhere. */
+#include "sim/handler.h"
 #include "sim/sim_int.h"
 
 void scenario_judge(const struct scenario *sc, struct env *env, struct verdict *out)
@@ -70,18 +71,18 @@ bool sim_wants_state(const struct sim *sim, uint32_t scenario)
     return wants;
 }
 
-int sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a, slice *service,
-                      slice *method, slice *target, slice *payload_json)
+void sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a, uint32_t *service,
+                       slice *method, slice *target, slice *payload_json)
 {
     const struct scenario *sc = &sim->scenario[scenario];
     struct rng rng = {0};
     struct env env = {.sim = sim, .arena = a, .rng = &rng, .payload = &node_null};
     struct target_text parts;
-    if (!target_split(node_as_text(expr_eval(sc->request, &env), a), &parts))
-        return -1;
-    *service = slice_copy(a, parts.service);
+    *service = UINT32_MAX;
+    if (target_split(node_as_text(expr_eval(sc->request, &env), a), &parts))
+        *service = sim_service_find(sim, parts.service);
     *method = slice_copy(a, parts.method);
-    *target = slice_copy(a, parts.path);
+    *target = slice_copy(a, sim_path_encode(a, parts.path));
     *payload_json = SLICE("");
     const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
     if (payload->type != NODE_NULL) {
@@ -90,7 +91,6 @@ int sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a,
         *payload_json = slice_copy(a, buf_slice(&text));
         buf_deinit(&text);
     }
-    return 0;
 }
 
 /* ---- who may call whom ---- */

@@ -60,14 +60,14 @@ uint32_t sim_services(const struct sim *sim)
     return n;
 }
 
-uint32_t sim_all_services(const struct sim *sim)
+uint32_t sim_service_count(const struct sim *sim)
 {
     return sim->n_services;
 }
 
-slice sim_service_name(const struct sim *sim, uint32_t service)
+const char *sim_service_name(const struct sim *sim, uint32_t service)
 {
-    return sim->service[service].name;
+    return sim->service[service].name.p; /* text of a file ends with a NUL */
 }
 
 bool sim_service_external(const struct sim *sim, uint32_t service)

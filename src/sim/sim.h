@@ -34,8 +34,8 @@ uint32_t sim_services(const struct sim *sim);
 
 /* All services, those outside of the system too: their number, names, and whether they are outside.
  */
-uint32_t sim_all_services(const struct sim *sim);
-slice sim_service_name(const struct sim *sim, uint32_t service);
+uint32_t sim_service_count(const struct sim *sim);
+const char *sim_service_name(const struct sim *sim, uint32_t service);
 bool sim_service_external(const struct sim *sim, uint32_t service);
 
 /* UINT32_MAX: there is none of this name. */
@@ -53,10 +53,10 @@ bool sim_may_call(const struct sim *sim, uint32_t caller, uint32_t callee);
 /* ---- for runs that are made elsewhere ---- */
 
 /* The scenario's own request: whom it goes to, its method ("" for gRPC), its path (with the query;
- * package.Service/Method for gRPC) and its body (empty: none). The texts live in `a`. -1: it goes
- * to nobody. */
-int sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a, slice *service,
-                      slice *method, slice *target, slice *payload_json) MUST_USE;
+ * package.Service/Method for gRPC) and its body (empty: none). The texts live in `a`. The service
+ * is UINT32_MAX when it goes to nobody. */
+void sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a, uint32_t *service,
+                       slice *method, slice *target, slice *payload_json);
 
 /* Do the scenario's expectations look at the state of services? */
 bool sim_wants_state(const struct sim *sim, uint32_t scenario);

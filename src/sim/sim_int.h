@@ -104,6 +104,11 @@ int variable_check(slice name, uint32_t line, uint32_t col, const char *what,
                    struct err *e) MUST_USE;
 int duration_load(const struct node *node, const char *what, int64_t *out, struct err *e) MUST_USE;
 
+/* ---- path.c ---- */
+
+/* A segment with its %XX resolved; a % that begins none stays. */
+slice path_decode(struct arena *a, slice s);
+
 /* ---- judge.c ---- */
 void scenario_judge(const struct scenario *sc, struct env *env, struct verdict *out);
 

@@ -6,7 +6,9 @@
  *    are noticed when it is read.
  * 3. A point is kept once per campaign: its last element, and the point above it (0: none), whose
  *    id is smaller.
- * 4. Views are for people; the program does not use them. */
+ * 4. `previous` is the number of the run before (0: none), so that a run that is missing is
+ * noticed.
+ * 5. Views are for people; the program does not use them. */
 #include "store/schema.h"
 
 static const char version_1[] =
@@ -30,6 +32,7 @@ static const char version_1[] =
     "CREATE TABLE run(\n"
     "  campaign INTEGER NOT NULL REFERENCES campaign,\n"
     "  number INTEGER NOT NULL,\n"
+    "  previous INTEGER NOT NULL,\n"
     "  purpose TEXT NOT NULL,\n"
     "  flags TEXT NOT NULL,\n"
     "  faultload TEXT NOT NULL,\n"

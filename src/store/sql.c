@@ -18,7 +18,7 @@ static const char *const texts[STATEMENTS] = {
 
 /* ---- failures ---- */
 
-/* By primary code: the cause, with the system's own words where %s is, and the remedy. */
+/* By code, or by primary code (its low byte): the cause, and the remedy. */
 static const struct {
     int code;
     const char *cause, *remedy;
@@ -44,6 +44,8 @@ static const struct {
     {SQLITE_PERM, "it cannot be opened",
      "make the file and its directory accessible, or name another place"},
     {SQLITE_TOOBIG, "something in it is larger than 4 MiB", "remove it, or restore a copy"},
+    {SQLITE_CONSTRAINT_FOREIGNKEY, "there is no campaign with this number", "begin one"},
+    {SQLITE_CONSTRAINT_PRIMARYKEY, "something with this number is already there", "name another"},
     {SQLITE_NOLFS, "it is too large for its file system", "name a place on another one"},
 };
 
@@ -52,11 +54,14 @@ static const char *said(struct store *s, int code)
 {
     int primary = code & 0xff;
     bool system = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_PERM;
+    int left = errno; /* where a statement runs, SQLite leaves it there and nowhere else */
     int number = s->db && system ? sqlite3_system_errno(s->db) : 0;
+    if (!number && primary == SQLITE_IOERR)
+        number = left;
     if (number)
         return strerror(number); /* one thread uses a store, and the text is used at once */
-    return s->db && sqlite3_errcode(s->db) == primary ? sqlite3_errmsg(s->db)
-                                                      : sqlite3_errstr(code);
+    return s->db && (sqlite3_errcode(s->db) & 0xff) == primary ? sqlite3_errmsg(s->db)
+                                                               : sqlite3_errstr(code);
 }
 
 static void set_source(struct store *s, struct err *e)
@@ -71,7 +76,7 @@ int store_failed(struct store *s, int code, struct err *e)
         mem_oom();
     set_source(s, e);
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++)
-        if (failures[i].code == (code & 0xff))
+        if (failures[i].code == code || failures[i].code == (code & 0xff))
             return err_set(e, 0, 0, "%s (%.160s); %s", failures[i].cause, said(s, code),
                            failures[i].remedy);
     return err_set(e, 0, 0, "SQLite refused it (%.160s); name another file, or restore a copy",
@@ -142,7 +147,8 @@ int store_end(struct store *s, int result, struct err *e)
         if (run_plain(s, SQL_ROLLBACK, &ignored))
             result = -1;
     }
-    if (result) { /* points of it are not there */
+    if (result) { /* what it added is not there */
+        s->last_in = 0;
         map_deinit(&s->points);
         s->points = (struct map){0};
     }
@@ -213,6 +219,7 @@ void put_sum(struct put *p)
 /* Runs it up to the first row or the end; on failure it is reset. */
 static int put_step(struct put *p, struct err *e)
 {
+    errno = 0;
     if (p->code == SQLITE_OK)
         p->code = sqlite3_step(p->stmt);
     if (p->code == SQLITE_ROW || p->code == SQLITE_DONE)
@@ -245,6 +252,7 @@ int get_first(struct put *p, struct get *g, struct err *e)
 
 int get_next(struct get *g, struct err *e)
 {
+    errno = 0;
     int code = sqlite3_step(g->stmt);
     g->column = 0;
     if (code == SQLITE_ROW)

@@ -21,6 +21,7 @@ enum { VALUE_MAX = 4 << 20 }; /* bytes of a value or a row */
 /* What a file says of itself. */
 struct header {
     int64_t application, version, tables;
+    int64_t page; /* bytes */
 };
 
 /* ---- the path ---- */
@@ -60,7 +61,7 @@ static int check_path(struct store *s, struct err *e)
     if (stat(s->path, &file)) {
         if (errno == ENOENT && s->access == STORE_WRITE)
             return 0;
-        if (errno == ENOENT || errno == ENOTDIR)
+        if (errno == ENOENT || (errno == ENOTDIR && s->access == STORE_READ))
             return store_refused(s, e,
                                  "there is no such file; `outfox run` makes one, or name another");
         return path_failed(s, "it cannot be opened",
@@ -106,7 +107,8 @@ static int connect_to(struct store *s, const char *name, int flags, struct err *
 {
     sqlite3_close(s->db);
     s->db = NULL;
-    int code = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    int code =
+        sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (code != SQLITE_OK)
         return store_failed(s, code, e);
     return configure(s, e);
@@ -133,6 +135,7 @@ static int read_header(struct store *s, struct header *out)
     out->application = ask(s, "PRAGMA application_id", &code);
     out->version = ask(s, "PRAGMA user_version", &code);
     out->tables = ask(s, "SELECT count(*) FROM sqlite_schema", &code);
+    out->page = ask(s, "PRAGMA page_size", &code);
     return code;
 }
 
@@ -145,6 +148,14 @@ static bool has_log(struct store *s)
     bool has = stat(buf_text(&name), &file) == 0 && file.st_size > 0;
     buf_deinit(&name);
     return has;
+}
+
+/* Does it end within a page? SQLite would read zeros there, and miss rows in silence. Only a log
+ * may make up for it. */
+static bool is_cut(struct store *s, const struct header *h)
+{
+    struct stat file;
+    return stat(s->path, &file) == 0 && h->page > 0 && file.st_size % h->page != 0 && !has_log(s);
 }
 
 /* Where nothing at all can be written next to the file, SQLite cannot coordinate with writers.
@@ -179,6 +190,8 @@ static int check_header(struct store *s, const struct header *h, const struct sc
         return store_refused(s, e, "it holds no campaign yet; `outfox run` makes one");
     if (fresh)
         return 0;
+    if (is_cut(s, h))
+        return store_damaged(s, e, "its end is missing");
     if (h->application != SCHEMA_APPLICATION)
         return store_refused(s, e,
                              "it is the database of another program, not a campaign of Outfox; "
@@ -254,7 +267,8 @@ static int check_sound(struct store *s, struct err *e)
 /* A log is written ahead, so that readers and the writer do not wait for each other; a commit is
  * in the hands of the system, see store_begin_write for when it is on the disk. */
 static const char writing[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                              "PRAGMA secure_delete = OFF; PRAGMA journal_size_limit = 16777216";
+                              "PRAGMA secure_delete = OFF; PRAGMA journal_size_limit = 16777216;"
+                              "PRAGMA wal_autocheckpoint = 4000";
 
 static int open_write(struct store *s, const struct schema *schema, struct err *e)
 {

@@ -40,12 +40,15 @@ enum {
     STATEMENT(POINT_ADD, "INSERT INTO point(campaign, parent, element, sum) VALUES(?, ?, ?, ?)")   \
     STATEMENT(POINT_GET, "SELECT campaign, parent, element, sum FROM point "                       \
                          "WHERE id = ? AND campaign = ?")                                          \
-    STATEMENT(RUN_ADD, "INSERT INTO run(campaign, number, purpose, flags, faultload, pass, "       \
-                       "status, why, detail, event, body, wall_ns, took_ns, calls, sum) "          \
-                       "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                      \
-    STATEMENT(RUN_GET, "SELECT campaign, number, purpose, flags, faultload, pass, status, why, "   \
-                       "detail, event, body, wall_ns, took_ns, calls, sum FROM run "               \
-                       "WHERE campaign = ? AND number >= ? ORDER BY number LIMIT 1")               \
+    STATEMENT(RUN_ADD,                                                                             \
+              "INSERT INTO run(campaign, number, previous, purpose, flags, faultload, pass, "      \
+              "status, why, detail, event, body, wall_ns, took_ns, calls, sum) "                   \
+              "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                            \
+    STATEMENT(RUN_GET,                                                                             \
+              "SELECT campaign, number, previous, purpose, flags, faultload, pass, status, why, "  \
+              "detail, event, body, wall_ns, took_ns, calls, sum FROM run "                        \
+              "WHERE campaign = ? AND number >= ? ORDER BY number LIMIT 1")                        \
+    STATEMENT(RUN_LAST, "SELECT number FROM run WHERE campaign = ? ORDER BY number DESC LIMIT 1")  \
     STATEMENT(CALL_ADD, "INSERT INTO call(campaign, run, n, parent, point, mode, fault_point, "    \
                         "seen, handled, reply, flags, start_ns, end_ns) "                          \
                         "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                           \
@@ -74,6 +77,9 @@ struct store {
     int lock;          /* descriptor that holds the writer's lock, or -1 */
     int64_t synced_ns; /* when a commit last waited for the disk */
     bool syncing;      /* the transaction under way will */
+
+    uint64_t last_in; /* the campaign to which a run was added last; 0: not known */
+    uint64_t last;    /* that run */
 
     /* Names of points that were added in this process, and the ids of their rows: campaign << 32 |
      * uid in `names`. The numbers of a caller's names may mean something else tomorrow; those of
@@ -165,6 +171,9 @@ void get_bad(struct get *g); /* the value just taken means nothing */
 /* Texts of one word per bit; bits without a word are numbers. */
 void flags_print(uint32_t flags, const char *const *words, uint32_t n, struct buf *out);
 bool flags_read(slice text, const char *const *words, uint32_t n, uint32_t *out) MUST_USE;
+
+/* The number of the last run of a campaign; 0 when there is none. */
+int last_run(struct store *s, uint64_t campaign, uint64_t *number, struct err *e) MUST_USE;
 
 /* The text of a faultload in s->text. */
 int faultload_text(struct store *s, const struct names *names, const struct faultloads *fl,

@@ -14,6 +14,7 @@ struct reader {
     uint64_t campaign;
     struct names *names;
     struct faultloads *fl;
+    uint64_t last;     /* the run that was read before; 0: none */
     struct map points; /* row of a point -> its uid in names */
     VEC(struct above {
         int64_t id;
@@ -223,6 +224,7 @@ static int read_calls(struct reader *r, struct run *run, uint64_t *sum, struct e
 
 /* What is taken from a row of `run` besides the run. */
 struct run_rest {
+    uint64_t previous;
     uint32_t calls;
     uint64_t sum; /* of the row */
     int64_t all;  /* sum of row and calls as it was written */
@@ -234,6 +236,7 @@ static void get_run(struct reader *r, struct get *g, struct arena *text, struct 
     struct err inner = {0};
     get_int(g, 1, UINT32_MAX);
     run->number = (uint64_t)get_int(g, 1, INT64_MAX - 1);
+    rest->previous = (uint64_t)get_int(g, 0, (int64_t)run->number - 1);
     run->purpose = get_purpose(g);
     run->flags = get_flags(g, run_flag_names, RUN_FLAGS, UINT32_MAX);
     if (faultload_parse(r->names, r->fl, get_text(g), &run->faultload, &inner))
@@ -251,9 +254,23 @@ static void get_run(struct reader *r, struct get *g, struct arena *text, struct 
     rest->all = get_int(g, INT64_MIN, INT64_MAX);
 }
 
+int last_run(struct store *s, uint64_t campaign, uint64_t *number, struct err *e)
+{
+    struct get g;
+    struct put p = put_into(s, SQL_RUN_LAST, 0);
+    *number = 0;
+    put_int(&p, (int64_t)campaign);
+    int found = get_first(&p, &g, e);
+    if (found <= 0)
+        return found;
+    *number = (uint64_t)get_int(&g, 1, INT64_MAX - 1);
+    get_done(&g);
+    return g.bad ? store_damaged(s, e, "the last run: %s", g.bad) : 0;
+}
+
 /* The first run with at least this number: 1, or 0 when there is none. */
 static int read_run(struct reader *r, uint64_t number, struct arena *text, struct arena *keep,
-                    struct run *run, struct err *e)
+                    struct run *run, uint64_t *previous, struct err *e)
 {
     struct get g;
     struct run_rest rest;
@@ -276,17 +293,36 @@ static int read_run(struct reader *r, uint64_t number, struct arena *text, struc
                              (unsigned)run->trace.calls.n, (unsigned)rest.calls);
     if (hash_mix(rest.sum, sum) != (uint64_t)rest.all)
         return store_damaged(r->store, e, "run %llu: sum", shown);
+    *previous = rest.previous;
     return 1;
 }
 
-/* The same in a transaction, so that the run and its calls are of one moment. */
-static int read_whole(struct reader *r, uint64_t number, struct arena *text, struct arena *keep,
-                      struct run *run, struct err *e)
+/* In a transaction, so that the run and its calls are of one moment. */
+static int read_alone(struct reader *r, uint64_t number, struct arena *keep, struct run *run,
+                      struct err *e)
 {
+    uint64_t previous;
     if (store_begin_read(r->store, e))
         return -1;
-    int found = read_run(r, number, text, keep, run, e);
+    int found = read_run(r, number, keep, keep, run, &previous, e);
     return store_end(r->store, found < 0 ? -1 : 0, e) ? -1 : found;
+}
+
+/* The run after r->last, or the end; both must be where they are said to be. */
+static int read_following(struct reader *r, struct arena *text, struct arena *keep, struct run *run,
+                          struct err *e)
+{
+    uint64_t previous = 0;
+    if (store_begin_read(r->store, e))
+        return -1;
+    int found = read_run(r, r->last + 1, text, keep, run, &previous, e);
+    int result = found < 0 ? -1 : 0;
+    if (found == 0)
+        result = last_run(r->store, r->campaign, &previous, e);
+    if (result == 0 && previous != r->last)
+        result = store_damaged(r->store, e, "what follows run %llu is missing",
+                               (unsigned long long)r->last);
+    return store_end(r->store, result, e) ? -1 : found;
 }
 
 int store_each_run(struct store *s, uint64_t campaign, struct names *names, struct faultloads *fl,
@@ -297,10 +333,10 @@ int store_each_run(struct store *s, uint64_t campaign, struct names *names, stru
     struct arena text = {0};
     struct run run = {0};
     int result = 0;
-    for (uint64_t next = 1; result == 0; next = run.number + 1) {
+    for (; result == 0; r.last = run.number) {
         run = (struct run){.trace = run.trace};
         run.trace.calls.n = 0;
-        int found = read_whole(&r, next, &text, keep, &run, e);
+        int found = read_following(&r, &text, keep, &run, e);
         if (found <= 0) {
             result = found;
             break;
@@ -319,7 +355,7 @@ int store_run(struct store *s, uint64_t campaign, uint64_t number, struct names 
 {
     struct reader r = {.store = s, .campaign = campaign, .names = names, .fl = fl};
     *out = (struct run){0};
-    int found = number < 1 || number >= INT64_MAX ? 0 : read_whole(&r, number, keep, keep, out, e);
+    int found = number < 1 || number >= INT64_MAX ? 0 : read_alone(&r, number, keep, out, e);
     reader_deinit(&r);
     bool there = found > 0 && out->number == number;
     if (!there)

@@ -253,6 +253,19 @@ static int check_run(struct store *s, const struct run *run, struct err *e)
     return 0;
 }
 
+/* Knows the run before this one, which must be an earlier one. */
+static int find_last(struct adding *a, struct err *e)
+{
+    struct store *s = a->store;
+    if (s->last_in != a->campaign && last_run(s, a->campaign, &s->last, e))
+        return -1;
+    s->last_in = a->campaign;
+    if (a->run->number > s->last)
+        return 0;
+    return store_refused(s, e, "run %llu cannot be added: run %llu is already there",
+                         (unsigned long long)a->run->number, (unsigned long long)s->last);
+}
+
 static int add_row(struct adding *a, slice faults, struct err *e)
 {
     struct store *s = a->store;
@@ -260,6 +273,7 @@ static int add_row(struct adding *a, slice faults, struct err *e)
     struct put p = put_into(s, SQL_RUN_ADD, 0);
     put_int(&p, (int64_t)a->campaign);
     put_int(&p, (int64_t)run->number);
+    put_int(&p, (int64_t)s->last);
     put_text(&p, slice_of(run_purpose_names[run->purpose]));
     put_text(&p, word_of(s, WORD_RUN_FLAGS, run->flags));
     put_text(&p, faults);
@@ -273,6 +287,7 @@ static int add_row(struct adding *a, slice faults, struct err *e)
     put_int(&p, run->took_ns);
     put_int(&p, run->trace.calls.n);
     put_int(&p, (int64_t)hash_mix(p.sum, a->sum));
+    s->last = run->number;
     return put_done(&p, e);
 }
 
@@ -280,6 +295,8 @@ static int add_run(struct adding *a, const struct faultloads *fl, struct err *e)
 {
     slice faults;
     a->store->own.n = 0;
+    if (find_last(a, e))
+        return -1;
     for (uint32_t i = 0; i < a->run->trace.calls.n; i++)
         if (add_call(a, i, e))
             return -1;
