@@ -28,12 +28,7 @@ static int one_run(struct campaign *c, struct lessons *all, struct err *e)
     }
     struct run *run = &all->run[all->n];
     *run = r->run;
-    run->body = slice_copy(&c->keep, run->body);
-    if (run->verdict.detail)
-        run->verdict.detail =
-            arena_copy(&c->keep, run->verdict.detail, strlen(run->verdict.detail));
-    if (run->event)
-        run->event = arena_copy(&c->keep, run->event, strlen(run->event));
+    campaign_hold(&c->keep, run);
     if (r->late_ns > all->late_ns)
         all->late_ns = r->late_ns;
     all->lesson[all->n++] = r->lesson;

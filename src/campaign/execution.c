@@ -153,7 +153,7 @@ static void leave_run(struct execution *x, int64_t now)
     x->run = NULL;
     if (open)
         plane_cut(l->plane, key);
-    bool ask = l->opt.sim && sim_wants_state(l->opt.sim, x->order.scenario);
+    bool ask = l->config->simulated_scenarios && sim_wants_state(l->opt.sim, x->order.scenario);
     go(x, ask ? EXECUTION_STATE : EXECUTION_AFTER);
 }
 
@@ -197,7 +197,7 @@ static void judge(struct execution *x, const struct node *state)
     const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
     struct sentences *s = x->live->sentences;
     run->body = spec->is_command ? x->ended.output : x->answer.body;
-    if (x->live->opt.sim)
+    if (x->live->config->simulated_scenarios)
         judge_simulated(x, state);
     else if (spec->is_command)
         expect_command(expect, &x->ended, s, &x->arena, &run->verdict);
@@ -248,7 +248,6 @@ static void finish(struct execution *x)
     x->result.order = x->order;
     x->result.run.purpose = x->order.purpose;
     x->result.run.faultload = x->order.faultload;
-    l->n_running--;
     live_leave(l);
 }
 
@@ -322,7 +321,7 @@ void execution_hurt(struct live *l, const char *how)
 void execution_cancel(struct execution *x)
 {
     struct live *l = x->live;
-    if (x->state == EXECUTION_FREE || x->state == EXECUTION_DONE)
+    if (x->state == EXECUTION_FREE)
         return;
     if (x->request)
         client_cancel(x->request);
@@ -335,6 +334,8 @@ void execution_cancel(struct execution *x)
         plane_cut(l->plane, key);
     }
     vec_deinit(&x->result.run.trace.calls);
+    if (x->result.lesson)
+        track_lesson_free(x->result.lesson);
     l->n_running--;
     struct arena arena = x->arena;
     *x = (struct execution){.arena = arena};

@@ -331,6 +331,7 @@ int live_wait(struct live *l, const struct execution_result **out)
     for (;;) {
         struct execution *x = find_done(l);
         if (x) {
+            l->n_running--;
             x->state = EXECUTION_FREE; /* its arena stays until the slot is used again */
             *out = &x->result;
             return 0;

@@ -60,6 +60,7 @@ struct execution_order {
 
 /* Begins one; there is a free slot. */
 void live_begin(struct live *l, const struct execution_order *order);
+/* Those that live_wait has not given back yet. */
 uint32_t live_running(const struct live *l);
 
 /* What came of it. */

@@ -220,10 +220,9 @@ static void note(const char *text)
     fprintf(stderr, "outfox: %s\n", text);
 }
 
-int session_start(struct session *s)
+int session_start(struct session *s, struct err *e)
 {
     static const enum track_level levels[] = {TRACK_STATE, TRACK_STATE, TRACK_TRACE, TRACK_NONE};
-    struct err e = {0};
     struct live_options o = {.names = &s->names,
                              .sim = s->sim,
                              .slots = s->jobs ? s->jobs : 1,
@@ -231,10 +230,7 @@ int session_start(struct session *s)
                              .seed = s->search.seed ^ (uint64_t)getpid() << 32,
                              .program = s->program,
                              .note = note};
-    if (live_open(s->config, &o, &s->live, &e) == 0)
-        return 0;
-    cmd_fail(&e);
-    return EXIT_ENVIRONMENT;
+    return live_open(s->config, &o, &s->live, e) ? EXIT_ENVIRONMENT : 0;
 }
 
 void session_make_campaigns(struct session *s, void *ctx,

@@ -23,6 +23,7 @@ struct session {
     VEC(uint32_t) scenarios;          /* that were chosen */
     VEC(struct campaign *) campaigns; /* one each */
     const char *program;
+    int signal; /* that has ended it, or 0 */
 };
 
 /* Reads everything; nothing is started. 0, or an exit code after the error was printed. */
@@ -31,8 +32,8 @@ void session_close(struct session *s);
 
 int session_open_store(struct session *s, enum store_access access, struct err *e) MUST_USE;
 
-/* Starts the system. 0, or an exit code after the error was printed. */
-int session_start(struct session *s);
+/* Starts the system. 0, or an exit code, with *e. */
+int session_start(struct session *s, struct err *e) MUST_USE;
 
 /* A campaign for each scenario. */
 void session_make_campaigns(struct session *s, void *ctx,

@@ -44,16 +44,16 @@ static bool stat_parse(slice text, struct relative *out)
            next_pid(&rest, &out->group) && next_pid(&rest, &out->session);
 }
 
-static bool stat_read(const char *pid, struct relative *out)
+bool relative_read(struct relative *r)
 {
     char path[64], text[STAT_MAX];
-    (void)snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)r->pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false; /* it has ended meanwhile */
     ssize_t n = sys_read(fd, text, sizeof text);
     sys_close(fd);
-    return n > 0 && stat_parse((slice){text, (size_t)n}, out);
+    return n > 0 && stat_parse((slice){text, (size_t)n}, r);
 }
 
 static bool is_below(const struct family *f, pid_t parent, pid_t root)
@@ -90,7 +90,7 @@ void family_read(struct family *f, pid_t root)
         if (!slice_to_u64(slice_of(d->d_name), INT32_MAX, &pid))
             continue;
         struct relative r = {.pid = (pid_t)pid};
-        if (stat_read(d->d_name, &r))
+        if (relative_read(&r))
             vec_push(&f->all, r);
     }
     (void)closedir(proc);

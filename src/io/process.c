@@ -10,7 +10,6 @@
  *    libuv says so. */
 #include "io/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -344,35 +343,6 @@ void process_abandon(struct process *p)
 {
     if (!p->released)
         process_release(p);
-}
-
-/* --- Descriptors ------------------------------------------------------------------------------ */
-
-static bool descriptors_add(pid_t pid, uint32_t *sum)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir)
-        return false;
-    for (const struct dirent *d; (d = readdir(dir));)
-        *sum += d->d_name[0] != '.';
-    (void)closedir(dir);
-    return true;
-}
-
-uint32_t process_descriptors(const struct process *p)
-{
-    struct family f = {0};
-    uint32_t sum = 0;
-    bool known = false;
-    if (p->guard)
-        family_read(&f, p->guard);
-    for (uint32_t i = 0; i < f.all.n; i++)
-        if (f.all.at[i].below && descriptors_add(f.all.at[i].pid, &sum))
-            known = true;
-    family_deinit(&f);
-    return known ? sum : UINT32_MAX;
 }
 
 /* --- The keeper ------------------------------------------------------------------------------- */

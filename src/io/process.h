@@ -64,8 +64,13 @@ pid_t process_pid(const struct process *p); /* 0: not started yet */
 /* Its guard: it and all its descendants are below this process; 0: not started yet. */
 pid_t process_guard(const struct process *p);
 
-/* Descriptors that are open in it and in its descendants; UINT32_MAX: not known. */
+/* How many descriptors are open in that of its processes (it and its descendants) that has most:
+ * one that starts more workers as it goes does not look like one that leaks. UINT32_MAX: not known.
+ * Reads all of /proc. */
 uint32_t process_descriptors(const struct process *p);
+
+/* The parent of any process; 0: there is no such process. */
+pid_t process_parent(pid_t pid);
 
 /* Signals the group, and those descendants that have left it. `ended` follows when it did. */
 void process_signal(struct process *p, int signal);

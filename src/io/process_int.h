@@ -58,6 +58,9 @@ struct family {
     VEC(struct relative) all; /* not only the descendants */
 };
 
+/* Fills in all but pid and `below`; false: there is no such process. */
+bool relative_read(struct relative *r) MUST_USE;
+
 /* Reads /proc and marks what is below root. */
 void family_read(struct family *f, pid_t root);
 void family_deinit(struct family *f);

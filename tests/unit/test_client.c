@@ -576,8 +576,6 @@ static void test_answers(void **state)
             assert_string_equal(g.trailer, answers[i].trailer);
             assert_false(g.cut);
             assert_int_equal(b.raw.requests, 1);
-            for (uint32_t k = 0; k < b.raw.n_peers && chunk == 2; k++)
-                assert_true(b.raw.n_peers < PEERS_MAX);
         }
     }
     lab_deinit(&b);
@@ -600,17 +598,22 @@ static void test_request(void **state)
     assert_non_null(strstr(b.raw.last, "\r\nContent-Length: 2\r\n\r\n{}"));
     call_post(&b, &g, (slice){0});
     assert_non_null(strstr(b.raw.last, "\r\nContent-Length: 0\r\n\r\n"));
-    struct field f = {SLICE("traceparent"), SLICE("00-1-2-01")};
+    /* what frames a message is not the caller's to say, the host is */
+    struct field f[] = {{SLICE("Content-Length"), SLICE("17")},
+                        {SLICE("traceparent"), SLICE("00-1-2-01")},
+                        {SLICE("host"), SLICE("shop.test")},
+                        {SLICE("Transfer-Encoding"), SLICE("chunked")},
+                        {SLICE("connection"), SLICE("close")}};
     struct head h = {.method = SLICE("PATCH"),
                      .target = SLICE("no-slash"),
-                     .authority = SLICE("shop.test"),
-                     .fields = &f,
-                     .n_fields = 1};
+                     .authority = SLICE("localhost"),
+                     .fields = f,
+                     .n_fields = LENGTH(f)};
     struct client_request r = request_to(&b.raw.at, &h);
     g = (struct got){0};
     client_send(b.c, &r, on_done, &g);
     h = (struct head){0}; /* all of it was copied */
-    f = (struct field){0};
+    memset(f, 0, sizeof f);
     PUMP(&b, g.n == 1);
     assert_string_equal(b.raw.last, "PATCH /no-slash HTTP/1.1\r\nHost: shop.test\r\n"
                                     "traceparent: 00-1-2-01\r\nContent-Length: 0\r\n\r\n");
