@@ -62,7 +62,7 @@ static double explore_ms(const char *path, uint64_t *runs)
         faultload f;
         while (search_next(s, &f)) {
             step(&lab, f);
-            search_observe(s, &lab.trace, &lab.verdict);
+            search_observe(s, f, &lab.trace, &lab.verdict);
         }
         ms[i] = (double)(clock_cpu_ns() - start_ns) / 1e6;
         struct search_stats stats;
@@ -113,7 +113,7 @@ static double campaign_us(uint32_t runs, struct lab *lab, struct search **search
         if (!search_next(*search, last))
             abort();
         step(lab, *last);
-        search_observe(*search, &lab->trace, &lab->verdict);
+        search_observe(*search, *last, &lab->trace, &lab->verdict);
     }
     return (double)(clock_cpu_ns() - start_ns) / 1e3 / runs;
 }

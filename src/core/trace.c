@@ -1,6 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/trace.h"
 
+/* Modes that only one kind of call can take. GOAWAY and RST_STREAM are of HTTP/2, which gRPC always
+ * is; of a call of plain HTTP it is not known. */
+static const uint8_t only_at[MODE_KINDS] = {
+    [MODE_STATUS] = CALL_HTTP,
+    [MODE_GRPC] = CALL_GRPC,
+    [MODE_RST_STREAM] = CALL_GRPC,
+    [MODE_GOAWAY] = CALL_GRPC,
+};
+
+bool call_flags_take(uint8_t flags, mode m)
+{
+    uint8_t kind = flags & (CALL_HTTP | CALL_GRPC);
+    uint8_t only = only_at[mode_kind(m) % MODE_KINDS];
+    if (flags & CALL_EXEMPT)
+        return false;
+    if (kind == 0 || kind == (CALL_HTTP | CALL_GRPC))
+        return true;
+    if (kind == CALL_GRPC && mode_field(m).n > 0)
+        return false; /* the fields of JSON */
+    return !only || only == kind;
+}
+
 /* Fills first[] and child[] so that each call's children stand together, in order of start. */
 static void group_children(const struct trace *trace, struct trace_order *out)
 {

@@ -38,6 +38,14 @@ struct trace {
     VEC(struct call) calls;
 };
 
+/* Can calls with these flags be failed in this way? (Both kinds at once count as neither.) */
+bool call_flags_take(uint8_t flags, mode m);
+
+static inline bool call_takes(const struct call *c, mode m)
+{
+    return !(c->flags & (CALL_EXEMPT | CALL_HTTP | CALL_GRPC)) || call_flags_take(c->flags, m);
+}
+
 /* What stands for this call in its caller's transcript. */
 static inline label call_label(const struct call *c)
 {

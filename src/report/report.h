@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/node.h"
+#include "core/run.h"
 #include "core/summary.h"
 #include "core/trace.h"
 #include "report/style.h"
@@ -31,5 +32,14 @@ void report_tree_json(const char *system, const char *scenario, const struct tra
 void report_explanation_json(const char *system, const char *scenario, const struct names *names,
                              const struct faultloads *fl, faultload f, const struct explanation *x,
                              FILE *out);
+
+/* An explanation, for people or as JSON. */
+void report_explanation(const char *system, const char *scenario, const struct names *names,
+                        const struct faultloads *fl, faultload f, const struct explanation *x,
+                        bool json, FILE *out);
+
+/* A run with faults, and how it differs from one without. */
+void report_replay(const struct names *names, const struct run *plain, const struct run *faulty,
+                   const struct style *style, FILE *out);
 
 #endif

@@ -59,12 +59,12 @@ static bool learn(struct search *s, enum fact fact, uint64_t hash, uid point)
     if (map_get(&s->facts, hash))
         return false;
     map_set(&s->facts, hash, 1);
-    if (s->purpose != FOR_AUDIT || (fact == FACT_SHAPE && !keeps_shapes(s->audited)))
+    if (s->now.purpose != FOR_AUDIT || (fact == FACT_SHAPE && !keeps_shapes(s->now.audited)))
         return false;
     suspect_add(s, (struct suspect){.kind = SUSPECT_AUDIT,
-                                    .faultload = s->current.faultload,
+                                    .faultload = s->now.item.faultload,
                                     .point = point,
-                                    .reduction = reduction_rows[s->audited].name,
+                                    .reduction = reduction_rows[s->now.audited].name,
                                     .what = fact_rows[fact - 1].what});
     return true;
 }

@@ -95,12 +95,12 @@ static bool was_run(const struct search *s, faultload f, struct explanation *out
 
 static bool seen_point(const struct search *s, uid u)
 {
-    if (u < s->seen_in.n && s->seen_in.at[u] > 0)
+    if (search_point(s, u))
         return true;
     if (uid_element(s->names, u)->n != N_ANY)
         return false;
     for (uid v = 1; v < s->seen_in.n; v++)
-        if (s->seen_in.at[v] > 0 && names_uid_all(s->names, v) == u)
+        if (search_point(s, v) && names_uid_all(s->names, v) == u)
             return true;
     return false;
 }

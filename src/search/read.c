@@ -29,7 +29,7 @@ static void check_step(struct search *s, uint32_t node, uid handler, uint32_t el
     n->unstable = true;
     uint32_t before = n->child != NODE_NONE ? s->tree.nodes.at[n->child].element : UINT32_MAX;
     suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
-                                    .faultload = s->current.faultload,
+                                    .faultload = s->now.item.faultload,
                                     .point = handler,
                                     .other = before != UINT32_MAX
                                                  ? names_uid(s->names, handler, before)
@@ -54,7 +54,7 @@ static void end_transcript(struct search *s, const struct call *c, uint32_t node
     if (n->reply != OUT_NONE) {
         n->unstable = true;
         suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
-                                        .faultload = s->current.faultload,
+                                        .faultload = s->now.item.faultload,
                                         .point = c->uid});
     }
     n->reply = c->reply;
@@ -92,11 +92,11 @@ static void fill_prefixes(struct search *s)
 {
     struct reading *r = &s->reading;
     const struct faultload_row *rows = s->fl->rows.at;
-    uint32_t size = rows[s->current.faultload].size;
+    uint32_t size = rows[s->now.item.faultload].size;
     r->prefix.n = 0;
     for (uint32_t k = 0; k <= r->fired.n; k++)
         vec_push(&r->prefix, FAULTLOAD_EMPTY);
-    faultload f = s->current.faultload;
+    faultload f = s->now.item.faultload;
     for (uint32_t k = size; k > 0; k--, f = rows[f].rest)
         if (k <= r->fired.n)
             r->prefix.at[k] = f;
@@ -122,7 +122,8 @@ static void count_seen(struct search *s, const struct trace *trace)
             vec_push(&s->seen_in, 0);
             vec_push(&s->happy, false);
         }
-        s->seen_in.at[u]++;
+        if (s->seen_in.at[u]++ == 0)
+            search_set_flags(s, u, c->flags);
         if (s->runs.n == 0)
             s->happy.at[u] = true;
     }

@@ -16,11 +16,11 @@ static uint64_t class_key(uid point, mode m)
 
 bool modes_duplicate(struct search *s, const struct trace *trace, const struct verdict *verdict)
 {
-    if (s->current.faultload == FAULTLOAD_EMPTY)
+    if (s->now.item.faultload == FAULTLOAD_EMPTY)
         return false;
-    struct faultload_row row = s->fl->rows.at[s->current.faultload];
+    struct faultload_row row = s->fl->rows.at[s->now.item.faultload];
     uint64_t signature = reading_signature(s, trace, row.last.point, false);
-    uint64_t context = hash_mix(hash_mix(row.rest, row.last.point), verdict->pass);
+    uint64_t context = hash_mix(search_key(s, row.rest) + row.last.point, verdict->pass);
     uint64_t key = hash_mix(context, signature);
     const uint32_t *known = map_get(&s->mode_signatures, key);
     mode alike = known ? *known : row.last.mode;
@@ -40,5 +40,5 @@ bool modes_once_skips(const struct search *s, faultload f)
         return false;
     const uint32_t *n = map_get(&s->mode_classes, class_key(row->last.point, MODE_NONE));
     const uint32_t *alike = map_get(&s->mode_classes, class_key(row->last.point, row->last.mode));
-    return n && *n == s->opt.n_modes && alike && *alike != row->last.mode;
+    return n && *n == search_modes(s, row->last.point) && alike && *alike != row->last.mode;
 }

@@ -40,6 +40,7 @@ static void make_lasting(struct search *s, uint32_t call, uid first, struct cand
     struct reading *r = &s->reading;
     struct fault last = {names_uid_all(s->names, first), c->fault.mode};
     uid lasting = last.point;
+    search_set_flags(s, lasting, s->flags.at[first]);
     faultload f = FAULTLOAD_EMPTY;
     for (uint32_t i = 0; i < r->causes.at[call]; i++) {
         if (hidden_by(s, lasting, r->fired.at[i].point))

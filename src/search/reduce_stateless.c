@@ -20,6 +20,8 @@ void stateless_skip(struct search *s, const struct trace *trace, uint32_t call)
         return;
     for (uint32_t i = 0; i < s->opt.n_modes; i++) {
         mode m = s->opt.modes[i];
+        if (!call_takes(c, m))
+            continue;
         uint32_t edge = tree_find(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
         bool known = edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW;
         if (!known || mode_label(m) == call_label(c))

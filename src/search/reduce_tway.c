@@ -96,7 +96,7 @@ enum tway_answer tway_ask(struct search *s, faultload f)
 
 static void observe_single(struct search *s, const struct trace *trace)
 {
-    faultload f = s->current.faultload;
+    faultload f = s->now.item.faultload;
     if (f == FAULTLOAD_EMPTY) {
         for (uint32_t i = 1; i < trace->calls.n; i++) {
             uid u = trace->calls.at[i].uid;

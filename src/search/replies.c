@@ -14,10 +14,10 @@
  * always the same and are left out. */
 #include "search/search_int.h"
 
-static bool some_mode_gives(const struct search *s, label l)
+static bool some_mode_gives(const struct search *s, uid callee, label l)
 {
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
-        if (mode_label(s->opt.modes[i]) == l)
+        if (mode_label(s->opt.modes[i]) == l && search_takes(s, callee, s->opt.modes[i]))
             return true;
     return false;
 }
@@ -49,7 +49,7 @@ static void meet(struct search *s, const struct trace *trace, uint32_t call,
 {
     uint32_t element = s->names->uids.at[prefix->callee].element;
     uint32_t edge = tree_find(&s->tree, prefix->node, element, row->outcome);
-    if (row->n == 0 || some_mode_gives(s, row->outcome) ||
+    if (row->n == 0 || some_mode_gives(s, prefix->callee, row->outcome) ||
         (edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW))
         return;
     struct candidate c = {.edge = tree_child(&s->tree, prefix->node, element, row->outcome)};

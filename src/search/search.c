@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop's two halves. search_next takes from the frontier what still has something to show;
- * search_observe reads the trace into the trees and queues, for every call and mode, the edge that
- * nobody has seen yet.
- *
- *   idle --search_next--> out --search_observe--> idle        (s->out)
+ * The loop's second half: search_observe reads the trace into the trees and queues, for every call
+ * and mode, the edge that nobody has seen yet. (The first half, search_next, is in flight.c.)
  *
  * 1. A queued faultload is causes(c) + one fault at c, or the faults below c that make it answer
  *    so: everything in it fires when the system is deterministic.
@@ -64,10 +61,12 @@ void search_free(struct search *s)
         return;
     tree_deinit(&s->tree);
     frontier_deinit(&s->frontier);
+    flights_deinit(&s->flights);
     reading_deinit(&s->reading);
     vec_deinit(&s->runs);
     vec_deinit(&s->seen_in);
     vec_deinit(&s->happy);
+    vec_deinit(&s->flags);
     replies_deinit(&s->replies);
     vec_deinit(&s->suspects);
     map_deinit(&s->unfired);
@@ -85,59 +84,31 @@ void search_free(struct search *s)
     mem_free(s);
 }
 
-/* ---- next ---- */
+/* ---- what can fail ---- */
 
-static bool give(struct search *s, struct frontier_item item, enum search_purpose purpose,
-                 faultload *out)
+void search_set_flags(struct search *s, uid u, uint8_t flags)
 {
-    s->current = item;
-    s->purpose = purpose;
-    s->attempt = 0;
-    s->out = true;
-    *out = item.faultload;
-    return true;
+    while (s->flags.n <= u)
+        vec_push(&s->flags, 0);
+    s->flags.at[u] = flags;
 }
 
-/* From the frontier, what still has something to show. */
-static bool take(struct search *s, struct frontier_item *item)
+bool search_point(const struct search *s, uid u)
 {
-    while (frontier_pop(&s->frontier, item)) {
-        struct tree_node *edge = &s->tree.nodes.at[item->edge];
-        if (item->edge != NODE_NONE && edge->state == EDGE_SEEN) {
-            s->n_dropped++;
-            continue;
-        }
-        if (suspect_blocks(s, s->fl->rows.at[item->faultload].last.point))
-            continue;
-        bool row = item->edge == NODE_NONE; /* of t-way */
-        if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item->faultload)) {
-            search_skip(s, *item, REDUCE_MODES_ONCE);
-            continue;
-        }
-        return true;
-    }
-    return false;
+    return u < s->seen_in.n && s->seen_in.at[u] > 0 && !(s->flags.at[u] & CALL_EXEMPT);
 }
 
-bool search_next(struct search *s, faultload *out)
+bool search_takes(const struct search *s, uid u, mode m)
 {
-    struct frontier_item item;
-    if (s->out) { /* not all faults fired: the same again */
-        s->attempt++;
-        *out = s->current.faultload;
-        return true;
-    }
-    if (s->baselines_done < s->opt.baselines)
-        return give(s, (struct frontier_item){FAULTLOAD_EMPTY, NODE_NONE}, FOR_BASELINE, out);
-    do {
-        if (take(s, &item))
-            return give(s, item, FOR_SEARCH, out);
-    } while (ASSUMES(s, REDUCE_T_WAY) && tway_advance(s));
-    if (s->audit_at < s->to_audit.n) {
-        s->audited = s->to_audit.at[s->audit_at].reduction;
-        return give(s, s->to_audit.at[s->audit_at++].item, FOR_AUDIT, out);
-    }
-    return false;
+    return u >= s->flags.n || call_flags_take(s->flags.at[u], m);
+}
+
+uint32_t search_modes(const struct search *s, uid u)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->opt.n_modes; i++)
+        n += search_takes(s, u, s->opt.modes[i]);
+    return n;
 }
 
 /* ---- observe ---- */
@@ -172,10 +143,7 @@ void search_skip(struct search *s, struct frontier_item item, enum reduction why
  * new prefixes ask for the same faultload again. */
 static bool queued_before(struct search *s, faultload f)
 {
-    uint64_t key = 0;
-    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
-        key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
-    return map_count(&s->queued, key) > (s->n_suspects ? s->opt.attempts : 1);
+    return map_count(&s->queued, search_key(s, f)) > (s->n_suspects ? s->opt.attempts : 1);
 }
 
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
@@ -234,6 +202,8 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
     bool final = !duplicate;
     for (uint32_t i = 0; i < s->opt.n_modes; i++) {
         mode m = s->opt.modes[i];
+        if (!call_takes(c, m))
+            continue;
         uint32_t edge =
             tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
         struct candidate candidate = {.edge = edge,
@@ -248,50 +218,60 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
 
 static void record(struct search *s, const struct verdict *verdict, bool fired)
 {
-    struct search_run run = {.faultload = s->current.faultload,
+    struct search_run run = {.faultload = s->now.item.faultload,
                              .happened = s->reading.prefix.at[s->reading.fired.n],
                              .status = verdict->status,
                              .pass = verdict->pass,
                              .fired = fired,
-                             .purpose = s->purpose};
-    bool repeat = s->attempt > 0 || (s->purpose == FOR_BASELINE && s->baselines_done > 0);
+                             .purpose = s->now.purpose};
+    bool repeat = s->now.attempt > 0 || (s->now.purpose == FOR_BASELINE && s->baselines_done > 0);
     if (repeat)
         s->n_repeats++;
-    else if (s->purpose == FOR_AUDIT)
+    else if (s->now.purpose == FOR_AUDIT)
         s->n_audited++;
     else
         s->n_runs++;
     vec_push(&s->runs, run);
 }
 
-void search_observe(struct search *s, const struct trace *trace, const struct verdict *verdict)
+/* Did all that was planned happen? What the run is counted as may change by that. */
+static bool came_true(struct search *s)
 {
-    reading_fill(s, trace);
+    struct reading *r = &s->reading;
+    bool row = s->now.purpose == FOR_SEARCH && s->now.item.edge == NODE_NONE && !s->now.stranger;
     bool fired = suspect_all_fired(s);
-    bool row = s->purpose == FOR_SEARCH && s->current.edge == NODE_NONE;
-    if (!fired && row) {
-        /* of t-way, whose rows are guesses: it was a run of the faults that did fire */
-        s->current.faultload = s->reading.prefix.at[s->reading.fired.n];
-        fired = true;
-    }
+    if (row &&
+        !fired) /* of t-way, whose rows are guesses: it was a run of the faults that did fire */
+        s->now.item.faultload = r->prefix.at[r->fired.n];
+    else if (fired && s->now.stranger && faultload_size(s->fl, s->now.item.faultload) == r->fired.n)
+        s->now.item.faultload = r->prefix.at[r->fired.n]; /* in causal order */
+    return row || fired;
+}
+
+void search_observe(struct search *s, faultload f, const struct trace *trace,
+                    const struct verdict *verdict)
+{
+    s->now = flight_land(s, f);
+    reading_fill(s, trace);
+    bool fired = came_true(s);
     record(s, verdict, fired);
     if (!fired) {
-        s->out = s->attempt + 1 < s->opt.attempts; /* again, as often as is allowed */
-        if (!s->out)
+        if (s->now.attempt + 1 < s->opt.attempts) /* again, as often as is allowed */
+            flight_again(s, s->now);
+        else
             suspect_not_fired(s, trace);
         return;
     }
-    s->out = false;
     if (s->opt.audit > 0)
         audit_observe(s, trace, verdict);
-    if (s->purpose == FOR_AUDIT)
+    if (s->now.purpose == FOR_AUDIT)
         return;
     bool duplicate = ASSUMES(s, REDUCE_MODES) && modes_duplicate(s, trace, verdict);
     if (ASSUMES(s, REDUCE_T_WAY))
         tway_observe(s, trace);
     for (uint32_t i = 0; i < s->reading.post.n; i++)
         expand(s, trace, s->reading.post.at[i], duplicate);
-    if (s->purpose == FOR_BASELINE && ++s->baselines_done == s->opt.baselines)
+    if (s->now.purpose == FOR_BASELINE && ++s->baselines_done == s->opt.baselines)
         suspect_baselines(s);
 }
 
@@ -305,15 +285,14 @@ void search_stats(const struct search *s, struct search_stats *out)
                                  .edges = s->tree.edges,
                                  .transcripts = s->tree.transcripts,
                                  .dropped = s->n_dropped,
-                                 .queued = s->frontier.n + s->tway.waiting.n,
+                                 .queued = s->frontier.n + s->tway.waiting.n + flights_waiting(s),
+                                 .complete = search_done(s),
                                  .t_way = s->opt.t_way};
     memcpy(out->skipped, s->n_skipped, sizeof out->skipped);
     for (uint32_t u = 0; u < s->seen_in.n; u++) {
-        out->points += s->seen_in.at[u] > 0;
-        out->conditional += s->seen_in.at[u] > 0 && !s->happy.at[u];
+        out->points += search_point(s, u);
+        out->conditional += search_point(s, u) && !s->happy.at[u];
     }
-    out->complete = out->queued == 0 && !s->out && s->baselines_done == s->opt.baselines &&
-                    s->audit_at == s->to_audit.n;
 }
 
 const struct search_run *search_runs(const struct search *s, uint32_t *n)

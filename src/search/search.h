@@ -51,6 +51,7 @@ struct search_options {
     uint32_t order;      /* index into order_rows */
     uint64_t seed;       /* of the random order and of the audit */
     uint32_t baselines;  /* fault-free runs; 0: 3 */
+    uint32_t shard, shards;
     uint32_t attempts;   /* of a faultload whose faults do not all fire; 0: 3 */
 };
 
@@ -62,9 +63,24 @@ struct search *search_new(struct names *names, struct faultloads *fl,
                           const struct search_options *options);
 void search_free(struct search *s);
 
-/* The next faultload to run; false when nothing is left. Must be answered by search_observe. */
+/* A faultload to run. It is under way until search_observe or search_forget is called with it. May
+ * be called again before that: each call gives another one, but for the fault-free faultload, which
+ * is given as often as there are baselines, and nothing else until all of these were observed.
+ * False: nothing to give now; search_done tells whether that is for good or because results of runs
+ * under way are missing. */
 bool search_next(struct search *s, faultload *out) MUST_USE;
-void search_observe(struct search *s, const struct trace *trace, const struct verdict *verdict);
+
+/* What happened under f. A faultload that is not under way counts as if it had just been given: a
+ * campaign is resumed by observing its past runs in their order. What was observed one at a time is
+ * then continued exactly as if it had never stopped. */
+void search_observe(struct search *s, faultload f, const struct trace *trace,
+                    const struct verdict *verdict);
+
+/* The run of f, which is under way, will not be observed. A later search_next gives it again. */
+void search_forget(struct search *s, faultload f);
+
+/* After search_next said no: is nothing left, and nothing under way? */
+bool search_done(const struct search *s);
 
 /* ---- what came of it ---- */
 
@@ -104,7 +120,7 @@ const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint6
 /* How many faultloads of the full space each of the published policies accounts for. Known when the
  * search was exact, complete and stable, and no answer came after its caller's timeout. */
 struct search_space {
-    double space;   /* (modes + 1) ^ points */
+    double space;   /* product over all points of (modes that it takes + 1) */
     bool known;     /* the rest is filled in; all of it and the runs add up to the space */
     bool estimated; /* how exclusion, inclusion and unreachability share their sum was sampled */
     double saved[POLICIES]; /* POLICY_ENCAPSULATION: with POLICY_PROPAGATION, which is no case of

@@ -2,6 +2,7 @@
  *
  * The inside of search/. One observation passes through these, in this order:
  *
+ *   flight.c     which of the runs under way it is
  *   read.c       trace -> reading: causal order, nodes of the trees, faults that fired
  *   suspect.c    is it a result at all?
  *   audit.c      does it contradict an assumption?
@@ -11,22 +12,10 @@
 #define OUTFOX_SEARCH_SEARCH_INT_H
 
 #include "base/index.h"
+#include "search/flight_int.h"
 #include "search/frontier.h"
-#include "search/search.h"
+#include "search/read_int.h"
 #include "search/tree.h"
-
-/* What a trace says, call by call. Refilled for every observation. */
-struct reading {
-    struct trace_order order;
-    VEC(uint32_t) post;      /* calls, callees before callers, without the first */
-    VEC(uint32_t) node;      /* by call: the prefix before it in its handler's tree */
-    VEC(uint32_t) causes;    /* by call: how many of `fired` fired before it */
-    VEC(uint32_t) below;     /* by call: how many of those after them fired below it */
-    VEC(struct fault) fired; /* in causal order */
-    VEC(faultload) prefix;   /* prefix[k]: the first k of `fired` */
-    VEC(uint32_t) handlers;  /* calls that were handled, and */
-    VEC(uint32_t) ends;      /* the node at which each one's transcript ends */
-};
 
 /* replies.c: what a callee may answer besides the modes, and who would meet that. */
 struct replies {
@@ -77,16 +66,13 @@ struct search {
     struct frontier frontier;
     struct reading reading;
 
-    /* the faultload that is out */
-    struct frontier_item current;
-    enum search_purpose purpose;
-    enum reduction audited; /* FOR_AUDIT: on whose behalf */
-    uint32_t attempt;       /* 0: the first */
-    bool out;
+    struct flights flights;
+    struct flight now; /* the one that is being observed */
 
     VEC(struct search_run) runs;
     VEC(uint32_t) seen_in; /* by uid: number of runs that showed it */
     VEC(bool) happy;       /* by uid: shown by the first fault-free run */
+    VEC(uint8_t) flags;    /* by uid: what modes it takes, see call_flags_take */
     uint32_t baselines_done;
     bool late; /* an answer came after its caller's timeout: time plays a part */
     uint64_t n_runs, n_repeats, n_audited, n_dropped, n_skipped[REDUCTIONS];
@@ -120,14 +106,6 @@ struct candidate {
     struct fault fault; /* the last one */
     faultload causes;   /* the others */
 };
-
-/* read.c */
-void reading_fill(struct search *s, const struct trace *trace);
-void reading_deinit(struct reading *r);
-
-/* A hash of all that the run showed, with the outcome of `point` (and all below it) left out. */
-uint64_t reading_signature(const struct search *s, const struct trace *trace, uid point,
-                           bool without_below);
 
 /* suspect.c */
 void suspect_add(struct search *s, struct suspect suspect);
@@ -174,13 +152,32 @@ bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
 
 /* policies.c: shares n impossible faultloads between exclusion, inclusion and unreachability.
  * True when the shares are estimated. */
-bool policies_share(const struct search *s, uint32_t points, double n, double *saved);
+bool policies_share(const struct search *s, double space, double n, double *saved);
 
 /* explain.c: like search_explain, without looking for the faultload among the runs; without
  * details, also without looking for the call that decides. */
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
 
+/* flight.c */
+
+/* A number for the set of faults, in whatever order. */
+uint64_t search_key(const struct search *s, faultload f);
+
+/* Takes the run under f from those that are under way, or makes it as if it had been. */
+struct flight flight_land(struct search *s, faultload f);
+
+/* It is to be run once more. */
+void flight_again(struct search *s, struct flight flight);
+uint64_t flights_waiting(const struct search *s); /* for the first time */
+void flights_deinit(struct flights *flights);
+
 /* search.c */
+
+/* Can this call fail? Can it in this way? In how many of the search's ways? */
+void search_set_flags(struct search *s, uid u, uint8_t flags);
+bool search_point(const struct search *s, uid u);
+bool search_takes(const struct search *s, uid u, mode m);
+uint32_t search_modes(const struct search *s, uid u);
 
 /* Queues a candidate whose edge was not seen, or says which reduction keeps it from that. `call` is
  * the one that it is about in the trace, CALL_NONE when that is of another run. */

@@ -40,7 +40,8 @@ static double edge_ways(const struct count *c, uid handler, const struct tree_no
         return ways_of(c, root, OUT_NONE);
     double injected = 0;
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
-        injected += mode_label(s->opt.modes[i]) == edge->label;
+        injected +=
+            mode_label(s->opt.modes[i]) == edge->label && search_takes(s, callee, s->opt.modes[i]);
     return injected + ways_of(c, root, edge->label);
 }
 
@@ -115,20 +116,19 @@ static double count_possible(const struct search *s)
 /* Faultloads without a fault below another one that keeps it from happening. */
 static double count_apart(const struct search *s)
 {
-    uint32_t reached = 0;
-    for (uint32_t i = 0; i < s->opt.n_modes; i++)
-        reached += mode_reached(s->opt.modes[i]);
     uint32_t n = s->names->uids.n;
     double *below = mem_alloc(n * sizeof *below), all;
     for (uint32_t u = 0; u < n; u++)
         below[u] = 1;
     for (uint32_t u = n; u-- > 1;) {
         uid parent = uid_parent(s->names, u);
-        bool point = u < s->seen_in.n && s->seen_in.at[u] > 0;
-        if (point)
-            below[parent] *= (1 + reached) * below[u] + (s->opt.n_modes - reached);
-        else if (parent == UID_NONE)
-            below[parent] *= below[u]; /* the scenario's own request cannot fail */
+        uint32_t reached = 0, stopped = 0;
+        for (uint32_t i = 0; i < s->opt.n_modes && search_point(s, u); i++) {
+            bool takes = search_takes(s, u, s->opt.modes[i]);
+            reached += takes && mode_reached(s->opt.modes[i]);
+            stopped += takes && !mode_reached(s->opt.modes[i]);
+        }
+        below[parent] *= (1 + reached) * below[u] + stopped;
     }
     all = below[UID_NONE];
     mem_free(below);
@@ -140,8 +140,9 @@ void search_space(const struct search *s, struct search_space *out)
     struct search_stats stats;
     search_stats(s, &stats);
     *out = (struct search_space){.space = 1};
-    for (uint32_t i = 0; i < stats.points; i++)
-        out->space *= s->opt.n_modes + 1.0;
+    for (uid u = 0; u < s->seen_in.n; u++)
+        if (search_point(s, u))
+            out->space *= search_modes(s, u) + 1.0;
     bool timing = s->late;
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
         timing |= mode_delay_ns(s->opt.modes[i]) > 0 || mode_kind(s->opt.modes[i]) == MODE_SLOW;
@@ -152,5 +153,5 @@ void search_space(const struct search *s, struct search_space *out)
     if (apart < out->space * (1 - 1e-12)) /* else it is rounding */
         out->saved[POLICY_DOWNSTREAM] = out->space - apart;
     out->saved[POLICY_ENCAPSULATION] = possible - (double)stats.runs;
-    out->estimated = policies_share(s, stats.points, apart - possible, out->saved);
+    out->estimated = policies_share(s, out->space, apart - possible, out->saved);
 }

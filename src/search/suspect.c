@@ -31,7 +31,7 @@ static bool fired(const struct reading *r, struct fault fault)
 
 bool suspect_all_fired(struct search *s)
 {
-    for (faultload f = s->current.faultload; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
+    for (faultload f = s->now.item.faultload; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
         if (!fired(&s->reading, s->fl->rows.at[f].last))
             return false;
     return true;
@@ -79,20 +79,20 @@ static void find_cause(struct search *s, const struct trace *trace, struct suspe
 
 void suspect_not_fired(struct search *s, const struct trace *trace)
 {
-    for (faultload f = s->current.faultload; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
+    for (faultload f = s->now.item.faultload; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
         struct fault fault = s->fl->rows.at[f].last;
         if (fired(&s->reading, fault))
             continue;
         struct suspect suspect = {.kind = SUSPECT_NOT_FIRED,
-                                  .faultload = s->current.faultload,
+                                  .faultload = s->now.item.faultload,
                                   .point = fault.point,
-                                  .n = s->attempt + 1};
+                                  .n = s->now.attempt + 1};
         find_cause(s, trace, &suspect);
         suspect_add(s, suspect);
         if (map_count(&s->unfired, shape(s->names, fault.point)) == UNFIRED_MAX)
             suspect_add(s, (struct suspect){.kind = SUSPECT_BLOCKED,
                                             .point = fault.point,
-                                            .faultload = s->current.faultload,
+                                            .faultload = s->now.item.faultload,
                                             .n = UNFIRED_MAX,
                                             .cause = suspect.cause,
                                             .other = suspect.other});

@@ -102,7 +102,7 @@ struct search *lab_explore(struct lab *lab, const struct search_options *options
     faultload f;
     for (uint64_t n = 0; (!max_runs || n < max_runs) && search_next(search, &f); n++) {
         lab_run(lab, f);
-        search_observe(search, &lab->trace, &lab->verdict);
+        search_observe(search, f, &lab->trace, &lab->verdict);
     }
     return search;
 }

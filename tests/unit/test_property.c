@@ -255,7 +255,7 @@ static const char *claim_resume(const struct node *system, struct totals *totals
             (i < past && !faultload_eq(&lab.fl, f, past_runs[i].faultload)))
             wrong = "the resumed search takes another way";
         lab_run(&lab, f);
-        search_observe(resumed, &lab.trace, &lab.verdict);
+        search_observe(resumed, f, &lab.trace, &lab.verdict);
     }
     totals->systems++;
     totals->runs += n;

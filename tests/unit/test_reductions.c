@@ -134,7 +134,7 @@ static struct map behaviour(struct lab *lab, const struct search_options *option
     uint32_t n;
     while (search_next(s, &f)) {
         lab_run(lab, f);
-        search_observe(s, &lab->trace, &lab->verdict);
+        search_observe(s, f, &lab->trace, &lab->verdict);
         for (uint32_t i = 0; i < lab->trace.calls.n; i++) {
             const struct call *c = &lab->trace.calls.at[i];
             map_count(&seen, hash_mix(name_of(lab, c->uid), 1));

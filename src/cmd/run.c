@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outfox run, outfox report: campaigns from the command line. */
+#include <signal.h>
+
+#include "base/clock.h"
+#include "cmd/session.h"
+#include "report/progress.h"
+#include "report/report.h"
+
+/* ---- what is printed ---- */
+
+static const struct summary *summary_of(struct session *s, uint32_t i)
+{
+    struct summary *out = campaign_summary(s->campaigns.at[i]);
+    out->system = s->config->name.p;
+    out->scenario = session_scenario(s, i);
+    out->file = s->config->source;
+    out->modes = s->search.modes;
+    out->n_modes = s->search.n_modes;
+    out->order = order_rows[s->search.order].name;
+    out->seed = s->search.seed;
+    if (!out->assumptions.n)
+        search_assumptions(campaign_search(s->campaigns.at[i]), &s->search, &s->arena, out);
+    return campaign_finish(s->campaigns.at[i]);
+}
+
+static int code_of(const struct summary *s)
+{
+    if (s->broken)
+        return EXIT_ENVIRONMENT;
+    if (s->findings.n)
+        return EXIT_FINDINGS;
+    if (s->stopped && strcmp(s->stopped, "error") == 0)
+        return EXIT_ENVIRONMENT;
+    return s->stopped || s->all_suspects ? EXIT_INCONCLUSIVE : EXIT_OK;
+}
+
+/* The worst of all scenarios: a broken one, then findings, then what is not known. */
+static int worse(int a, int b)
+{
+    static const int order[] = {EXIT_ENVIRONMENT, EXIT_FINDINGS, EXIT_INCONCLUSIVE, EXIT_OK};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (a == order[i] || b == order[i])
+            return order[i];
+    return a;
+}
+
+static int print_reports(struct session *s)
+{
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        const struct summary *summary = summary_of(s, i);
+        code = worse(code, code_of(summary));
+        report_text(summary, style_for(1, s->args->color), stdout);
+    }
+    return code;
+}
+
+/* ---- running ---- */
+
+struct watch {
+    struct progress *progress;
+    const struct session *session;
+};
+
+static void show(void *ctx, const struct campaign_facts *f)
+{
+    const struct watch *w = ctx;
+    const struct args *args = w->session->args;
+    const struct campaign_config *c = w->session->config;
+    struct progress_facts facts = {.runs = f->runs,
+                                   .queued = f->queued,
+                                   .findings = f->findings,
+                                   .elapsed_ns = f->elapsed_ns,
+                                   .max_time_ns =
+                                       args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
+                                   .max_runs = args->max_runs ? args->max_runs : c->search.max_runs,
+                                   .scenario = f->scenario,
+                                   .phase = f->phase};
+    progress_show(w->progress, &facts, clock_ns());
+}
+
+static int explore_all(struct session *s, struct err *e)
+{
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        struct campaign *c = s->campaigns.at[i];
+        if (campaign_explore(c, s->live, e) || campaign_confirm(c, s->live, e))
+            return -1;
+        if (live_signal(s->live))
+            break;
+    }
+    return 0;
+}
+
+/* Takes up what the store has; *left: is there anything to be done? */
+static int restore_all(struct session *s, bool *left, struct err *e)
+{
+    *left = false;
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        if (campaign_restore(s->campaigns.at[i], e) < 0)
+            return -1;
+        *left |= !campaign_complete(s->campaigns.at[i]);
+    }
+    return 0;
+}
+
+/* From the store to the end of the last run. 0, or an exit code. */
+static int run_campaigns(struct session *s, struct err *e)
+{
+    bool left = true;
+    if (s->args->resume && restore_all(s, &left, e))
+        return EXIT_USAGE;
+    if (!left)
+        return 0;
+    int code = session_start(s, e);
+    if (code)
+        return code;
+    code = explore_all(s, e) ? EXIT_ENVIRONMENT : 0;
+    s->signal = live_signal(s->live);
+    live_close(s->live);
+    s->live = NULL;
+    return code;
+}
+
+static int run_session(struct session *s)
+{
+    struct err e = {0};
+    struct watch watch = {.session = s};
+    if (session_open_store(s, STORE_WRITE, &e)) {
+        cmd_fail(&e);
+        return EXIT_ENVIRONMENT;
+    }
+    if (!s->args->quiet)
+        watch.progress = progress_new(stderr, style_terminal(2));
+    session_make_campaigns(s, &watch, s->args->quiet ? NULL : show);
+    int failed = run_campaigns(s, &e);
+    progress_end(watch.progress);
+    if (failed)
+        cmd_fail(&e);
+    bool told = false;
+    for (uint32_t i = 0; i < s->campaigns.n; i++)
+        told |= campaign_summary(s->campaigns.at[i])->runs_by_size.n > 0;
+    int code = told ? print_reports(s) : failed;
+    code = failed && code == EXIT_OK ? failed : code;
+    return s->signal == SIGTERM ? EXIT_TERMINATED : s->signal ? EXIT_INTERRUPTED : code;
+}
+
+int cmd_run(const struct args *args)
+{
+    struct session s;
+    int code = session_open(&s, args, args->positional[0]);
+    if (code)
+        return code;
+    code = run_session(&s);
+    session_close(&s);
+    return code;
+}
+
+int cmd_report(const struct args *args)
+{
+    struct session s;
+    struct err e = {0};
+    bool left;
+    int code = session_open(&s, args, args->positional[0]);
+    if (code)
+        return code;
+    if (session_open_store(&s, STORE_READ, &e)) {
+        cmd_fail(&e);
+        code = EXIT_ENVIRONMENT;
+    } else {
+        session_make_campaigns(&s, NULL, NULL);
+        code = restore_all(&s, &left, &e) ? cmd_fail(&e) : print_reports(&s);
+    }
+    session_close(&s);
+    return code;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs under way: what is given, and to what an observation belongs.
+ *
+ *   frontier --pick--> waiting --search_next--> running --search_observe--> gone
+ *                         ^                        |
+ *                         '---- search_forget, not all faults fired ----'
+ *
+ * A resumed campaign observes runs that nobody gave. Then what search_next would give is picked
+ * until the run is among it; with one run at a time that is the very next. What was picked before
+ * it waits, and is given by search_next later.
+ *
+ * 1. With one run at a time there is never more than one flight.
+ * 2. A flight that waits for the first time is looked at again before it is given: what it would
+ *    show may have been seen meanwhile.
+ * 3. A new phase of t-way begins, and audits are given, only when no other run is under way. */
+#include "search/search_int.h"
+
+#include "base/hash.h"
+
+uint64_t search_key(const struct search *s, faultload f)
+{
+    uint64_t key = 0;
+    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
+        key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
+    return key;
+}
+
+static void remove_flight(struct flights *fs, uint32_t i)
+{
+    fs->list.n--;
+    for (; i < fs->list.n; i++)
+        fs->list.at[i] = fs->list.at[i + 1];
+}
+
+static uint32_t count_flights(const struct flights *fs, enum search_purpose purpose)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < fs->list.n; i++)
+        n += fs->list.at[i].purpose == purpose;
+    return n;
+}
+
+/* ---- what is given ---- */
+
+/* Has it something to show still? */
+static bool worth(struct search *s, struct frontier_item item)
+{
+    if (item.edge != NODE_NONE && s->tree.nodes.at[item.edge].state == EDGE_SEEN) {
+        s->n_dropped++;
+        return false;
+    }
+    if (suspect_blocks(s, s->fl->rows.at[item.faultload].last.point))
+        return false;
+    bool row = item.edge == NODE_NONE; /* of t-way */
+    if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item.faultload)) {
+        search_skip(s, item, REDUCE_MODES_ONCE);
+        return false;
+    }
+    return true;
+}
+
+/* Was it observed before its turn came? */
+static bool observed_early(struct search *s, faultload f)
+{
+    if (s->flights.early.items.n == 0)
+        return false;
+    uint32_t *n = map_get(&s->flights.early, search_key(s, f));
+    if (!n || *n == 0)
+        return false;
+    --*n;
+    return true;
+}
+
+/* From the frontier, what still has something to show. */
+static bool pick_queued(struct search *s, struct flight *out)
+{
+    *out = (struct flight){.purpose = FOR_SEARCH};
+    while (frontier_pop(&s->frontier, &out->item))
+        if (!observed_early(s, out->item.faultload) && worth(s, out->item))
+            return true;
+    return false;
+}
+
+static bool pick_search(struct search *s, struct flight *out)
+{
+    do {
+        if (pick_queued(s, out))
+            return true;
+    } while (ASSUMES(s, REDUCE_T_WAY) && s->flights.list.n == 0 && tway_advance(s));
+    return false;
+}
+
+static bool pick_audit(struct search *s, struct flight *out)
+{
+    if (s->audit_at == s->to_audit.n || count_flights(&s->flights, FOR_SEARCH) > 0)
+        return false;
+    struct audit_item audit = s->to_audit.at[s->audit_at++];
+    *out = (struct flight){audit.item, FOR_AUDIT, .audited = audit.reduction};
+    return true;
+}
+
+static bool pick(struct search *s, struct flight *out)
+{
+    if (s->baselines_done >= s->opt.baselines)
+        return pick_search(s, out) || pick_audit(s, out);
+    *out = (struct flight){.purpose = FOR_BASELINE};
+    return s->baselines_done + count_flights(&s->flights, FOR_BASELINE) < s->opt.baselines;
+}
+
+/* The first that waits and is worth it; what is not goes. */
+static bool next_waiting(struct search *s, faultload *out)
+{
+    struct flights *fs = &s->flights;
+    for (uint32_t i = 0; i < fs->list.n;) {
+        struct flight *flight = &fs->list.at[i];
+        bool fresh = flight->attempt == 0 && flight->purpose == FOR_SEARCH;
+        if (flight->running) {
+            i++;
+        } else if (fresh && !worth(s, flight->item)) {
+            remove_flight(fs, i);
+        } else {
+            flight->running = true;
+            *out = flight->item.faultload;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool search_next(struct search *s, faultload *out)
+{
+    struct flight flight;
+    if (next_waiting(s, out))
+        return true;
+    if (!pick(s, &flight))
+        return false;
+    flight.running = true;
+    vec_push(&s->flights.list, flight);
+    *out = flight.item.faultload;
+    return true;
+}
+
+bool search_done(const struct search *s)
+{
+    return s->flights.list.n == 0 && s->frontier.n + s->tway.waiting.n == 0 &&
+           s->baselines_done >= s->opt.baselines && s->audit_at == s->to_audit.n;
+}
+
+uint64_t flights_waiting(const struct search *s)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < s->flights.list.n; i++) {
+        const struct flight *flight = &s->flights.list.at[i];
+        n += !flight->running && flight->attempt == 0 && flight->purpose == FOR_SEARCH;
+    }
+    return n;
+}
+
+/* ---- what is observed ---- */
+
+/* The flight of f; one that runs rather than one that waits. */
+static uint32_t find(const struct search *s, faultload f)
+{
+    const struct flights *fs = &s->flights;
+    uint32_t waiting = UINT32_MAX;
+    for (uint32_t i = 0; i < fs->list.n; i++)
+        if (fs->list.at[i].running && fs->list.at[i].item.faultload == f)
+            return i;
+    for (uint32_t i = fs->list.n; i-- > 0;)
+        if (faultload_eq(s->fl, fs->list.at[i].item.faultload, f)) {
+            if (fs->list.at[i].running)
+                return i;
+            waiting = i;
+        }
+    return waiting;
+}
+
+/* Is it one of the next audits? */
+static bool audit_ahead(const struct search *s, faultload f)
+{
+    for (uint32_t i = 0; i < FLIGHTS_AHEAD && s->audit_at + i < s->to_audit.n; i++)
+        if (faultload_eq(s->fl, s->to_audit.at[s->audit_at + i].item.faultload, f))
+            return true;
+    return false;
+}
+
+/* Puts what this picks among those that wait, until f is among it; else UINT32_MAX. */
+static uint32_t pick_until(struct search *s, faultload f,
+                           bool (*from)(struct search *, struct flight *))
+{
+    struct flights *fs = &s->flights;
+    struct flight flight;
+    while (fs->list.n < FLIGHTS_AHEAD && from(s, &flight)) {
+        vec_push(&fs->list, flight);
+        if (faultload_eq(s->fl, flight.item.faultload, f))
+            return fs->list.n - 1;
+    }
+    return UINT32_MAX;
+}
+
+/* What waits and has been seen meanwhile would keep the next phase from beginning. */
+static void drop_waiting(struct search *s)
+{
+    struct flights *fs = &s->flights;
+    for (uint32_t i = fs->list.n; i-- > 0;) {
+        struct flight *flight = &fs->list.at[i];
+        if (!flight->running && flight->attempt == 0 && flight->purpose == FOR_SEARCH &&
+            !worth(s, flight->item))
+            remove_flight(fs, i);
+    }
+}
+
+/* Picks what would be given next until f is among it; else UINT32_MAX. Something that was queued
+ * and is not there any more was given when it still had something to show, next to others: that is
+ * no reason to begin a new phase. */
+static uint32_t look_ahead(struct search *s, faultload f)
+{
+    if (s->baselines_done < s->opt.baselines)
+        return UINT32_MAX;
+    uint32_t at = pick_until(s, f, pick_queued);
+    if (at != UINT32_MAX || (map_get(&s->queued, search_key(s, f)) && !audit_ahead(s, f)))
+        return at;
+    drop_waiting(s);
+    at = pick_until(s, f, pick_search);
+    return at == UINT32_MAX && audit_ahead(s, f) ? pick_until(s, f, pick_audit) : at;
+}
+
+struct flight flight_land(struct search *s, faultload f)
+{
+    struct flight flight = {{f, NODE_NONE}, FOR_SEARCH, .stranger = true};
+    uint32_t at = find(s, f);
+    if (at == UINT32_MAX && f == FAULTLOAD_EMPTY)
+        return (struct flight){.purpose = FOR_BASELINE};
+    if (at == UINT32_MAX)
+        at = look_ahead(s, f);
+    if (at == UINT32_MAX) {
+        map_count(&s->flights.early, search_key(s, f));
+        return flight;
+    }
+    flight = s->flights.list.at[at];
+    remove_flight(&s->flights, at);
+    return flight;
+}
+
+void flight_again(struct search *s, struct flight flight)
+{
+    flight.running = false;
+    flight.attempt++;
+    vec_push(&s->flights.list, flight);
+}
+
+void search_forget(struct search *s, faultload f)
+{
+    uint32_t at = find(s, f);
+    if (at == UINT32_MAX)
+        return;
+    if (s->flights.list.at[at].purpose == FOR_BASELINE)
+        remove_flight(&s->flights, at);
+    else
+        s->flights.list.at[at].running = false;
+}
+
+void flights_deinit(struct flights *flights)
+{
+    vec_deinit(&flights->list);
+    map_deinit(&flights->early);
+}
