@@ -147,7 +147,7 @@ class Ended(NamedTuple):
 
     @property
     def crashed(self):
-        return (self.code not in (0, 1, 2, 3, 4, 130) or "Sanitizer" in self.said
+        return (self.code not in (0, 1, 2, 3, 4, 130, 143) or "Sanitizer" in self.said
                 or "runtime error" in self.said)
 
 
