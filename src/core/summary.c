@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/summary.h"
 
+const char *const finding_state_names[FINDING_STATES] = {
+    [FINDING_SEEN] = "seen", [FINDING_CONFIRMED] = "confirmed", [FINDING_FLAKY] = "flaky"};
+
+const char *const finding_kind_names[FINDING_KINDS] = {[FINDING_EXPECTATION] = "expectation",
+                                                       [FINDING_HANG] = "hang",
+                                                       [FINDING_CRASH] = "crash",
+                                                       [FINDING_BLAST] = "blast"};
+
 uint64_t run_seed(uint64_t seed, uint64_t number)
 {
     return seed * 1000003 + number;

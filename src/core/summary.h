@@ -10,11 +10,34 @@
 
 enum { FINDING_STATUSES = 8 };
 
+/* How sure it is. */
+enum finding_state {
+    FINDING_SEEN,      /* in one run; a simulated system does the same again */
+    FINDING_CONFIRMED, /* a second run failed in the same way */
+    FINDING_FLAKY,     /* a second run did not */
+    FINDING_STATES
+};
+
+enum finding_kind {
+    FINDING_EXPECTATION, /* the scenario's expectation does not hold */
+    FINDING_HANG,        /* the run did not end before its deadline */
+    FINDING_CRASH,       /* a service died */
+    FINDING_BLAST,       /* the system stays broken afterwards */
+    FINDING_KINDS
+};
+
+extern const char *const finding_state_names[FINDING_STATES];
+extern const char *const finding_kind_names[FINDING_KINDS];
+
 struct finding {
+    enum finding_kind kind;
+    enum finding_state state;
+    bool shrunk;          /* no smaller faultload within it fails: that was tried */
     faultload faultload;  /* the smallest that shows it, the first seen of its kind */
     VEC(faultload) alike; /* the same points in other modes, the same sentence; the first of */
     uint64_t n_alike;
     const char *why;
+    const char *detail; /* what it was in the run that is shown; NULL: nothing to add */
     outcome status[FINDING_STATUSES]; /* what the client saw, the first ones */
     uint32_t n_statuses;
     uint64_t number; /* of the run, from 0 */
