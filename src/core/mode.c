@@ -196,7 +196,8 @@ outcome mode_outcome(mode m)
 
 label mode_label(mode m)
 {
-    return mode_reached(m) ? LABEL_MODE | m : mode_outcome(m);
+    bool h2 = mode_kind(m) == MODE_RST_STREAM || mode_kind(m) == MODE_GOAWAY;
+    return h2 || mode_reached(m) ? LABEL_MODE | m : mode_outcome(m);
 }
 
 /* ---- text ---- */

@@ -91,10 +91,16 @@ bool lab_all_fired(const struct lab *lab, faultload f)
     return true;
 }
 
+static const mode *lab_modes(const struct lab *lab, uint32_t *n)
+{
+    *n = lab->n_modes;
+    return lab->modes ? lab->modes : sim_modes(lab->sim, n);
+}
+
 struct search_options lab_options(const struct lab *lab)
 {
     struct search_options options = {.baselines = 1};
-    options.modes = sim_modes(lab->sim, &options.n_modes);
+    options.modes = lab_modes(lab, &options.n_modes);
     return options;
 }
 
@@ -125,7 +131,7 @@ bool lab_brute_force(struct lab *lab, uint32_t most,
     VEC(faultload) todo = {0};
     struct map known = {0};
     uint32_t n_modes;
-    const mode *modes = sim_modes(lab->sim, &n_modes);
+    const mode *modes = lab_modes(lab, &n_modes);
     vec_push(&todo, FAULTLOAD_EMPTY);
     map_set(&known, 0, 1);
     for (uint32_t at = 0; at < todo.n && todo.n <= most; at++) {
