@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 
+static const int64_t SHOW_NS = 50000000; /* counting what is queued costs something */
+
 struct campaign *campaign_new(const struct campaign_options *options)
 {
     struct campaign *c = mem_zero(sizeof *c);
@@ -40,6 +42,7 @@ void campaign_free(struct campaign *c)
     vec_deinit(&c->blasts);
     map_deinit(&c->known_at);
     arena_deinit(&c->keep);
+    arena_deinit(&c->held);
     mem_free(c);
 }
 
@@ -48,15 +51,17 @@ void campaign_free(struct campaign *c)
 void campaign_show(struct campaign *c, const char *phase)
 {
     struct search_stats stats;
-    if (!c->opt.show)
+    int64_t now = clock_ns();
+    if (!c->opt.show || now < c->show_ns)
         return;
+    c->show_ns = now + SHOW_NS;
     search_stats(c->search, &stats);
     struct campaign_facts facts = {.scenario = c->spec->name.p,
                                    .phase = phase,
                                    .runs = stats.runs,
                                    .queued = stats.queued,
                                    .findings = tally_findings(c->tally) + c->blasts.n,
-                                   .elapsed_ns = clock_ns() - c->start_ns};
+                                   .elapsed_ns = now - c->start_ns};
     c->opt.show(c->opt.ctx, &facts);
 }
 
@@ -109,6 +114,15 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
 {
     campaign_begin(c, f, purpose, false);
     return take_run(c, out, e);
+}
+
+void campaign_hold(struct arena *a, struct run *run)
+{
+    run->body = slice_copy(a, run->body);
+    if (run->verdict.detail)
+        run->verdict.detail = arena_copy(a, run->verdict.detail, strlen(run->verdict.detail));
+    if (run->event)
+        run->event = arena_copy(a, run->event, strlen(run->event));
 }
 
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)
@@ -172,6 +186,9 @@ static int settle_failures(struct campaign *c, struct run *first, struct err *e)
     uint32_t n = 1;
     bool alone = live_running(c->live) == 0;
     int status = drain(c, waiting, &n, e);
+    arena_reset(&c->held);
+    for (uint32_t i = 0; i < n && !alone; i++)
+        campaign_hold(&c->held, &waiting[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (status == 0 && !waiting[i].verdict.pass)
             status = campaign_verify(c, &waiting[i], alone && n == 1, e);
@@ -200,13 +217,13 @@ static int explore_on(struct campaign *c, struct err *e)
     for (;;) {
         campaign_show(c, "search");
         if (live_running(c->live) == 0) {
-            int status = campaign_check(c, e);
+            int status = campaign_check(c, false, e);
             if (status)
                 return status;
         }
         fill(c);
         if (live_running(c->live) == 0)
-            return 0;
+            return live_signal(c->live) ? 0 : campaign_check(c, true, e);
         int status = step(c, e);
         if (status)
             return status;

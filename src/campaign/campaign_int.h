@@ -8,8 +8,8 @@
 
 #include "base/index.h"
 #include "campaign/campaign.h"
-#include "campaign/overlaps_tmp.h"
 #include "campaign/tally.h"
+#include "core/overlaps.h"
 
 enum { RECENT_RUNS = 8, BLASTS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 50 };
 
@@ -46,11 +46,13 @@ struct campaign {
     bool learned;
     bool finished;     /* the summary is filled in */
     struct arena keep; /* sentences and notes */
+    struct arena held; /* runs that wait to be believed */
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
     faultload recent[RECENT_RUNS]; /* the last ones, a ring */
     uint32_t n_recent;
+    int64_t show_ns;             /* when progress is told next */
     int64_t start_ns, before_ns; /* of this process; what earlier ones took */
     slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
     uint32_t unfired;            /* patterns of the last replay that matched nothing */
@@ -66,6 +68,9 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
  * campaign's and lives until the next run. */
 int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
                        struct err *e) MUST_USE;
+
+/* What a run points to is overwritten by later ones: here it is copied. */
+void campaign_hold(struct arena *a, struct run *run);
 
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
@@ -84,8 +89,8 @@ int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
  * not, and looks whether the system still works. */
 int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
 
-/* A fault-free run now and then. */
-int campaign_check(struct campaign *c, struct err *e) MUST_USE;
+/* A fault-free run now and then; `last`: after any run with faults. */
+int campaign_check(struct campaign *c, bool last, struct err *e) MUST_USE;
 
 /* Services that died are started again. */
 int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;

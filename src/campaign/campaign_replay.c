@@ -3,17 +3,6 @@
  * One faultload, run once more on a live system, next to a run without faults. */
 #include "campaign/campaign_int.h"
 
-/* What the runs hold must outlive the next one. */
-static void keep_run(struct campaign *c, struct run *run)
-{
-    run->body = slice_copy(&c->keep, run->body);
-    if (run->verdict.detail)
-        run->verdict.detail =
-            arena_copy(&c->keep, run->verdict.detail, strlen(run->verdict.detail));
-    if (run->event)
-        run->event = arena_copy(&c->keep, run->event, strlen(run->event));
-}
-
 static int run_plan(struct campaign *c, struct plan *plan, struct run *out, struct err *e)
 {
     const struct execution_result *r;
@@ -30,7 +19,7 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
     }
     overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
     trace_align(&out->trace, &c->overlaps, c->opt.names);
-    keep_run(c, out);
+    campaign_hold(&c->keep, out);
     return 0;
 }
 

@@ -116,14 +116,14 @@ static int too_many(const struct campaign *c, struct err *e)
                          BLASTS_MAX);
 }
 
-int campaign_check(struct campaign *c, struct err *e)
+int campaign_check(struct campaign *c, bool last, struct err *e)
 {
     bool works;
     const char *why;
-    uint32_t every = c->opt.config->search.check_every;
+    uint32_t every = last ? 1 : c->opt.config->search.check_every;
     if (campaign_heal(c, false, e))
         return -1;
-    if (!every || c->since_check < every)
+    if (!c->opt.config->search.check_every || c->since_check < every)
         return 0;
     int status = look(c, &works, &why, e);
     if (status || works)
@@ -148,17 +148,6 @@ static int repeat(struct campaign *c, struct run *run, struct err *e)
     return status;
 }
 
-/* A copy of what a run points to that the next run would overwrite. */
-static void hold(struct campaign *c, struct run *run)
-{
-    run->body = slice_copy(&c->keep, run->body);
-    if (run->verdict.detail)
-        run->verdict.detail =
-            arena_copy(&c->keep, run->verdict.detail, strlen(run->verdict.detail));
-    if (run->event)
-        run->event = arena_copy(&c->keep, run->event, strlen(run->event));
-}
-
 int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e)
 {
     bool works;
@@ -166,7 +155,7 @@ int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err 
     int status = alone ? 0 : repeat(c, run, e);
     if (status || run->verdict.pass || !tally_is_new(c->tally, run))
         return status;
-    hold(c, run);
+    campaign_hold(&c->held, run);
     status = look(c, &works, &why, e);
     if (status || works)
         return status;
@@ -182,7 +171,7 @@ int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err 
     run->flags |= RUN_REPEATED;
     if (status)
         return status;
-    hold(c, run);
+    campaign_hold(&c->held, run);
     if (!broken)
         status = find_culprit(c, why, e);
     else

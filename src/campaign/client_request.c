@@ -29,17 +29,36 @@ static slice with_slash(struct arena *a, slice target)
     return (slice){p, target.n + 1};
 }
 
-/* What gRPC needs besides: in HTTP/2 `te` is a field like others. */
-static void add_grpc_fields(struct arena *a, struct head *h)
+/* Does the field say what is ours to say, or what the rest of the head says? */
+static bool is_ours(const struct field *f)
+{
+    static const char *const names[] = {
+        "te",         "host",           "expect",         "upgrade",          "connection",
+        "keep-alive", "content-length", "http2-settings", "proxy-connection", "transfer-encoding"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_eq_nocase(f->name, slice_of(names[i])))
+            return true;
+    return false;
+}
+
+/* The caller's fields, and what gRPC needs besides: in HTTP/2 `te` is a field like others. A Host
+ * that the caller has set is the authority. */
+static void make_fields(struct arena *a, struct head *h, bool grpc)
 {
     struct field *fields = arena_alloc(a, (h->n_fields + FIELDS_ADDED) * sizeof *fields);
-    if (h->n_fields)
-        memcpy(fields, h->fields, h->n_fields * sizeof *fields);
-    if (!head_get(h, SLICE("content-type")).p)
-        fields[h->n_fields++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
-    if (!head_get(h, SLICE("te")).p)
-        fields[h->n_fields++] = (struct field){SLICE("te"), SLICE("trailers")};
+    slice host = head_get(h, SLICE("host"));
+    uint32_t n = 0;
+    if (host.n)
+        h->authority = host;
+    if (grpc && !head_get(h, SLICE("content-type")).p)
+        fields[n++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
+    if (grpc)
+        fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        if (!is_ours(&h->fields[i]))
+            fields[n++] = h->fields[i];
     h->fields = fields;
+    h->n_fields = n;
 }
 
 static slice make_body(struct arena *a, const struct client_request *r)
@@ -60,6 +79,7 @@ struct head *client_request_make(struct arena *a, const struct client_request *r
     if (h->method.n == 0)
         h->method = r->grpc ? SLICE("POST") : SLICE("GET");
     h->scheme = r->tls ? SLICE("https") : SLICE("http");
+    make_fields(a, h, r->grpc);
     if (h->authority.n == 0)
         h->authority = authority_of(a, r->to);
     h->target = with_slash(a, h->target);
@@ -69,8 +89,6 @@ struct head *client_request_make(struct arena *a, const struct client_request *r
     bool may_have_body = !slice_is(h->method, "GET") && !slice_is(h->method, "HEAD");
     h->has_length = !r->grpc && (body->n || may_have_body);
     h->length = body->n;
-    if (r->grpc)
-        add_grpc_fields(a, h);
     return h;
 }
 

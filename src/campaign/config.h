@@ -117,11 +117,11 @@ struct campaign_config {
     slice dir;          /* its directory */
     slice name;         /* of the system; default: of the directory */
     VEC(struct service_spec) services;
-    VEC(struct scenario_spec) scenarios; /* empty with simulate: then those of the file */
-    slice simulate;                      /* file of a simulated system, served; empty: none */
-    struct config_texts propagate;       /* simulate: headers that its services pass on; default
-                                            traceparent, tracestate, baggage */
-    bool modes_given;
+    VEC(struct scenario_spec) scenarios;   /* empty with simulate: then those of the file */
+    slice simulate;                        /* file of a simulated system, served; empty: none */
+    struct config_texts propagate;         /* simulate: headers that its services pass on; default
+                                              traceparent, tracestate, baggage */
+    bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
     VEC(mode) modes;            /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
     struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {

@@ -232,7 +232,8 @@ static void ask_json(struct subject *s)
         return;
     json_t *doc = expect_json_parse(s->body, &e);
     if (!doc) {
-        buf_addf(&s->why, "%s is not JSON", s->content);
+        buf_addf(&s->why, s->cut ? "%s is too large to be read as JSON" : "%s is not JSON",
+                 s->content);
         tell_body(s);
         return;
     }

@@ -226,7 +226,6 @@ static int open_all(struct live *l, struct err *e)
     if (keeper_attach(l->keeper, l->loop, e))
         return -1;
     l->client = client_new(l->loop);
-    l->sentences = sentences_new();
     return start_services(l, e);
 }
 
@@ -283,8 +282,6 @@ void live_close(struct live *l)
     tracker_free(l->tracker);
     wiring_free(l->wiring);
     rewrite_free(l->rewrite);
-    if (l->sentences)
-        sentences_free(l->sentences);
     mem_free(l->tls);
     mem_free(l->pid);
     mem_free(l->first_fds);
@@ -331,6 +328,7 @@ int live_wait(struct live *l, const struct execution_result **out)
     for (;;) {
         struct execution *x = find_done(l);
         if (x) {
+            l->n_running--;
             x->state = EXECUTION_FREE; /* its arena stays until the slot is used again */
             *out = &x->result;
             return 0;

@@ -18,11 +18,13 @@
 
 struct live;
 struct execution;
+struct sentences;
 
 struct live_options {
     struct names *names;
-    struct sim *sim; /* the simulated system, or NULL */
-    uint32_t slots;  /* runs at a time, 1 to 64 */
+    struct sentences *sentences; /* outlives what was judged */
+    struct sim *sim;             /* the simulated system, or NULL */
+    uint32_t slots;              /* runs at a time, 1 to 64 */
     enum track_level best;
     uint64_t seed;
     const char *program;            /* our own, to serve the simulated system */
@@ -60,6 +62,7 @@ struct execution_order {
 
 /* Begins one; there is a free slot. */
 void live_begin(struct live *l, const struct execution_order *order);
+/* Those that live_wait has not given back yet. */
 uint32_t live_running(const struct live *l);
 
 /* What came of it. */

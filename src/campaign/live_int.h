@@ -52,10 +52,9 @@ struct live {
     struct tracker *tracker;
     struct client *client;
     struct services *services;
-    struct sentences *sentences;
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];
-    uint32_t n_running;      /* not FREE, not DONE */
+    uint32_t n_running;      /* not FREE */
     struct rewrite *rewrite; /* the normalisations of paths */
     int64_t quiet_ns;
     uv_signal_t on_int, on_term;

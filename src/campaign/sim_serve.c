@@ -8,10 +8,9 @@ static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32
 {
     struct scenario_spec spec = {.name = slice_copy(&c->arena, slice_of(sim_scenario_name(sim, i))),
                                  .timeout_ns = 30000000000};
-    slice service;
-    if (sim_request_parts(sim, i, &c->arena, &service, &spec.method, &spec.target, &spec.body))
+    sim_request_parts(sim, i, &c->arena, &spec.service, &spec.method, &spec.target, &spec.body);
+    if (spec.service == UINT32_MAX)
         return err_set(e, 0, 0, "the request of scenario \"%s\" goes to no service", spec.name.p);
-    spec.service = sim_service_find(sim, service);
     if (spec.body.n)
         spec.content_type =
             spec.method.n ? SLICE("application/json") : SLICE("application/grpc+json");
@@ -21,9 +20,10 @@ static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32
 
 int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *program, struct err *e)
 {
-    uint32_t n = sim_all_services(sim);
+    uint32_t n = sim_service_count(sim);
+    c->services.n = 0; /* those that the file's reader has put there have a name only */
     for (uint32_t i = 0; i < n; i++)
-        vec_push(&c->services, (struct service_spec){.name = sim_service_name(sim, i),
+        vec_push(&c->services, (struct service_spec){.name = slice_of(sim_service_name(sim, i)),
                                                      .host = SLICE("127.0.0.1"),
                                                      .ready = READY_NONE});
     vec_push(&c->services, (struct service_spec){.name = SLICE("simulator"),
@@ -32,7 +32,8 @@ int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *prog
                                                  .ready = READY_TCP,
                                                  .ready_ns = 30000000000,
                                                  .stop_ns = 3000000000});
-    for (uint32_t i = 0; i < sim_scenarios(sim); i++)
+    c->simulated_scenarios = c->scenarios.n == 0;
+    for (uint32_t i = 0; c->simulated_scenarios && i < sim_scenarios(sim); i++)
         if (add_scenario(c, sim, i, e))
             return -1;
     return 0;

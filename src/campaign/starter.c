@@ -101,6 +101,10 @@ void starter_add_scenario(struct starter *s, bool command, slice text)
 /* Can it stand in YAML without quotes? */
 static bool is_plain(slice text)
 {
+    static const char *const words[] = {"null", "true", "false", "yes", "no", "on", "off"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (slice_is(text, words[i]))
+            return false; /* somebody takes it for something else */
     bool ok = text.n &&
               ((text.p[0] >= 'a' && text.p[0] <= 'z') || (text.p[0] >= 'A' && text.p[0] <= 'Z') ||
                text.p[0] == '/' || (text.p[0] == '.' && text.n > 1 && text.p[1] == '/'));
@@ -116,8 +120,9 @@ static void add_value(slice text, struct buf *out)
 {
     struct buf kept = BUF_INIT(TEXT_MAX);
     for (size_t i = 0; i < text.n; i++) {
-        char next = i + 1 < text.n ? text.p[i + 1] : 0;
-        if (text.p[i] == '$' && (next == '{' || next == '$'))
+        bool dollar = text.p[i] == '$';
+        char next = i + 1 < text.n ? text.p[i + 1] : 0, before = i ? text.p[i - 1] : 0;
+        if (dollar && (next == '{' || next == '$' || before == '$'))
             buf_addc(&kept, '$');
         buf_addc(&kept, text.p[i]);
     }

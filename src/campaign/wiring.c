@@ -1,33 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "campaign/wiring.h"
 
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
 #include "campaign/placeholder.h"
 #include "io/sys.h"
 
 /* ---- addresses of the services ---- */
 
-/* Free ports, all chosen before any of them is let go, so that they differ. Somebody else may take
- * one until its service listens; the service then says so. */
-static int choose_ports(struct wiring *w, const struct service_spec *specs, struct err *e)
+/* Ports for services are chosen below those that the system gives to connections and to listeners
+ * that ask for any: so nobody gets one by chance until its service listens. */
+enum { PORT_FIRST = 10000, PORT_LAST = 32000, PORT_TRIES = 300 };
+
+static bool is_free(slice host, uint32_t port, struct addr *out)
 {
-    int *held = arena_alloc(&w->arena, (w->n_services + 1) * sizeof *held);
-    uint32_t n = 0;
-    int failed = 0;
-    for (uint32_t i = 0; i < w->n_services && !failed; i++) {
-        if (specs && (specs[i].port || specs[i].address.n))
+    struct err ignored = {0};
+    struct buf text = BUF_INIT(300);
+    buf_addf(&text, "%.*s:%u", SLICE_ARG(host), (unsigned)port);
+    bool parsed = addr_parse(buf_slice(&text), "host", out, &ignored) == 0;
+    int fd = parsed ? addr_listen(out, false, &ignored) : -1;
+    buf_deinit(&text);
+    if (fd >= 0)
+        sys_close(fd);
+    out->listening = false;
+    return fd >= 0;
+}
+
+static bool is_taken(const struct wiring *w, uint32_t n, uint32_t port)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (addr_port(&w->address[i]) == port)
+            return true;
+    return false;
+}
+
+static int choose_ports(struct wiring *w, struct err *e)
+{
+    struct rng rng = {(uint64_t)clock_ns() ^ (uint64_t)getpid() << 40};
+    for (uint32_t i = 0; i < w->n_services; i++) {
+        const struct service_spec *spec = &w->config->services.at[i];
+        if (spec->port || spec->address.n)
             continue;
-        struct buf text = BUF_INIT(300);
-        buf_addf(&text, "%s:0", specs ? specs[i].host.p : "127.0.0.1");
-        failed = addr_parse(buf_slice(&text), "host", &w->address[i], e);
-        held[n] = failed ? -1 : addr_listen(&w->address[i], false, e);
-        failed = failed || held[n] < 0;
-        n += !failed;
-        w->address[i].listening = false;
-        buf_deinit(&text);
+        bool found = false;
+        for (int try = 0; try < PORT_TRIES && !found; try++) {
+            uint32_t port = PORT_FIRST + rng_below(&rng, PORT_LAST - PORT_FIRST);
+            found = !is_taken(w, w->n_services, port) && is_free(spec->host, port, &w->address[i]);
+        }
+        if (!found)
+            return err_set(e, spec->line, spec->col,
+                           "no free port was found for service \"%s\" at %.*s: give it one with "
+                           "`port`",
+                           spec->name.p, SLICE_ARG(spec->host));
     }
-    while (n > 0)
-        sys_close(held[--n]);
-    return failed ? -1 : 0;
+    return 0;
 }
 
 static int read_address(const struct campaign_config *config, const struct service_spec *spec,
@@ -62,7 +89,7 @@ static int settle_services(struct wiring *w, struct err *e)
         if (known && read_address(config, spec, &w->address[i], e))
             return -1;
     }
-    return choose_ports(w, config->services.at, e);
+    return choose_ports(w, e);
 }
 
 /* ---- doors ---- */
@@ -85,6 +112,30 @@ static void add_doors_of(struct wiring *w, uint32_t caller, slice text)
             add_door(w, caller, config_service(w->config, p.name));
 }
 
+/* Services that call whatever address they are given may be given one by anybody, and that is the
+ * giver's address of it: then everybody needs a door to everybody. */
+static bool hands_addresses_on(const struct sim *sim, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t may = 0;
+        for (uint32_t k = 0; k < n; k++)
+            may += sim_may_call(sim, i, k);
+        if (may == n && n > 1)
+            return true;
+    }
+    return false;
+}
+
+static void add_simulated_doors(struct wiring *w, const struct sim *sim)
+{
+    uint32_t n = sim_service_count(sim);
+    bool all = hands_addresses_on(sim, n);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (!sim_service_external(sim, k) && (all || sim_may_call(sim, i, k)))
+                add_door(w, i, k);
+}
+
 static void list_doors(struct wiring *w, const struct sim *sim)
 {
     const struct campaign_config *config = w->config;
@@ -96,11 +147,8 @@ static void list_doors(struct wiring *w, const struct sim *sim)
         if ((!spec->run.n && !sim) || spec->listen.n)
             add_door(w, CALLER_UNKNOWN, i);
     }
-    uint32_t simulated = sim ? sim_all_services(sim) : 0;
-    for (uint32_t i = 0; i < simulated; i++)
-        for (uint32_t k = 0; k < simulated; k++)
-            if (!sim_service_external(sim, k) && sim_may_call(sim, i, k))
-                add_door(w, i, k);
+    if (sim)
+        add_simulated_doors(w, sim);
     bool commands = false;
     for (uint32_t i = 0; i < config->scenarios.n; i++)
         commands |= config->scenarios.at[i].is_command;

@@ -4,6 +4,7 @@
  * for. */
 #include <errno.h>
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "campaign/config.h"
@@ -96,13 +97,16 @@ static int write_file(const char *path, const struct buf *text, bool force)
     FILE *f = fopen(path, force ? "we" : "wxe");
     if (!f)
         return fail_write(path);
+    struct stat st;
+    bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
     bool written = fwrite(text->p, 1, text->n, f) == text->n;
     int why = errno;
     if (fclose(f) == 0 && written)
         return EXIT_OK;
     errno = why ? why : errno;
     int code = fail_write(path);
-    unlink(path); /* half a file is worse than none */
+    if (regular)
+        unlink(path); /* half a file is worse than none */
     return code;
 }
 

@@ -119,9 +119,11 @@ static int replay(struct session *s, const struct subject *subject, struct err *
     struct campaign *c = s->campaigns.at[subject->campaign];
     if (s->store && campaign_restore(c, e) < 0)
         *e = (struct err){0}; /* other options then: names are learned anew */
-    int code = session_start(s);
-    if (code)
+    int code = session_start(s, e);
+    if (code) {
+        cmd_fail(e);
         return code;
+    }
     int status = campaign_replay(c, s->live, subject->faultload, subject->patterns.at,
                                  subject->patterns.n, &plain, &faulty, e);
     if (status == 0)

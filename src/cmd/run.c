@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cmd/session.h"
+#include "report/progress.h"
 #include "report/report.h"
 
 /* ---- what is printed ---- */
@@ -58,6 +59,28 @@ static int print_reports(struct session *s)
 
 /* ---- running ---- */
 
+struct watch {
+    struct progress *progress;
+    const struct session *session;
+};
+
+static void show(void *ctx, const struct campaign_facts *f)
+{
+    const struct watch *w = ctx;
+    const struct args *args = w->session->args;
+    const struct campaign_config *c = w->session->config;
+    struct progress_facts facts = {.runs = f->runs,
+                                   .queued = f->queued,
+                                   .findings = f->findings,
+                                   .elapsed_ns = f->elapsed_ns,
+                                   .max_time_ns =
+                                       args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
+                                   .max_runs = args->max_runs ? args->max_runs : c->search.max_runs,
+                                   .scenario = f->scenario,
+                                   .phase = f->phase};
+    progress_show(w->progress, &facts, clock_ns());
+}
+
 static int explore_all(struct session *s, struct err *e)
 {
     for (uint32_t i = 0; i < s->campaigns.n; i++) {
@@ -82,28 +105,45 @@ static int restore_all(struct session *s, bool *left, struct err *e)
     return 0;
 }
 
+/* From the store to the end of the last run. 0, or an exit code. */
+static int run_campaigns(struct session *s, struct err *e)
+{
+    bool left = true;
+    if (s->args->resume && restore_all(s, &left, e))
+        return EXIT_USAGE;
+    if (!left)
+        return 0;
+    int code = session_start(s, e);
+    if (code)
+        return code;
+    code = explore_all(s, e) ? EXIT_ENVIRONMENT : 0;
+    s->signal = live_signal(s->live);
+    live_close(s->live);
+    s->live = NULL;
+    return code;
+}
+
 static int run_session(struct session *s)
 {
     struct err e = {0};
-    bool left = true;
+    struct watch watch = {.session = s};
     if (session_open_store(s, STORE_WRITE, &e)) {
         cmd_fail(&e);
         return EXIT_ENVIRONMENT;
     }
-    session_make_campaigns(s, NULL, NULL);
-    if (s->args->resume && restore_all(s, &left, &e))
-        return cmd_fail(&e);
-    int code = left ? session_start(s) : 0;
-    if (code)
-        return code;
-    int failed = left ? explore_all(s, &e) : 0;
-    int number = s->live ? live_signal(s->live) : 0;
-    live_close(s->live);
-    s->live = NULL;
-    code = print_reports(s);
+    if (!s->args->quiet)
+        watch.progress = progress_new(stderr, style_terminal(2));
+    session_make_campaigns(s, &watch, s->args->quiet ? NULL : show);
+    int failed = run_campaigns(s, &e);
+    progress_end(watch.progress);
     if (failed)
         cmd_fail(&e);
-    return number == SIGTERM ? EXIT_TERMINATED : number ? EXIT_INTERRUPTED : code;
+    bool told = false;
+    for (uint32_t i = 0; i < s->campaigns.n; i++)
+        told |= campaign_summary(s->campaigns.at[i])->runs_by_size.n > 0;
+    int code = told ? print_reports(s) : failed;
+    code = failed && code == EXIT_OK ? failed : code;
+    return s->signal == SIGTERM ? EXIT_TERMINATED : s->signal ? EXIT_INTERRUPTED : code;
 }
 
 int cmd_run(const struct args *args)

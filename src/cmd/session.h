@@ -14,7 +14,8 @@ struct session {
     struct arena arena;
     struct names names;
     struct faultloads faultloads;
-    struct sim *sim; /* NULL: real services */
+    struct sentences *sentences; /* why runs failed */
+    struct sim *sim;             /* NULL: real services */
     struct store *store;
     struct live *live;
     mode modes[MODES_MAX];
@@ -23,6 +24,7 @@ struct session {
     VEC(uint32_t) scenarios;          /* that were chosen */
     VEC(struct campaign *) campaigns; /* one each */
     const char *program;
+    int signal; /* that has ended it, or 0 */
 };
 
 /* Reads everything; nothing is started. 0, or an exit code after the error was printed. */
@@ -31,8 +33,8 @@ void session_close(struct session *s);
 
 int session_open_store(struct session *s, enum store_access access, struct err *e) MUST_USE;
 
-/* Starts the system. 0, or an exit code after the error was printed. */
-int session_start(struct session *s);
+/* Starts the system. 0, or an exit code, with *e. */
+int session_start(struct session *s, struct err *e) MUST_USE;
 
 /* A campaign for each scenario. */
 void session_make_campaigns(struct session *s, void *ctx,

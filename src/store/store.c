@@ -9,8 +9,9 @@
 #include "store/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,10 +55,35 @@ static int make_directories(struct store *s, struct err *e)
     return result;
 }
 
+/* Where SQLite would see a special name (:memory:, file:...), it is made an ordinary one. */
+static char *plain_path(const char *path)
+{
+    struct buf text = BUF_INIT(STORE_TEXT_MAX);
+    buf_addf(&text, "%s%s", path[0] == '/' ? "" : "./", path);
+    return text.p;
+}
+
+/* Where the path is a link, what it leads to: that is what SQLite names the log after, and two
+ * writers must meet at one lock. */
+static int follow_link(struct store *s, struct err *e)
+{
+    struct stat file;
+    char real[PATH_MAX];
+    if (lstat(s->path, &file) || !S_ISLNK(file.st_mode))
+        return 0;
+    if (!realpath(s->path, real))
+        return path_failed(s, "this is a link that leads nowhere", "remove it, or name another", e);
+    mem_free(s->path);
+    s->path = plain_path(real);
+    return 0;
+}
+
 /* Is there something that can be a database? 0 also when there is nothing and we are to write. */
 static int check_path(struct store *s, struct err *e)
 {
     struct stat file;
+    if (follow_link(s, e))
+        return -1;
     if (stat(s->path, &file)) {
         if (errno == ENOENT && s->access == STORE_WRITE)
             return 0;
@@ -72,14 +98,6 @@ static int check_path(struct store *s, struct err *e)
     if (!S_ISREG(file.st_mode))
         return store_refused(s, e, "this is not a plain file; name another one");
     return 0;
-}
-
-/* Where SQLite would see a special name (:memory:, file:...), it is made an ordinary one. */
-static char *plain_path(const char *path)
-{
-    struct buf text = BUF_INIT(STORE_TEXT_MAX);
-    buf_addf(&text, "%s%s", path[0] == '/' ? "" : "./", path);
-    return text.p;
 }
 
 /* ---- the connection ---- */
@@ -228,16 +246,11 @@ static int run_steps(struct store *s, int64_t from, const struct schema *schema,
     return execute(s, mark, e);
 }
 
-static int upgrade(struct store *s, const struct schema *schema, struct err *e)
+static int upgrade(struct store *s, int64_t from, const struct schema *schema, struct err *e)
 {
-    struct header h;
     if (store_begin_write(s, e))
         return -1;
-    int code = read_header(s, &h); /* again: nobody can change it any more */
-    int result = code == SQLITE_OK ? check_header(s, &h, schema, e) : store_failed(s, code, e);
-    if (result == 0 && h.version < schema->version)
-        result = run_steps(s, h.version, schema, e);
-    return store_end(s, result, e);
+    return store_end(s, run_steps(s, from, schema, e), e);
 }
 
 /* Is the file sound? Large ones are not read for this; damage shows when it is met. */
@@ -285,7 +298,9 @@ static int open_write(struct store *s, const struct schema *schema, struct err *
         return store_failed(s, SQLITE_READONLY, e);
     if (h.tables > 0 && check_sound(s, e))
         return -1;
-    return execute(s, writing, e) || upgrade(s, schema, e) ? -1 : 0;
+    if (execute(s, writing, e))
+        return -1;
+    return h.version < schema->version ? upgrade(s, h.version, schema, e) : 0;
 }
 
 static int open_read(struct store *s, const struct schema *schema, struct err *e)
@@ -312,7 +327,7 @@ int store_open_as(const char *path, enum store_access access, const struct schem
     s->text = BUF_INIT(STORE_TEXT_MAX);
     names_init(&s->names);
     s->path = plain_path(path);
-    s->name = s->path + strlen(s->path) - strlen(path);
+    s->name = arena_copy(&s->names.text, path, strlen(path));
     int result = path[0] == 0 ? store_refused(s, e, "the name of the file is empty; name one")
                  : access == STORE_WRITE ? open_write(s, schema, e)
                                          : open_read(s, schema, e);

@@ -72,7 +72,7 @@ struct store {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENTS];
     const char *name; /* the path as it was given */
-    char *path;       /* the same, never a special name to SQLite */
+    char *path;       /* the same, no link, and never a special name to SQLite */
     enum store_access access;
     int lock;          /* descriptor that holds the writer's lock, or -1 */
     int64_t synced_ns; /* when a commit last waited for the disk */

@@ -64,6 +64,8 @@ void lab_run(struct lab *lab, faultload f)
     plan_set(&lab->plan, &lab->names, &lab->fl, f);
     if (sim_run(lab->sim, 0, &lab->plan, lab->seed++, &lab->trace, &lab->verdict, NULL, &e))
         mem_oom(); /* a test's system always runs */
+    for (uint32_t i = 1; i < lab->trace.calls.n && lab->flags; i++)
+        lab->trace.calls.at[i].flags = lab->flags(&lab->names, lab->trace.calls.at[i].uid);
     map_count(&lab->faultloads, lab_key(lab, f));
     add_facts(lab);
 }
@@ -134,6 +136,8 @@ bool lab_brute_force(struct lab *lab, uint32_t most,
         for (uint32_t i = 1; i < lab->trace.calls.n; i++) {
             uid u = lab->trace.calls.at[i].uid;
             for (uint32_t m = 0; m < n_modes && lab->trace.calls.at[i].mode == MODE_NONE; m++) {
+                if (!call_takes(&lab->trace.calls.at[i], modes[m]))
+                    continue;
                 faultload next = with_fault(lab, f, u, modes[m]);
                 uint64_t key = lab_key(lab, next);
                 if (map_get(&known, key))

@@ -22,6 +22,7 @@ struct lab {
     struct map facts;
     struct map faultloads; /* key of a faultload -> how often it was run */
     uint64_t seed;
+    uint8_t (*flags)(const struct names *names, uid u); /* of calls; NULL: none */
 };
 
 /* 0, or -1 with *e when the system does not load; lab_deinit is due either way. */

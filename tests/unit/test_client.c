@@ -155,7 +155,8 @@ static void raw_serve(struct raw *r)
 
 struct server_reply {
     uint16_t status;
-    bool trailers_only, rst, no_status, two, cut, goaway;
+    bool trailers_only, rst, no_status, two, cut;
+    int goaways; /* before it answers */
     int code;
     const char *message;
 };
@@ -232,8 +233,8 @@ static void server_respond(struct stream *s)
         stream_data(s, SLICE("secure"));
         stream_end(s, NULL);
         stream_release(s);
-    } else if (server->reply.goaway) {
-        server->reply.goaway = false;
+    } else if (server->reply.goaways > 0) {
+        server->reply.goaways--;
         stream_goaway(s);
     } else {
         server_answer_grpc(s, &server->reply);
@@ -576,8 +577,6 @@ static void test_answers(void **state)
             assert_string_equal(g.trailer, answers[i].trailer);
             assert_false(g.cut);
             assert_int_equal(b.raw.requests, 1);
-            for (uint32_t k = 0; k < b.raw.n_peers && chunk == 2; k++)
-                assert_true(b.raw.n_peers < PEERS_MAX);
         }
     }
     lab_deinit(&b);
@@ -600,17 +599,22 @@ static void test_request(void **state)
     assert_non_null(strstr(b.raw.last, "\r\nContent-Length: 2\r\n\r\n{}"));
     call_post(&b, &g, (slice){0});
     assert_non_null(strstr(b.raw.last, "\r\nContent-Length: 0\r\n\r\n"));
-    struct field f = {SLICE("traceparent"), SLICE("00-1-2-01")};
+    /* what frames a message is not the caller's to say, the host is */
+    struct field f[] = {{SLICE("Content-Length"), SLICE("17")},
+                        {SLICE("traceparent"), SLICE("00-1-2-01")},
+                        {SLICE("host"), SLICE("shop.test")},
+                        {SLICE("Transfer-Encoding"), SLICE("chunked")},
+                        {SLICE("connection"), SLICE("close")}};
     struct head h = {.method = SLICE("PATCH"),
                      .target = SLICE("no-slash"),
-                     .authority = SLICE("shop.test"),
-                     .fields = &f,
-                     .n_fields = 1};
+                     .authority = SLICE("localhost"),
+                     .fields = f,
+                     .n_fields = LENGTH(f)};
     struct client_request r = request_to(&b.raw.at, &h);
     g = (struct got){0};
     client_send(b.c, &r, on_done, &g);
     h = (struct head){0}; /* all of it was copied */
-    f = (struct field){0};
+    memset(f, 0, sizeof f);
     PUMP(&b, g.n == 1);
     assert_string_equal(b.raw.last, "PATCH /no-slash HTTP/1.1\r\nHost: shop.test\r\n"
                                     "traceparent: 00-1-2-01\r\nContent-Length: 0\r\n\r\n");
@@ -1262,12 +1266,18 @@ static void test_grpc_failures(void **state)
     }
     assert_int_equal(s.accepted, 1);
     /* a call that the service says it did not look at goes to a new connection */
-    s.reply = (struct server_reply){200, .message = "pong", .goaway = true};
+    s.reply = (struct server_reply){200, .message = "pong", .goaways = 2};
     s.requests = 0;
     call_grpc(&b, &s.at, NULL, &g);
     assert_int_equal(g.seen, OUTCOME(OUT_GRPC, 0));
-    assert_int_equal(s.accepted, 2);
-    assert_int_equal(s.requests, 2);
+    assert_int_equal(s.accepted, 3);
+    assert_int_equal(s.requests, 3);
+    /* but not for ever */
+    s.reply.goaways = 100;
+    s.requests = 0;
+    call_grpc(&b, &s.at, NULL, &g);
+    expect_failed(&g, OUT_RESET, "refused the call");
+    assert_int_equal(s.requests, 3);
     /* a service that speaks HTTP/1.1 */
     raw_script(&b, &(struct act){.answer = "HTTP/1.1 400 Bad Request\r\n\r\n", .after = CLOSE}, 1);
     call_grpc(&b, &b.raw.at, NULL, &g);

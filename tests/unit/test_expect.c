@@ -383,6 +383,11 @@ static void test_json_sentences(void **state)
         judge_answer(&b, &spec, &a);
         expect_fail(&b, "the answer is not JSON", NULL);
     }
+    a = answer_of(200, "[1");
+    a.cut = true;
+    judge_answer(&b, &spec, &a);
+    expect_fail(&b, "the answer is too large to be read as JSON",
+                "of which 2 bytes were kept: \"[1\"");
     a = answer_of(200, "<html>");
     judge_answer(&b, &spec, &a);
     assert_string_equal(b.v.detail, "\"<html>\"");

@@ -26,7 +26,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define PATH          "campaign.db"
 
-enum { SKIPPED = 77, KILLS = 30, FLIPS = 400 };
+enum { SKIPPED = 77, KILLS = 30, FLIPS = 150 };
 
 /* ---- a directory, and what several tests do ---- */
 
@@ -680,6 +680,41 @@ static void test_one_writer(void **state)
     store_close(s);
 }
 
+/* Two names of one file are one lock. */
+static void test_links(void **state)
+{
+    struct store *first, *second;
+    (void)state;
+    make_campaign(3);
+    assert_int_equal(symlink(PATH, "link.db"), 0);
+    assert_int_equal(symlink("nothing", "nowhere.db"), 0);
+    GOOD(store_open("link.db", STORE_WRITE, &first, e));
+    BAD(store_open(PATH, STORE_WRITE, &second, e), "process");
+    expect_runs(first, SLICE("checkout"), 3);
+    store_close(first);
+    BAD(store_open("nowhere.db", STORE_WRITE, &second, e), "link");
+    BAD(store_open("nowhere.db", STORE_READ, &second, e), "link");
+}
+
+/* Somebody else's transaction is waited for, but not for ever. */
+static void test_busy(void **state)
+{
+    sqlite3 *db = NULL;
+    (void)state;
+    make_campaign(3);
+    struct store *s = open_store(STORE_WRITE);
+    assert_int_equal(sqlite3_open(PATH, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    int64_t start_ns = clock_ns();
+    BAD(store_set(s, 1, SLICE("seed"), SLICE("1"), e), "another program", "try again");
+    assert_in_range((clock_ns() - start_ns) / 1000000, STORE_BUSY_MS / 2, STORE_BUSY_MS * 6);
+    expect_runs(s, SLICE("checkout"), 3);
+    assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    add(s, 1, 4);
+    store_close(s);
+}
+
 /* A child of the writer that outlives it does not keep the next writer out. */
 static void test_orphan_of_writer(void **state)
 {
@@ -740,7 +775,7 @@ _Noreturn static void write_runs(int report)
 static void test_killed(void **state)
 {
     struct rng r = {(uint64_t)clock_wall_ns()};
-    uint64_t told = 0, number;
+    uint64_t told = 0, number = 0, all = 0;
     (void)state;
     for (int round = 0; round < KILLS; round++) {
         int ends[2];
@@ -774,8 +809,11 @@ static void test_killed(void **state)
             fail_msg("round %d: %llu runs were told, %llu are there%s", round,
                      (unsigned long long)told, (unsigned long long)walk.n,
                      walk.differs ? " and differ" : "");
+        all += walk.n;
+        if (walk.n > 200 && unlink(PATH) == 0) /* making the file is a moment too */
+            told = 0;
     }
-    assert_true(told > KILLS);
+    assert_true(all > KILLS);
 }
 
 /* A reader sees whole runs while they are written; also after the writer was killed. */
@@ -1076,7 +1114,7 @@ static void make_complete(uint64_t runs)
 static void test_flipped_bytes(void **state)
 {
     enum { RUNS = 25 };
-    struct rng r = {getenv("SEED") ? (uint64_t)atoi(getenv("SEED")) : 4};
+    struct rng r = {4};
     struct arena a = {0};
     int noticed = 0;
     (void)state;
@@ -1180,6 +1218,40 @@ static void test_edited(void **state)
     arena_deinit(&a);
 }
 
+/* ---- documents ---- */
+
+/* The queries of docs/store.md give rows. */
+static void test_documented_queries(void **state)
+{
+    const char *top = getenv("TOP");
+    char path[4096];
+    struct arena a = {0};
+    int queries = 0;
+    (void)state;
+    if (!top) {
+        print_message("TOP does not say where the sources are\n");
+        skip();
+    }
+    make_campaign(60);
+    snprintf(path, sizeof path, "%s/docs/store.md", top);
+    slice text = read_file(path, &a);
+    for (const char *at = arena_copy(&a, text.p, text.n); (at = strstr(at, "```sql\n"));
+         queries++) {
+        sqlite3 *db = NULL;
+        sqlite3_stmt *stmt = NULL;
+        const char *end = strstr(at += 7, "```");
+        assert_non_null(end);
+        assert_int_equal(sqlite3_open_v2(PATH, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+        if (sqlite3_prepare_v2(db, at, (int)(end - at), &stmt, NULL) != SQLITE_OK ||
+            sqlite3_step(stmt) != SQLITE_ROW)
+            fail_msg("%.*s: %s", (int)(end - at), at, sqlite3_errmsg(db));
+        sqlite3_finalize(stmt);
+        sqlite3_close(db);
+    }
+    assert_int_equal(queries, 5);
+    arena_deinit(&a);
+}
+
 /* ---- cost ---- */
 
 static long resident_pages(void)
@@ -1243,6 +1315,8 @@ int main(void)
         TEST(names_of_files),
         TEST(migrations),
         TEST(one_writer),
+        TEST(links),
+        TEST(busy),
         TEST(orphan_of_writer),
         TEST(killed),
         TEST(read_while_written),
@@ -1254,6 +1328,7 @@ int main(void)
         TEST(flipped_bytes),
         TEST(truncated),
         TEST(edited),
+        TEST(documented_queries),
         TEST(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
