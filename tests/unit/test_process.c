@@ -523,6 +523,25 @@ static void passes_signals_on(void **state)
     world_deinit(&w);
 }
 
+/* What forks all the time gets away from one look at /proc, not from SIGKILL. */
+static void kills_what_forks(void **state)
+{
+    (void)state;
+    struct world w;
+    struct seen s;
+    world_init(&w);
+    struct process *p = spawn(&w,
+                              "i=0; while [ $i -lt 4 ]; do i=$((i+1)); setsid sh -c 'trap \"\" "
+                              "TERM; while :; do setsid sh -c : & setsid sh -c : ; done' & done",
+                              &with_gone, &s);
+    assert_true(world_run(&w, 5 * S_NS, is_ended, &s));
+    (void)world_run(&w, 100 * MS_NS, never, NULL);
+    process_signal(p, SIGKILL);
+    assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
+    assert_int_equal(n_marked(), 0);
+    world_deinit(&w);
+}
+
 /* The first process ends; what it left in a session of its own is still reached. */
 static void tells_the_end_from_being_gone(void **state)
 {
@@ -830,6 +849,7 @@ int main(void)
         cmocka_unit_test(cancelled_ones_are_silent),
         cmocka_unit_test(inherits_nothing),
         cmocka_unit_test(passes_signals_on),
+        cmocka_unit_test(kills_what_forks),
         cmocka_unit_test(tells_the_end_from_being_gone),
         cmocka_unit_test(ignores_signals_of_people),
         cmocka_unit_test(closes_its_output_early),
