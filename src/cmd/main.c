@@ -14,6 +14,8 @@
 #define OUTFOX_VERSION "unknown"
 #endif
 
+const char *const outfox_version = OUTFOX_VERSION;
+
 static int cmd_version(const struct args *args)
 {
     if (args && args->json)
