@@ -207,6 +207,8 @@ static void judge(struct execution *x, const struct node *state)
     const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
     struct sentences *s = x->live->opt.sentences;
     run->body = spec->is_command ? x->ended.output : x->answer.body;
+    if (run->body.n > RUN_BODY_MAX)
+        run->body.n = RUN_BODY_MAX;
     if (x->live->config->simulated_scenarios)
         judge_simulated(x, state);
     else if (spec->is_command)
@@ -316,16 +318,19 @@ void execution_poke(struct live *l, uint64_t run)
     }
 }
 
-void execution_hurt(struct live *l, const char *how)
+bool execution_hurt(struct live *l, const char *how)
 {
+    bool any = false;
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
         bool runs = x->state == EXECUTION_ACTING || x->state == EXECUTION_SETTLING;
+        any |= runs;
         if (!runs || x->result.run.event)
             continue;
         x->result.run.flags |= RUN_CRASHED;
         x->result.run.event = arena_copy(&x->arena, how, strlen(how));
     }
+    return any;
 }
 
 void execution_cancel(struct execution *x)

@@ -173,6 +173,9 @@ static void print_scenario(const struct scenario_spec *spec, struct buf *out)
     buf_addf(&text, "%u %.*s %.*s %.*s %.*s %.*s", (unsigned)spec->service, SLICE_ARG(spec->method),
              SLICE_ARG(spec->target), SLICE_ARG(spec->command), SLICE_ARG(spec->before),
              SLICE_ARG(spec->after));
+    for (uint32_t i = 0; i < spec->headers.n; i++)
+        buf_addf(&text, " %s:%s", spec->headers.at[i].name.p, spec->headers.at[i].value.p);
+    buf_addf(&text, " %.*s %lld ", SLICE_ARG(spec->content_type), (long long)spec->timeout_ns);
     buf_add(&text, spec->body);
     print_expect(&spec->expect, &text);
     if (spec->under_faults.given)
@@ -198,6 +201,7 @@ static const char *options_text(struct session *s, uint32_t scenario)
     buf_addf(&text, "\nmax-faults: %u\nt-way: %u\naudit: %g\norder: %s\nseed: %llu\nshard: %u/%u\n",
              (unsigned)o->max_faults, (unsigned)o->t_way, o->audit, order_rows[o->order].name,
              (unsigned long long)o->seed, (unsigned)o->shard, (unsigned)o->shards);
+    buf_addf(&text, "baselines: %u\n", (unsigned)o->baselines);
     buf_addf(&text, "identify: %s payload=%s predecessors=%d\n",
              identify_level_names[c->identify.level], identify_payload_names[c->identify.payload],
              c->identify.predecessors);
@@ -234,7 +238,8 @@ int session_start(struct session *s, struct err *e)
                              .seed = s->search.seed ^ (uint64_t)getpid() << 32,
                              .program = s->program,
                              .note = note};
-    return live_open(s->config, &o, &s->live, e) ? EXIT_ENVIRONMENT : 0;
+    int status = live_open(s->config, &o, &s->live, e);
+    return status > 0 ? 128 + status : status ? EXIT_ENVIRONMENT : 0;
 }
 
 void session_make_campaigns(struct session *s, void *ctx,
