@@ -217,13 +217,13 @@ static int explore_on(struct campaign *c, struct err *e)
     for (;;) {
         campaign_show(c, "search");
         if (live_running(c->live) == 0) {
-            int status = campaign_check(c, e);
+            int status = campaign_check(c, false, e);
             if (status)
                 return status;
         }
         fill(c);
         if (live_running(c->live) == 0)
-            return 0;
+            return live_signal(c->live) ? 0 : campaign_check(c, true, e);
         int status = step(c, e);
         if (status)
             return status;

@@ -8,8 +8,8 @@
 
 #include "base/index.h"
 #include "campaign/campaign.h"
-#include "campaign/overlaps_tmp.h"
 #include "campaign/tally.h"
+#include "core/overlaps.h"
 
 enum { RECENT_RUNS = 8, BLASTS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 50 };
 
@@ -89,8 +89,8 @@ int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
  * not, and looks whether the system still works. */
 int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
 
-/* A fault-free run now and then. */
-int campaign_check(struct campaign *c, struct err *e) MUST_USE;
+/* A fault-free run now and then; `last`: after any run with faults. */
+int campaign_check(struct campaign *c, bool last, struct err *e) MUST_USE;
 
 /* Services that died are started again. */
 int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;

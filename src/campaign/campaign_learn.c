@@ -92,6 +92,29 @@ static void learn_levels(struct campaign *c)
     }
 }
 
+/* A level that was asked for, and that a service does not reach. */
+static int check_level(struct campaign *c, struct err *e)
+{
+    enum identify_level wanted = c->opt.config->identify.level;
+    for (uint32_t i = 0; i < c->summary.levels.n; i++) {
+        const struct summary_level *l = &c->summary.levels.at[i];
+        bool state = strcmp(l->level, track_level_names[TRACK_STATE]) == 0;
+        bool none = strcmp(l->level, track_level_names[TRACK_NONE]) == 0;
+        if (wanted == IDENTIFY_STATE && !state)
+            return err_set(e, 0, 0,
+                           "%s does not pass on what the level `state` needs (traceparent and "
+                           "tracestate, or baggage): add that, or leave the level to outfox "
+                           "(--identify auto)",
+                           l->service);
+        if (wanted == IDENTIFY_TRACE && none)
+            return err_set(e, 0, 0,
+                           "%s passes on no trace id, which the level `trace` needs: add that, or "
+                           "leave the level to outfox (--identify auto)",
+                           l->service);
+    }
+    return 0;
+}
+
 /* A call that is gRPC needs modes that are. */
 static void check_modes(struct campaign *c, const struct trace *trace)
 {
@@ -125,7 +148,12 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
     learn_quiet(c, all->late_ns);
     learn_levels(c);
     check_modes(c, &all->run[0].trace);
-    int status = campaign_keep_facts(c, e);
+    if (all->n > 1 && !all->run[all->n - 1].verdict.pass)
+        campaign_note(c, "without faults the scenario passed at first and failed later: does it "
+                         "leave state behind? The command `before` can bring it back");
+    int status = check_level(c, e);
+    if (!status)
+        status = campaign_keep_facts(c, e);
     for (uint32_t i = 0; i < all->n; i++) {
         struct run *run = &all->run[i];
         trace_align(&run->trace, &c->overlaps, c->opt.names);

@@ -64,7 +64,7 @@ static int repair(struct campaign *c, struct err *e)
 /* Does the system stay broken after this faultload? */
 static int try_blast(struct campaign *c, faultload f, bool *broken, struct run *run, struct err *e)
 {
-    bool works;
+    bool works = false;
     const char *why;
     *run = (struct run){0};
     if (campaign_heal(c, false, e))
@@ -116,14 +116,14 @@ static int too_many(const struct campaign *c, struct err *e)
                          BLASTS_MAX);
 }
 
-int campaign_check(struct campaign *c, struct err *e)
+int campaign_check(struct campaign *c, bool last, struct err *e)
 {
     bool works;
     const char *why;
-    uint32_t every = c->opt.config->search.check_every;
+    uint32_t every = last ? 1 : c->opt.config->search.check_every;
     if (campaign_heal(c, false, e))
         return -1;
-    if (!every || c->since_check < every)
+    if (!c->opt.config->search.check_every || c->since_check < every)
         return 0;
     int status = look(c, &works, &why, e);
     if (status || works)

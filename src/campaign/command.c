@@ -32,10 +32,15 @@ enum {
 #define LATE_NS 100000000
 #define KILL_NS 2000000000
 
+/* The watch on the pipe. `data` of a loop's polls belongs to io/conn.c. */
+struct watch {
+    uv_poll_t poll; /* first, so that its address is the watch's */
+    struct command *command;
+};
+
 struct command {
-    uv_poll_t poll; /* of fd; first, so that its address is the command's */
-    bool polled;    /* `poll` is libuv's until it is closed */
-    int fd;         /* end of the pipe; -1: it has ended */
+    struct watch *watch; /* NULL: the output has ended */
+    int fd;              /* our end of the pipe; -1: so it has */
     struct loop *loop;
     struct process *process; /* NULL: over */
     struct timer timer;      /* the deadline; after it or the end: how long we wait */
@@ -53,12 +58,15 @@ static void on_closed(uv_handle_t *h)
     mem_free(h);
 }
 
+/* The handle goes before the descriptor: closing it later would make libuv forget another one that
+ * has got the same number meanwhile. */
 static void output_close(struct command *c)
 {
-    if (c->fd < 0)
-        return;
-    (void)uv_poll_stop(&c->poll);
-    sys_close(c->fd);
+    if (c->watch)
+        uv_close((uv_handle_t *)&c->watch->poll, on_closed);
+    c->watch = NULL;
+    if (c->fd >= 0)
+        sys_close(c->fd);
     c->fd = -1;
 }
 
@@ -67,16 +75,9 @@ static void command_free(struct command *c)
     timer_stop(c->loop, &c->timer);
     if (c->process)
         process_abandon(c->process);
-    if (c->polled) {
-        output_close(c);
-        uv_close((uv_handle_t *)&c->poll, on_closed);
-    } else if (c->fd >= 0) {
-        sys_close(c->fd);
-    }
+    output_close(c);
     mem_free(c->output);
-    c->output = NULL;
-    if (!c->polled)
-        mem_free(c);
+    mem_free(c);
 }
 
 static void output_add(struct command *c, const char *bytes, size_t n)
@@ -110,8 +111,7 @@ static void output_read(struct command *c)
 
 static void command_finish(struct command *c)
 {
-    if (c->polled)
-        output_read(c);
+    output_read(c);
     size_t n = c->n < COMMAND_OUTPUT_MAX ? c->n : COMMAND_OUTPUT_MAX;
     if (n)
         c->result.output = (slice){c->output + c->n - n, n};
@@ -131,7 +131,7 @@ static void command_finish(struct command *c)
 static void on_output(uv_poll_t *h, int status, int events)
 {
     (void)events;
-    struct command *c = (struct command *)h;
+    struct command *c = ((struct watch *)h)->command;
     loop_batch(c->loop);
     if (status < 0)
         output_close(c);
@@ -217,11 +217,17 @@ static int output_open(struct command *c)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return -1;
-    c->fd = ends[0];
-    int code = uv_poll_init(&c->loop->uv, &c->poll, c->fd); /* makes this end non-blocking */
-    c->polled = code == 0;
-    if (code == 0)
-        code = uv_poll_start(&c->poll, UV_READABLE, on_output);
+    struct watch *watch = mem_zero(sizeof *watch);
+    watch->command = c;
+    int code = uv_poll_init(&c->loop->uv, &watch->poll, ends[0]); /* makes this end non-blocking */
+    if (code == 0) {
+        c->watch = watch;
+        c->fd = ends[0];
+        code = uv_poll_start(&watch->poll, UV_READABLE, on_output);
+    } else {
+        mem_free(watch);
+        sys_close(ends[0]);
+    }
     if (code == 0)
         return ends[1];
     sys_close(ends[1]);

@@ -12,7 +12,7 @@
 #include "campaign/starter.h"
 
 #define ALL_ADDRESSES "0.0.0.0:" /* containers do not reach 127.0.0.1 */
-enum { PROXY_OFFSET = 10000 };
+enum { PROXY_OFFSET = 10000, NOTES_MAX = 50 };
 
 /* Ports of what does not speak HTTP. */
 static const struct other_protocol {
@@ -56,7 +56,7 @@ static slice value_text(struct compose *c, const struct node *value)
 {
     struct err ignored = {0};
     const struct node *now = value ? conf_env(value, &c->s->arena, variable, &ignored) : NULL;
-    return now ? now->text : (slice){0};
+    return now ? now->text : SLICE("");
 }
 
 struct published {
@@ -138,16 +138,15 @@ static bool is_name_byte(char c)
 static bool names_host(slice value, slice name)
 {
     for (size_t i = 0; i + name.n <= value.n; i++) {
-        if (!slice_starts(slice_from(value, i), name))
+        char before = i ? value.p[i - 1] : ' ';
+        bool in_url = before == '@' || (before == '/' && i >= 2 && value.p[i - 2] == '/');
+        bool starts = before == ' ' || before == ',';
+        if ((!in_url && !starts) || !slice_starts(slice_from(value, i), name))
             continue;
-        char before = i ? value.p[i - 1] : 0,
-             after = i + name.n < value.n ? value.p[i + name.n] : 0;
-        bool in_url = before == '/' || before == '@';
-        if (in_url && i >= 2 && !is_name_byte(after) && (before == '@' || value.p[i - 2] == '/'))
-            return true;
-        bool starts = !i || before == ',' || before == ' ';
-        if (starts && after == ':' && i + name.n + 1 < value.n && value.p[i + name.n + 1] >= '0' &&
-            value.p[i + name.n + 1] <= '9')
+        slice behind = slice_from(value, i + name.n);
+        bool ends = behind.n == 0 || !is_name_byte(behind.p[0]);
+        bool port = behind.n >= 2 && behind.p[0] == ':' && behind.p[1] >= '0' && behind.p[1] <= '9';
+        if (in_url ? ends : port)
             return true;
     }
     return false;
@@ -178,6 +177,8 @@ static uint32_t proxy_port(const struct compose *c, uint32_t port)
 /* The variable of `caller` holds the address of a service. */
 static void call_found(struct compose *c, slice caller, slice key, struct starter_service *callee)
 {
+    if (callee->notes.n == NOTES_MAX)
+        return;
     if (!callee->listen.n)
         callee->listen = noted(c, ALL_ADDRESSES "%u", proxy_port(c, callee->port));
     slice port = slice_from(callee->listen, sizeof ALL_ADDRESSES - 1);
@@ -244,28 +245,43 @@ static int services_read(struct compose *c, struct err *e)
     return 0;
 }
 
-int starter_compose(struct starter *s, const char *path, struct err *e)
+static int compose_read(struct starter *s, const struct node *root, struct err *e)
 {
-    const struct node *root;
-    struct err inner = {0};
-    if (yaml_load(path, &s->arena, &root, &inner)) {
-        bool anchors = strstr(inner.text, "anchors") != NULL;
-        memcpy(e->source, inner.source, sizeof e->source);
-        return err_set(e, inner.line, inner.col, "%s%s",
-                       anchors ? "anchors, aliases and tags are not read" : inner.text,
-                       anchors ? ": \"docker compose config >flat.yml\" writes the file without "
-                                 "them"
-                               : "");
-    }
-    memcpy(e->source, inner.source, sizeof e->source);
     struct compose c = {s, node_get(root, SLICE("services"))};
     if (!c.services || c.services->type != NODE_MAP)
         return err_set(e, root->line, root->col, "no docker-compose file: it has no \"services\"");
     if (c.services->n > SERVICES_MAX)
         return err_set(e, c.services->line, c.services->col, "more than %d services", SERVICES_MAX);
+    return services_read(&c, e);
+}
+
+/* The reader of YAML does without what compose files often have; another program can help. */
+static int compose_fail(const struct err *inner, struct err *e)
+{
+    bool anchors = strstr(inner->text, "anchors") != NULL;
+    return err_set(e, inner->line, inner->col, "%s%s",
+                   anchors ? "anchors, aliases and tags are not read" : inner->text,
+                   anchors ? ": \"docker compose config >flat.yml\" writes the file without them"
+                           : "");
+}
+
+int starter_compose(struct starter *s, const char *path, struct err *e)
+{
+    const struct node *root;
+    struct err inner = {0};
+    int status = yaml_load(path, &s->arena, &root, &inner) ? compose_fail(&inner, e)
+                                                           : compose_read(s, root, e);
     s->origin = slice_copy(&s->arena, slice_of(path));
-    if (services_read(&c, e))
-        return -1;
-    e->source[0] = 0;
-    return 0;
+    if (status)
+        memcpy(e->source, inner.source, sizeof e->source);
+    return status;
+}
+
+int starter_compose_text(struct starter *s, slice text, struct err *e)
+{
+    const struct node *root;
+    struct err inner = {0};
+    s->origin = SLICE("the text");
+    return yaml_parse(text, &s->arena, &root, &inner) ? compose_fail(&inner, e)
+                                                      : compose_read(s, root, e);
 }

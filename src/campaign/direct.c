@@ -43,13 +43,14 @@ static uint32_t owner_of(struct live *l, const struct call_arrival *a)
         return *a->memo;
     uint64_t inode = owner_inode(a->fd);
     *a->memo = UINT32_MAX;
-    for (uint32_t i = 0; inode && i < l->wiring->n_services; i++) {
-        pid_t pid = pid_of(l, i);
-        if (pid > 0 && family_holds(pid, inode)) {
-            *a->memo = i + 1;
-            break;
+    for (int family = 0; family < 2; family++) /* mostly it is the process itself, which is cheap */
+        for (uint32_t i = 0; inode && i < l->wiring->n_services; i++) {
+            pid_t pid = pid_of(l, i);
+            if (pid > 0 && (family ? family_holds(pid, inode) : owner_holds(pid, inode))) {
+                *a->memo = i + 1;
+                return *a->memo;
+            }
         }
-    }
     return *a->memo;
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "campaign/live_int.h"
 #include "core/interface.h"
+#include "io/sys.h"
 
 static const int64_t STOP_NS = 30000000000;  /* for services to end; each has its own deadline */
 static const int64_t FOREVER_NS = INT64_MAX; /* what is waited for has a deadline of its own */
@@ -226,7 +227,6 @@ static int open_all(struct live *l, struct err *e)
     if (keeper_attach(l->keeper, l->loop, e))
         return -1;
     l->client = client_new(l->loop);
-    l->sentences = sentences_new();
     return start_services(l, e);
 }
 
@@ -240,6 +240,8 @@ int live_open(struct campaign_config *config, const struct live_options *options
     l->quiet_ns = config->quiet_ns;
     if (options->sim)
         l->sim_process = config->services.n - 1; /* sim_adopt put it there */
+    if (options->sim && options->slots == 1)
+        sys_stay(true); /* one call at a time, between two processes */
     if (open_all(l, e)) {
         live_close(l);
         return -1;
@@ -263,6 +265,7 @@ void live_close(struct live *l)
 {
     if (!l)
         return;
+    sys_stay(false);
     live_cancel(l);
     if (l->services) {
         l->failed = false;
@@ -283,8 +286,6 @@ void live_close(struct live *l)
     tracker_free(l->tracker);
     wiring_free(l->wiring);
     rewrite_free(l->rewrite);
-    if (l->sentences)
-        sentences_free(l->sentences);
     mem_free(l->tls);
     mem_free(l->pid);
     mem_free(l->first_fds);

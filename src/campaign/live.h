@@ -18,11 +18,13 @@
 
 struct live;
 struct execution;
+struct sentences;
 
 struct live_options {
     struct names *names;
-    struct sim *sim; /* the simulated system, or NULL */
-    uint32_t slots;  /* runs at a time, 1 to 64 */
+    struct sentences *sentences; /* outlives what was judged */
+    struct sim *sim;             /* the simulated system, or NULL */
+    uint32_t slots;              /* runs at a time, 1 to 64 */
     enum track_level best;
     uint64_t seed;
     const char *program;            /* our own, to serve the simulated system */

@@ -52,7 +52,6 @@ struct live {
     struct tracker *tracker;
     struct client *client;
     struct services *services;
-    struct sentences *sentences;
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];
     uint32_t n_running;      /* not FREE */

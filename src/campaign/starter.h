@@ -46,6 +46,7 @@ void starter_add_scenario(struct starter *s, bool command, slice text);
 
 /* Adds the services of a docker-compose file. 0, or -1 with *e. */
 int starter_compose(struct starter *s, const char *path, struct err *e) MUST_USE;
+int starter_compose_text(struct starter *s, slice text, struct err *e) MUST_USE;
 
 /* The file. 0, or -1 with *e: what was told does not make a configuration. */
 int starter_text(const struct starter *s, struct buf *out, struct err *e) MUST_USE;

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+extern const char *const outfox_version;
+
 /* What the process ends with. Documented in README.md and docs/cli.md. */
 enum exit_code {
     EXIT_OK = 0,            /* everything as expected */

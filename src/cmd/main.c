@@ -14,6 +14,8 @@
 #define OUTFOX_VERSION "unknown"
 #endif
 
+const char *const outfox_version = OUTFOX_VERSION;
+
 static int cmd_version(const struct args *args)
 {
     if (args && args->json)
@@ -127,7 +129,7 @@ static const struct verb verbs[] = {
      "  outfox init --run 'users=python3 users.py {port}' --service bookings=5003 \\\n"
      "    --request 'GET {url:users}/users/ann'\n"
      "  outfox init --compose docker-compose.yml --command 'pytest -q'\n",
-     OPT_COMMON | OPT_INIT, cmd_init},
+     OPT_COMMON | OPT_JSON | OPT_INIT, cmd_init},
     {"validate", "[FILE]", 1, "say whether the configuration of a campaign is right",
      "Reads outfox.yaml, of this directory or of one above it unless a FILE is named, and checks "
      "all\n"

@@ -4,58 +4,8 @@
 #include <signal.h>
 
 #include "base/clock.h"
-#include "cmd/session.h"
+#include "cmd/reports.h"
 #include "report/progress.h"
-#include "report/report.h"
-
-/* ---- what is printed ---- */
-
-static const struct summary *summary_of(struct session *s, uint32_t i)
-{
-    struct summary *out = campaign_summary(s->campaigns.at[i]);
-    out->system = s->config->name.p;
-    out->scenario = session_scenario(s, i);
-    out->file = s->config->source;
-    out->modes = s->search.modes;
-    out->n_modes = s->search.n_modes;
-    out->order = order_rows[s->search.order].name;
-    out->seed = s->search.seed;
-    if (!out->assumptions.n)
-        search_assumptions(campaign_search(s->campaigns.at[i]), &s->search, &s->arena, out);
-    return campaign_finish(s->campaigns.at[i]);
-}
-
-static int code_of(const struct summary *s)
-{
-    if (s->broken)
-        return EXIT_ENVIRONMENT;
-    if (s->findings.n)
-        return EXIT_FINDINGS;
-    if (s->stopped && strcmp(s->stopped, "error") == 0)
-        return EXIT_ENVIRONMENT;
-    return s->stopped || s->all_suspects ? EXIT_INCONCLUSIVE : EXIT_OK;
-}
-
-/* The worst of all scenarios: a broken one, then findings, then what is not known. */
-static int worse(int a, int b)
-{
-    static const int order[] = {EXIT_ENVIRONMENT, EXIT_FINDINGS, EXIT_INCONCLUSIVE, EXIT_OK};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (a == order[i] || b == order[i])
-            return order[i];
-    return a;
-}
-
-static int print_reports(struct session *s)
-{
-    int code = EXIT_OK;
-    for (uint32_t i = 0; i < s->campaigns.n; i++) {
-        const struct summary *summary = summary_of(s, i);
-        code = worse(code, code_of(summary));
-        report_text(summary, style_for(1, s->args->color), stdout);
-    }
-    return code;
-}
 
 /* ---- running ---- */
 
@@ -141,7 +91,7 @@ static int run_session(struct session *s)
     bool told = false;
     for (uint32_t i = 0; i < s->campaigns.n; i++)
         told |= campaign_summary(s->campaigns.at[i])->runs_by_size.n > 0;
-    int code = told ? print_reports(s) : failed;
+    int code = told ? reports_make(s, failed ? e.text : NULL) : failed;
     code = failed && code == EXIT_OK ? failed : code;
     return s->signal == SIGTERM ? EXIT_TERMINATED : s->signal ? EXIT_INTERRUPTED : code;
 }
@@ -149,7 +99,9 @@ static int run_session(struct session *s)
 int cmd_run(const struct args *args)
 {
     struct session s;
-    int code = session_open(&s, args, args->positional[0]);
+    int code = reports_check(args);
+    if (!code)
+        code = session_open(&s, args, args->positional[0]);
     if (code)
         return code;
     code = run_session(&s);
@@ -162,7 +114,9 @@ int cmd_report(const struct args *args)
     struct session s;
     struct err e = {0};
     bool left;
-    int code = session_open(&s, args, args->positional[0]);
+    int code = reports_check(args);
+    if (!code)
+        code = session_open(&s, args, args->positional[0]);
     if (code)
         return code;
     if (session_open_store(&s, STORE_READ, &e)) {
@@ -170,7 +124,7 @@ int cmd_report(const struct args *args)
         code = EXIT_ENVIRONMENT;
     } else {
         session_make_campaigns(&s, NULL, NULL);
-        code = restore_all(&s, &left, &e) ? cmd_fail(&e) : print_reports(&s);
+        code = restore_all(&s, &left, &e) ? cmd_fail(&e) : reports_make(&s, NULL);
     }
     session_close(&s);
     return code;

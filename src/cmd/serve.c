@@ -31,7 +31,7 @@ static int set_options(struct serve *s, const struct args *args, struct err *e)
 static int serve(struct serve *s, const struct args *args)
 {
     struct err e = {0};
-    if (set_options(s, args, &e))
+    if (set_options(s, args, &e) || serve_choose(s, &e))
         return cmd_fail(&e);
     if (serve_listen(s, &e)) {
         cmd_fail(&e);

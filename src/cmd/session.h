@@ -14,7 +14,8 @@ struct session {
     struct arena arena;
     struct names names;
     struct faultloads faultloads;
-    struct sim *sim; /* NULL: real services */
+    struct sentences *sentences; /* why runs failed */
+    struct sim *sim;             /* NULL: real services */
     struct store *store;
     struct live *live;
     mode modes[MODES_MAX];

@@ -83,6 +83,7 @@ void outcome_print(outcome o, struct buf *out)
     switch (outcome_kind(o)) {
     case OUT_STATUS: buf_addf(out, "%u", (unsigned)outcome_code(o)); break;
     case OUT_GRPC: buf_addf(out, "grpc:%u", (unsigned)outcome_code(o)); break;
+    case OUT_EXIT: buf_addf(out, "exit:%u", (unsigned)outcome_code(o)); break;
     default: buf_adds(out, outcome_names[outcome_kind(o) % OUT_KINDS]);
     }
 }
@@ -195,7 +196,8 @@ outcome mode_outcome(mode m)
 
 label mode_label(mode m)
 {
-    return mode_reached(m) ? LABEL_MODE | m : mode_outcome(m);
+    bool h2 = mode_kind(m) == MODE_RST_STREAM || mode_kind(m) == MODE_GOAWAY;
+    return h2 || mode_reached(m) ? LABEL_MODE | m : mode_outcome(m);
 }
 
 /* ---- text ---- */

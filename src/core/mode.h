@@ -15,7 +15,8 @@
  * What stands in a transcript is a call's *label*. For a call that was left alone, and for a mode
  * that keeps the request from the service, the label is the outcome, so that an injected 503 and a
  * genuine one are the same edge. A mode that lets the service work has effects besides the outcome,
- * and its label is the mode itself. */
+ * and its label is the mode itself. So is that of `rst-stream` and `goaway`: callers of HTTP/2 see
+ * more of them than of a reset, for example that they may send the call again. */
 #ifndef OUTFOX_CORE_MODE_H
 #define OUTFOX_CORE_MODE_H
 
@@ -81,6 +82,7 @@ enum outcome_kind {
     OUT_CLOSED,
     OUT_TIMEOUT,
     OUT_CANCELLED, /* the caller left */
+    OUT_EXIT,      /* not of a call: a command ended with this code */
     OUT_KINDS
 };
 

@@ -97,6 +97,9 @@ struct summary {
     VEC(struct summary_level) levels;
     VEC(const char *) notes; /* sentences for whoever reads the report */
     int64_t took_ns;
+    const char *ids;    /* what stands before the number of a finding: "", or "SCENARIO/"; NULL: it
+                           is of no campaign */
+    const char *replay; /* what follows WHAT in a replay command, ready for a shell: "", " FILE" */
 };
 
 /* The seed of one run, from that of the campaign and the number of the run. */

@@ -24,12 +24,15 @@
 #include "io/process_int.h"
 #include "io/sys.h"
 
+enum { KILL_MS = 10 };
+
 struct guard {
     int sock, signals;
     int report;   /* the child's, until the command runs; then -1 */
     pid_t child;  /* the command's process */
     bool started; /* the command runs, or did */
     bool ended;   /* the child has been reaped */
+    bool killing; /* SIGKILL was ordered: again and again, as who forks gets away the first time */
 };
 
 /* What a child that cannot run its command leaves in its pipe. */
@@ -138,7 +141,7 @@ static void children_reap(struct guard *g)
     }
 }
 
-static void order_take(const struct guard *g)
+static void order_take(struct guard *g)
 {
     int32_t order;
     ssize_t got = recv(g->sock, &order, sizeof order, MSG_DONTWAIT);
@@ -152,6 +155,7 @@ static void order_take(const struct guard *g)
     if (!g->ended)
         (void)kill(-g->child, order);
     (void)family_signal(g->ended ? 0 : g->child, order);
+    g->killing = g->killing || order == SIGKILL;
 }
 
 static void child_start(struct guard *g, const int fds[SPAWN_FDS])
@@ -182,10 +186,12 @@ void guard_main(const int fds[SPAWN_FDS])
         struct pollfd wait[] = {{.fd = g.sock, .events = (short)(g.report < 0 ? POLLIN : 0)},
                                 {.fd = g.signals, .events = POLLIN},
                                 {.fd = g.report, .events = POLLIN}};
-        (void)poll(wait, 3, -1);
+        int ready = poll(wait, 3, g.killing ? KILL_MS : -1);
         if (wait[2].revents)
             report_take(&g);
         children_reap(&g);
+        if (ready == 0)
+            (void)family_signal(0, SIGKILL);
         if (wait[0].revents)
             order_take(&g);
     }

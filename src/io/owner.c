@@ -253,7 +253,7 @@ static uint64_t ends_find(const struct ends *asked)
 
 uint64_t owner_inode(int fd)
 {
-    struct sockaddr_storage here, there;
+    struct sockaddr_storage here = {0}, there = {0};
     socklen_t n_here = sizeof here, n_there = sizeof there;
     struct ends asked = {.listens = false};
     bool v6;

@@ -72,7 +72,9 @@ uint32_t process_descriptors(const struct process *p);
 /* The parent of any process; 0: there is no such process. */
 pid_t process_parent(pid_t pid);
 
-/* Signals the group, and those descendants that have left it. `ended` follows when it did. */
+/* Signals the group, and those descendants that have left it. `ended` follows when it did. A shell
+ * that is about to fork may lose a signal for its child (it blocks them meanwhile): give what does
+ * not end SIGKILL, which is repeated until nobody is left. */
 void process_signal(struct process *p, int signal);
 
 /* No more events of it; kills it and all its descendants now. */

@@ -132,21 +132,112 @@ static void words_modes_at(const struct summary *s, const struct finding *findin
     }
 }
 
-/* The faults in causal order: the last row of a faultload is the last to fire. */
-static void words_faults(const struct summary *s, const struct finding *finding, faultload f,
-                         bool all_modes, struct buf *out)
+/* Is b the next equal sibling of a? */
+static bool follows(const struct names *names, uid a, uid b)
 {
-    const struct faultload_row *row = &s->faultloads->rows.at[f];
+    const struct element *x = uid_element(names, a), *y = uid_element(names, b);
+    return uid_parent(names, a) == uid_parent(names, b) && x->n != N_ANY && y->n == x->n + 1 &&
+           x->service == y->service && x->interface == y->interface && x->payload == y->payload &&
+           x->before == y->before;
+}
+
+static const struct call *find_call(const struct trace *trace, uid u)
+{
+    for (uint32_t i = 0; i < trace->calls.n; i++)
+        if (trace->calls.at[i].uid == u)
+            return &trace->calls.at[i];
+    return NULL;
+}
+
+static void words_retry(uint32_t n, struct buf *out)
+{
+    static const char *const words[] = {"its retry", "its second retry", "its third retry"};
+    if (n >= 1 && n <= sizeof words / sizeof *words)
+        buf_adds(out, words[n - 1]);
+    else
+        buf_addf(out, "its retry %u", (unsigned)n);
+}
+
+/* What is told of a finding, and the runs that it can be told from. */
+struct telling {
+    const struct summary *s;
+    const struct finding *finding;
+    const struct trace *plain, *seen; /* without faults, with them; NULL: not known */
+    bool all_modes;
+};
+
+/* Of two calls, is the second a retry of the first? Only if nothing calls it without faults. */
+static bool is_retry(const struct telling *t, uid first, uid second)
+{
+    return t->plain && follows(t->s->names, first, second) && !find_call(t->plain, second);
+}
+
+static void words_fault_modes(const struct telling *t, struct fault fault, struct buf *out)
+{
+    if (t->all_modes)
+        words_modes_at(t->s, t->finding, fault.point, out);
+    else
+        words_mode(fault.mode, out);
+}
+
+static bool retries_alike(const struct telling *t, struct fault a, struct fault b)
+{
+    struct buf x = BUF_INIT(1 << 14), y = BUF_INIT(1 << 14);
+    words_fault_modes(t, a, &x);
+    words_fault_modes(t, b, &y);
+    bool alike = slice_eq(buf_slice(&x), buf_slice(&y));
+    buf_deinit(&x);
+    buf_deinit(&y);
+    return alike;
+}
+
+/* The faults in causal order: the last row of a faultload is the last to fire. */
+static void words_faults(const struct telling *t, faultload f, struct buf *out)
+{
+    const struct faultload_row *row = &t->s->faultloads->rows.at[f];
     if (row->rest != FAULTLOAD_EMPTY) {
-        words_faults(s, finding, row->rest, all_modes, out);
+        struct fault before = t->s->faultloads->rows.at[row->rest].last;
+        words_faults(t, row->rest, out);
+        if (is_retry(t, before.point, row->last.point)) {
+            bool alike = retries_alike(t, before, row->last);
+            buf_adds(out, alike ? ", and so does " : " and ");
+            words_retry(uid_element(t->s->names, row->last.point)->n, out);
+            if (!alike) {
+                buf_addc(out, ' ');
+                words_fault_modes(t, row->last, out);
+            }
+            return;
+        }
         buf_adds(out, " and ");
     }
-    words_call(s->names, row->last.point, out);
+    words_call(t->s->names, row->last.point, out);
     buf_addc(out, ' ');
-    if (all_modes)
-        words_modes_at(s, finding, row->last.point, out);
-    else
-        words_mode(row->last.mode, out);
+    words_fault_modes(t, row->last, out);
+}
+
+/* ", and its retry succeeds": what became of the calls that were made again. */
+static void words_retries(const struct telling *t, struct buf *out)
+{
+    const struct faultloads *fl = t->s->faultloads;
+    bool one = faultload_size(fl, t->finding->faultload) == 1;
+    for (faultload f = t->finding->faultload; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest) {
+        uid point = fl->rows.at[f].last.point;
+        for (uint32_t i = 0; i < t->seen->calls.n; i++) {
+            const struct call *c = &t->seen->calls.at[i];
+            if (c->mode != MODE_NONE || !is_retry(t, point, c->uid))
+                continue;
+            buf_adds(out, ", and ");
+            if (one) {
+                words_retry(uid_element(t->s->names, c->uid)->n, out);
+            } else {
+                buf_adds(out, "the retry of ");
+                words_call(t->s->names, point, out);
+            }
+            buf_adds(out, outcome_ok(c->seen) ? " succeeds" : " ends with ");
+            if (!outcome_ok(c->seen))
+                outcome_print(c->seen, out);
+        }
+    }
 }
 
 /* Do the modes of each point fail in every combination? Then they can be told point by point. */
@@ -159,17 +250,25 @@ static bool is_product(const struct summary *s, const struct finding *finding)
     return finding->alike.n == finding->n_alike && product == finding->n_alike + 1;
 }
 
-void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)
+void words_finding_runs(const struct summary *s, const struct finding *finding,
+                        const struct trace *plain, const struct trace *seen, struct buf *out)
 {
+    struct telling t = {s, finding, plain, seen, is_product(s, finding)};
     if (finding->faultload == FAULTLOAD_EMPTY) {
         buf_adds(out, "nothing fails at all");
         return;
     }
-    bool all_modes = is_product(s, finding);
-    words_faults(s, finding, finding->faultload, all_modes, out);
-    if (!all_modes)
-        buf_addf(out, ", or in %llu other combinations of modes",
-                 (unsigned long long)finding->n_alike);
+    words_faults(&t, finding->faultload, out);
+    if (plain && seen)
+        words_retries(&t, out);
+    if (!t.all_modes)
+        buf_addf(out, ", or in %llu other %s of modes", (unsigned long long)finding->n_alike,
+                 finding->n_alike == 1 ? "combination" : "combinations");
+}
+
+void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    words_finding_runs(s, finding, NULL, NULL, out);
 }
 
 void words_statuses(const struct finding *finding, struct buf *out)
@@ -181,6 +280,36 @@ void words_statuses(const struct finding *finding, struct buf *out)
     }
 }
 
+const char *words_kind(enum finding_kind kind)
+{
+    static const char *const words[FINDING_KINDS] = {
+        [FINDING_EXPECTATION] = "the expectation does not hold",
+        [FINDING_HANG] = "the scenario hangs",
+        [FINDING_CRASH] = "a service dies",
+        [FINDING_BLAST] = "the system stays broken afterwards",
+    };
+    return words[kind];
+}
+
+const char *words_state(enum finding_state state)
+{
+    static const char *const words[FINDING_STATES] = {
+        [FINDING_SEEN] = "seen once",
+        [FINDING_CONFIRMED] = "confirmed by a second run",
+        [FINDING_FLAKY] = "flaky: it did not happen again",
+    };
+    return words[state];
+}
+
+void words_then(const struct finding *finding, struct buf *out)
+{
+    if (finding->n_statuses == 0)
+        return;
+    bool command = outcome_kind(finding->status[0]) == OUT_EXIT;
+    buf_adds(out, command ? "the command ends with " : "the client gets ");
+    words_statuses(finding, out);
+}
+
 const char *words_stopped(const char *by)
 {
     static const struct {
@@ -188,6 +317,7 @@ const char *words_stopped(const char *by)
     } rows[] = {{"runs", "the budget of runs was used up"},
                 {"time", "the budget of time was used up"},
                 {"interrupt", "it was interrupted"},
+                {"finding", "the first finding ended it"},
                 {"error", "a run was impossible"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(by, rows[i].by) == 0)
@@ -207,6 +337,20 @@ static void add_quoted(slice text, struct buf *out)
     buf_addc(out, '\'');
 }
 
+void words_quoted(slice word, struct buf *out)
+{
+    bool plain = word.n > 0;
+    for (size_t i = 0; i < word.n; i++) {
+        char c = word.p[i];
+        plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 (c && strchr("/._-", c));
+    }
+    if (plain)
+        buf_add(out, word);
+    else
+        add_quoted(word, out);
+}
+
 static void add_fault_flags(const struct summary *s, faultload f, struct buf *out)
 {
     if (f == FAULTLOAD_EMPTY)
@@ -220,19 +364,45 @@ static void add_fault_flags(const struct summary *s, faultload f, struct buf *ou
     buf_deinit(&text);
 }
 
+void words_id(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    buf_addf(out, "%s%u", s->ids ? s->ids : "", (unsigned)(finding - s->findings.at) + 1);
+}
+
+void words_replay_faultload(const struct summary *s, faultload f, struct buf *out)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    faultload_print(s->names, s->faultloads, f, &text);
+    buf_adds(out, "outfox replay ");
+    words_quoted(buf_slice(&text), out);
+    buf_adds(out, s->replay ? s->replay : "");
+    if (s->ids && s->ids[0]) {
+        buf_adds(out, " --scenario ");
+        words_quoted(slice_of(s->scenario), out);
+    }
+    buf_deinit(&text);
+}
+
+static void replay_finding(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    struct buf id = BUF_INIT(1 << 12);
+    words_id(s, finding, &id);
+    buf_adds(out, "outfox replay ");
+    words_quoted(buf_slice(&id), out);
+    buf_adds(out, s->replay ? s->replay : "");
+    buf_deinit(&id);
+}
+
 void words_replay(const struct summary *s, const struct finding *finding, struct buf *out)
 {
+    if (s->ids) {
+        replay_finding(s, finding, out);
+        return;
+    }
     buf_adds(out, "outfox sim run ");
     if (s->file[0] == '-' && s->file[1])
         buf_adds(out, "./"); /* not an option */
-    bool plain = true;
-    for (const char *c = s->file; *c; c++)
-        plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                 strchr("/._-", *c);
-    if (plain)
-        buf_adds(out, s->file);
-    else
-        add_quoted(slice_of(s->file), out);
+    words_quoted(slice_of(s->file), out);
     buf_addf(out, " --scenario %s", s->scenario);
     if (s->random) /* the same dice */
         buf_addf(out, " --seed %llu", (unsigned long long)run_seed(s->seed, finding->number));

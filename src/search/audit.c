@@ -76,7 +76,7 @@ static uint64_t shape_of(const struct search *s, const struct trace *trace, uint
     for (uint32_t i = r->order.first.at[handler]; i < r->order.first.at[handler + 1]; i++) {
         const struct call *c = &trace->calls.at[r->order.child.at[i]];
         label l = call_label(c);
-        bool failed = !(l & LABEL_MODE) && !outcome_ok(l);
+        bool failed = l & LABEL_MODE ? !mode_reached(l & ~LABEL_MODE) : !outcome_ok(l);
         hash = hash_mix(hash, s->names->uids.at[c->uid].element);
         hash = hash_mix(hash, failed ? UINT32_MAX : l);
     }

@@ -73,19 +73,19 @@ static bool observed_early(struct search *s, faultload f)
 }
 
 /* From the frontier, what still has something to show. */
-static bool take(struct search *s, struct frontier_item *item)
+static bool pick_queued(struct search *s, struct flight *out)
 {
-    while (frontier_pop(&s->frontier, item))
-        if (!observed_early(s, item->faultload) && worth(s, *item))
+    *out = (struct flight){.purpose = FOR_SEARCH};
+    while (frontier_pop(&s->frontier, &out->item))
+        if (!observed_early(s, out->item.faultload) && worth(s, out->item))
             return true;
     return false;
 }
 
 static bool pick_search(struct search *s, struct flight *out)
 {
-    *out = (struct flight){.purpose = FOR_SEARCH};
     do {
-        if (take(s, &out->item))
+        if (pick_queued(s, out))
             return true;
     } while (ASSUMES(s, REDUCE_T_WAY) && s->flights.list.n == 0 && tway_advance(s));
     return false;
@@ -185,19 +185,13 @@ static bool audit_ahead(const struct search *s, faultload f)
     return false;
 }
 
-/* Picks what would be given next until f is among it; else UINT32_MAX. */
-static uint32_t look_ahead(struct search *s, faultload f)
+/* Puts what this picks among those that wait, until f is among it; else UINT32_MAX. */
+static uint32_t pick_until(struct search *s, faultload f,
+                           bool (*from)(struct search *, struct flight *))
 {
     struct flights *fs = &s->flights;
     struct flight flight;
-    if (s->baselines_done < s->opt.baselines)
-        return UINT32_MAX;
-    while (fs->list.n < FLIGHTS_AHEAD && pick_search(s, &flight)) {
-        vec_push(&fs->list, flight);
-        if (faultload_eq(s->fl, flight.item.faultload, f))
-            return fs->list.n - 1;
-    }
-    while (audit_ahead(s, f) && pick_audit(s, &flight)) {
+    while (fs->list.n < FLIGHTS_AHEAD && from(s, &flight)) {
         vec_push(&fs->list, flight);
         if (faultload_eq(s->fl, flight.item.faultload, f))
             return fs->list.n - 1;
@@ -217,16 +211,29 @@ static void drop_waiting(struct search *s)
     }
 }
 
+/* Picks what would be given next until f is among it; else UINT32_MAX. Something that was queued
+ * and is not there any more was given when it still had something to show, next to others: that is
+ * no reason to begin a new phase. */
+static uint32_t look_ahead(struct search *s, faultload f)
+{
+    if (s->baselines_done < s->opt.baselines)
+        return UINT32_MAX;
+    uint32_t at = pick_until(s, f, pick_queued);
+    if (at != UINT32_MAX || (map_get(&s->queued, search_key(s, f)) && !audit_ahead(s, f)))
+        return at;
+    drop_waiting(s);
+    at = pick_until(s, f, pick_search);
+    return at == UINT32_MAX && audit_ahead(s, f) ? pick_until(s, f, pick_audit) : at;
+}
+
 struct flight flight_land(struct search *s, faultload f)
 {
     struct flight flight = {{f, NODE_NONE}, FOR_SEARCH, .stranger = true};
     uint32_t at = find(s, f);
     if (at == UINT32_MAX && f == FAULTLOAD_EMPTY)
         return (struct flight){.purpose = FOR_BASELINE};
-    if (at == UINT32_MAX) {
-        drop_waiting(s);
+    if (at == UINT32_MAX)
         at = look_ahead(s, f);
-    }
     if (at == UINT32_MAX) {
         map_count(&s->flights.early, search_key(s, f));
         return flight;

@@ -37,7 +37,7 @@ static double edge_ways(const struct count *c, uid handler, const struct tree_no
     uid callee = names_uid(s->names, handler, edge->element);
     uint32_t root = tree_find_root(&s->tree, s->names, callee);
     if (edge->label & LABEL_MODE)
-        return ways_of(c, root, OUT_NONE);
+        return mode_reached(edge->label & ~LABEL_MODE) ? ways_of(c, root, OUT_NONE) : 1;
     double injected = 0;
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
         injected +=

@@ -56,14 +56,14 @@ void link_free(struct link *l)
 
 /* The patience of the socket is set only when it must change: it is a little longer than asked for,
  * so that the next call, which asks for the same, finds it as it needs it. */
-static bool be_patient(struct link *l, int64_t deadline_ns)
+bool link_patience(struct link *l, int64_t deadline_ns)
 {
     int64_t left = deadline_ns - clock_ns();
     if (left <= 0)
         return false;
     if (l->patience_ns < left || l->patience_ns > left + left / 128 + 1000000) {
         l->patience_ns = left + left / 256 + 500000;
-        block_patience(l->fd, l->patience_ns, SERVE_WAIT_NS);
+        block_patience(l->fd, l->patience_ns, l->patience_ns);
     }
     return true;
 }
@@ -72,8 +72,8 @@ static _Thread_local char room[READ_BYTES];
 
 ssize_t link_get(struct link *l, int64_t deadline_ns)
 {
-    return !deadline_ns || be_patient(l, deadline_ns) ? sys_read(l->fd, room, sizeof room)
-                                                      : -EAGAIN;
+    return !deadline_ns || link_patience(l, deadline_ns) ? sys_read(l->fd, room, sizeof room)
+                                                         : -EAGAIN;
 }
 
 void link_feed(struct link *l, ssize_t got)

@@ -97,6 +97,9 @@ static int set_propagate(struct serve *s, slice value, struct err *e)
         return 0;
     while (slice_cut(&value, ',', &name)) {
         name = slice_trim(name);
+        if (slice_eq_nocase(name, SLICE("content-type")) || slice_eq_nocase(name, SLICE("te")))
+            return err_set(e, 0, 0, "--propagate: \"%.*s\" belongs to one message alone",
+                           SLICE_ARG(name));
         if (!name.n || s->n_propagate == SERVE_PROPAGATE_MAX)
             return err_set(e, 0, 0,
                            "--propagate takes `none` or up to %d names of headers, with commas",

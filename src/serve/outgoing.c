@@ -12,6 +12,9 @@
 #include "io/sys.h"
 #include "wire/grpc.h"
 
+enum { READS_MOST = 100 }; /* of what a peer said while nobody called it */
+static const int64_t SECOND_NS = 1000000000;
+
 struct outgoing {
     struct serve *serve;
     pthread_mutex_t lock; /* of the list of peers and of what they keep */
@@ -144,8 +147,8 @@ static bool link_usable(struct link *l, int64_t now_ns)
 {
     if (now_ns - l->idle_ns > SERVE_IDLE_NS)
         return false;
-    while (!sys_quiet(l->fd))
-        if (!l->wire->ops->multiplexed || link_read(l, now_ns + 1000000000) <= 0)
+    for (int i = 0; !sys_quiet(l->fd); i++)
+        if (!l->wire->ops->multiplexed || i == READS_MOST || link_read(l, now_ns + SECOND_NS) <= 0)
             return false;
     return l->wire->finish == FINISH_NOT && !l->wire->closing && wire_room(l->wire) > 0;
 }
@@ -200,8 +203,8 @@ static struct link *dial(struct outgoing *c, struct peer *p, int64_t deadline_ns
 
 enum { OWN_FIELDS = 3 };
 
-static void send_request(struct link *l, struct attempt *c, const struct peer *p,
-                         const struct request *r, const struct sim_call *call, struct arena *a)
+static void send_request(struct attempt *c, const struct peer *p, const struct request *r,
+                         const struct sim_call *call, struct arena *a)
 {
     struct buf body = BUF_INIT(SERVE_BODY_MAX);
     char depth[DIGITS_MOST], prefix[GRPC_PREFIX];
@@ -243,28 +246,42 @@ static void send_request(struct link *l, struct attempt *c, const struct peer *p
     if (c->stream && !end)
         stream_end(c->stream, NULL);
     buf_deinit(&body);
-    (void)l;
 }
 
-/* Waits for the answer; c->seen says what came of it. */
+static void give_up(struct attempt *c, enum outcome_kind kind)
+{
+    c->done = true;
+    c->seen = OUTCOME(kind, 0);
+}
+
+/* Sends what the wire has; when that does not work, the call is over. */
+static void send_all(struct link *l, struct attempt *c, int64_t deadline_ns)
+{
+    int code = link_patience(l, deadline_ns) ? link_flush(l) : -EAGAIN;
+    if (code == 0 || c->done)
+        return;
+    if (code == -EAGAIN)
+        give_up(c, OUT_TIMEOUT);
+    else
+        wire_broken(l->wire);
+}
+
+/* Sends the request and waits for the answer; c->seen says what came of it. */
 static void await(struct link *l, struct attempt *c, int64_t deadline_ns)
 {
-    if (link_flush(l) != 0 && !c->done)
-        wire_broken(l->wire);
+    send_all(l, c, deadline_ns);
     while (!c->done) {
         ssize_t got = link_read(l, deadline_ns);
-        if (got == -EAGAIN) {
-            c->done = true;
-            c->seen = OUTCOME(OUT_TIMEOUT, 0);
-        } else if (c->body.full) {
-            c->done = true; /* more than we take */
-            c->seen = OUTCOME(OUT_CLOSED, 0);
-        } else if (!c->done && l->wire->ops->multiplexed && link_flush(l) != 0) {
-            wire_broken(l->wire);
-        } else if (!c->done && got <= 0 && c->stream) {
-            c->done = true;
-            c->seen = OUTCOME(got == 0 ? OUT_CLOSED : OUT_RESET, 0);
-        }
+        if (c->done)
+            break;
+        if (got == -EAGAIN)
+            give_up(c, OUT_TIMEOUT);
+        else if (got <= 0)
+            give_up(c, got == 0 ? OUT_CLOSED : OUT_RESET);
+        else if (c->body.full) /* more than we take */
+            give_up(c, OUT_CLOSED);
+        else if (l->wire->ops->multiplexed)
+            send_all(l, c, deadline_ns);
     }
 }
 
@@ -288,7 +305,7 @@ outcome outgoing_call(struct outgoing *c, struct peer *p, const struct request *
         return call.seen;
     call.stream = stream_open(l->wire);
     call.stream->user = &call;
-    send_request(l, &call, p, r, sim_call, a);
+    send_request(&call, p, r, sim_call, a);
     await(l, &call, deadline_ns);
     enum outcome_kind kind = outcome_kind(call.seen);
     bool answered = kind == OUT_STATUS || kind == OUT_GRPC;

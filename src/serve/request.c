@@ -14,6 +14,7 @@ struct request *request_new(struct serve *s, uint32_t service)
     r->grpc_status = -1;
     r->body = BUF_INIT(SERVE_BODY_MAX);
     r->answer = BUF_INIT(SERVE_BODY_MAX);
+    r->grpc_message = BUF_INIT(4096);
     atomic_init(&r->refs, 1);
     pthread_mutex_init(&r->lock, NULL);
     return r;
@@ -37,6 +38,7 @@ void request_drop(struct request *r)
     arena_deinit(&r->arena);
     buf_deinit(&r->body);
     buf_deinit(&r->answer);
+    buf_deinit(&r->grpc_message);
     pthread_mutex_destroy(&r->lock);
     mem_free(r);
 }
@@ -166,7 +168,9 @@ static void answer_text(struct request *r, uint16_t status, int grpc, const char
     r->status = r->grpc ? 200 : status;
     r->grpc_status = r->grpc ? grpc : -1;
     r->content_type = SLICE("text/plain");
-    if (!r->grpc)
+    if (r->grpc)
+        grpc_message_encode(slice_of(text), &r->grpc_message);
+    else
         buf_addf(&r->answer, "%s\n", text);
 }
 
@@ -237,9 +241,12 @@ static void answer_grpc(struct request *r)
 {
     static const struct field type = {{"content-type", 12}, {"application/grpc+json", 21}};
     char code[DIGITS_MOST], prefix[GRPC_PREFIX];
-    struct field status = {SLICE("grpc-status"), slice_of_u64((uint64_t)r->grpc_status, code)};
+    struct field status[] = {
+        {SLICE("grpc-status"), slice_of_u64((uint64_t)r->grpc_status, code)},
+        {SLICE("grpc-message"), buf_slice(&r->grpc_message)},
+    };
     struct head h = {.status = 200, .fields = &type, .n_fields = 1};
-    struct head trailers = {.fields = &status, .n_fields = 1};
+    struct head trailers = {.fields = status, .n_fields = r->grpc_message.n ? 2 : 1};
     stream_head(r->stream, &h, false);
     if (r->answer.n || r->grpc_status == 0) {
         grpc_prefix((uint32_t)r->answer.n, prefix);

@@ -39,7 +39,7 @@ struct request {
     uint16_t status;
     int grpc_status; /* -1: none */
     slice content_type;
-    struct buf answer;
+    struct buf answer, grpc_message;
 };
 
 struct request *request_new(struct serve *s, uint32_t service);

@@ -92,13 +92,20 @@ static void route_directly(struct serve *s, const struct port *port)
     vec_push(&s->routes, route);
 }
 
-int serve_listen(struct serve *s, struct err *e)
+int serve_choose(struct serve *s, struct err *e)
 {
     for (uint32_t i = 0; i < sim_service_count(s->sim); i++) {
         s->served[i] = (s->served[i] || !s->chosen) && !sim_service_external(s->sim, i);
         if (!s->served[i] && s->port[i])
-            return err_set(e, 0, 0, "--port: service \"%s\" is not among those of --service",
+            return err_set(e, 0, 0, "--port: service \"%s\" is not among those that are served",
                            sim_service_name(s->sim, i));
+    }
+    return 0;
+}
+
+int serve_listen(struct serve *s, struct err *e)
+{
+    for (uint32_t i = 0; i < sim_service_count(s->sim); i++) {
         if (!s->served[i])
             continue;
         if (listen_at(s, i, s->port[i], e))

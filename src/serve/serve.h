@@ -17,6 +17,9 @@ void serve_free(struct serve *s);
  * 0, or -1 with *e. */
 int serve_option(struct serve *s, slice name, slice value, struct err *e) MUST_USE;
 
+/* When all options were given: do they fit together? 0, or -1 with *e. */
+int serve_choose(struct serve *s, struct err *e) MUST_USE;
+
 /* Listens everywhere. 0, or -1 with *e. */
 int serve_listen(struct serve *s, struct err *e) MUST_USE;
 

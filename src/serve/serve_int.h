@@ -68,6 +68,9 @@ struct link {
 struct link *link_new(struct serve *s, int fd);
 void link_wire(struct link *l, struct wire *w);
 
+/* Lets reads and writes wait until this deadline; false: it has passed. */
+bool link_patience(struct link *l, int64_t deadline_ns);
+
 /* Reads once, no longer than until the deadline (0: as long as a client may be silent). How many
  * bytes it got, 0 at the end, or -errno; -EAGAIN: it was too long. */
 ssize_t link_get(struct link *l, int64_t deadline_ns);

@@ -20,7 +20,8 @@ slice path_decode(struct arena *a, slice s)
     char *text = arena_alloc(a, s.n + 1), *to = text;
     for (size_t i = 0; i < s.n; i++) {
         bool code = s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0;
-        *to++ = code ? (char)(hex(s.p[i + 1]) << 4 | hex(s.p[i + 2])) : s.p[i];
+        int byte = code ? hex(s.p[i + 1]) << 4 | hex(s.p[i + 2]) : s.p[i];
+        *to++ = (char)byte;
         i += code ? 2 : 0;
     }
     return (slice){text, (size_t)(to - text)};

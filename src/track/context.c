@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define OWN_KEY "outfox"
+#define NOWHERE UINT32_MAX
 
 enum {
     MEMBERS_MOST = 64,
     MEMBER_MOST = sizeof OWN_KEY "=0123456789abcdef-01234567", /* of ours */
-    NOWHERE = UINT32_MAX
 };
 
 /* ---- reading ---- */
@@ -133,7 +133,6 @@ struct list {
     uint32_t field;               /* where it goes; NOWHERE: there was none */
     uint32_t n;
     size_t bytes;           /* of what is in `at`, with a comma each */
-    size_t came;            /* of what was there before, the same way */
     slice at[MEMBERS_MOST]; /* of others */
 };
 
@@ -142,7 +141,7 @@ static void list_init(struct list *l, const struct list_rule *rule)
     l->rule = rule;
     l->field = NOWHERE;
     l->n = 0;
-    l->bytes = l->came = 0;
+    l->bytes = 0;
 }
 
 static void list_add(struct list *l, slice value)
@@ -151,9 +150,8 @@ static void list_add(struct list *l, slice value)
     while (member_next(&value, &member)) {
         if (member_is_own(member, &own))
             continue;
-        l->came += member.n + 1;
         if (l->n == l->rule->members - 1)
-            continue;
+            return; /* the last go first */
         l->at[l->n++] = member;
         l->bytes += member.n + 1;
     }
@@ -170,7 +168,7 @@ static uint32_t list_victim(const struct list *l)
 
 static void list_fit(struct list *l, size_t own)
 {
-    if (l->came > l->rule->bytes + 1) /* the comma of the last one */
+    if (l->bytes > l->rule->bytes + 1) /* the comma of the last one */
         return;
     while (l->n && own + l->bytes > l->rule->bytes) {
         uint32_t i = list_victim(l);
@@ -212,24 +210,56 @@ struct writer {
     struct field *fields;
     uint32_t n;
     uint32_t present; /* bits 1 << enum dialect: a header of it was there, well-formed or not */
+    bool lists;       /* one of them is written: then the other must not say something else */
     struct list list[LISTS];
 };
+
+/* A list as it is, but without our member; empty: nothing is left of it. */
+static slice list_strip(slice value, struct arena *a)
+{
+    slice rest = value, member, own;
+    bool ours = false;
+    while (member_next(&rest, &member))
+        ours |= member_is_own(member, &own);
+    if (!ours)
+        return value;
+    char *text = arena_alloc(a, value.n + 1), *at = text;
+    for (rest = value; member_next(&rest, &member);) {
+        if (member_is_own(member, &own))
+            continue;
+        if (at > text)
+            *at++ = ',';
+        memcpy(at, member.p, member.n);
+        at += member.n;
+    }
+    return (slice){text, (size_t)(at - text)};
+}
+
+/* False: the field is not to be sent on. */
+static bool writer_take_list(struct writer *w, struct list *l, struct field *f)
+{
+    if (!l->rule) {
+        bool empty = f->value.n == 0;
+        if (w->lists)
+            f->value = list_strip(f->value, w->a);
+        return empty || f->value.n > 0;
+    }
+    list_add(l, f->value);
+    if (l->field != NOWHERE)
+        return false;
+    l->field = w->n;
+    return true;
+}
 
 static void writer_copy(struct writer *w, const struct head *from)
 {
     for (uint32_t i = 0; i < from->n_fields; i++) {
-        const struct field *f = &from->fields[i];
-        const struct dialect_header *d = dialect_header_of(f->name);
+        struct field f = from->fields[i];
+        const struct dialect_header *d = dialect_header_of(f.name);
         if (d)
             w->present |= 1u << d->dialect;
-        if (d && !d->print && w->list[d->dialect].rule) {
-            struct list *l = &w->list[d->dialect];
-            list_add(l, f->value);
-            if (l->field != NOWHERE)
-                continue;
-            l->field = w->n;
-        }
-        w->fields[w->n++] = *f;
+        if (!d || d->print || writer_take_list(w, &w->list[d->dialect], &f))
+            w->fields[w->n++] = f;
     }
 }
 
@@ -273,6 +303,7 @@ void context_write(const struct head *from, uint32_t write, const slice *custom,
     size_t most = (size_t)from->n_fields + DIALECT_HEADERS + n_custom;
     w.a = a;
     w.n = w.present = 0;
+    w.lists = (write & ((1u << LISTS) - 1)) != 0;
     w.fields = arena_alloc(a, most * sizeof *w.fields);
     for (uint32_t i = 0; i < LISTS; i++)
         list_init(&w.list[i], write >> i & 1 ? &list_rules[i] : NULL);

@@ -245,13 +245,11 @@ static void read_payload(const struct tracker *t, const struct track_arrival *a,
 {
     if (!a->body.n || !track_wants_body(t, a->service, a->interface))
         return;
-    if (t->opt.payload == TRACK_PAYLOAD_ON) {
-        call->payload = hash_fold(hash_slice(a->body));
-        return;
-    }
     struct payload fields = {0};
     payload_read(a->content_type, a->body, clock_wall_ns(), &fields);
-    if (t->decided)
+    if (t->opt.payload == TRACK_PAYLOAD_ON)
+        call->payload = payload_hash_all(&fields);
+    else if (t->decided)
         call->payload =
             payload_hash_of(t->payloads, interface_key(t, a->service, a->interface), &fields);
     if (learning)

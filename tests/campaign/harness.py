@@ -39,7 +39,6 @@ checks, OUTFOX, TOP, SANITIZED = peers.checks, peers.OUTFOX, peers.TOP, peers.SA
 HOST, wait_until = peers.HOST, peers.wait_until
 REAL = TOP / "examples/real"
 SYSTEMS = TOP / "tests/campaign/systems"
-PYTHON = sys.executable
 PATIENCE_S = 240 if SANITIZED else 120  # of a campaign
 MARK = "TEST_MARK"
 skipped = []  # names of parts
@@ -47,6 +46,22 @@ skipped = []  # names of parts
 
 class Missing(Exception):
     """What a part needs is not there."""
+
+
+def has_modules(python, names):
+    probe = [python, "-c", "import " + ", ".join(names)]
+    return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+
+
+def find_python():
+    """Debian's packages are those of /usr/bin/python3, which need not be the first of the path."""
+    for python in ("/usr/bin/python3", sys.executable):
+        if shutil.which(python) and has_modules(python, ["flask", "requests"]):
+            return python
+    return sys.executable
+
+
+PYTHON = find_python()
 
 
 def each(*parts):
@@ -75,7 +90,7 @@ def end():
 
 def need_module(*names):
     for name in names:
-        if importlib.util.find_spec(name) is None:
+        if not has_modules(PYTHON, [name]):
             raise Missing(f"no Python module {name} for {PYTHON}")
 
 
@@ -132,12 +147,13 @@ class Ended(NamedTuple):
 
     @property
     def crashed(self):
-        return (self.code not in (0, 1, 2, 3, 4, 130) or "Sanitizer" in self.said
+        return (self.code not in (0, 1, 2, 3, 4, 130, 143) or "Sanitizer" in self.said
                 or "runtime error" in self.said)
 
 
 def scenarios(report):
-    return (report or {}).get("scenarios", [])
+    """What came of each scenario."""
+    return report["scenarios"] if report else []
 
 
 class System:

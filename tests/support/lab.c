@@ -64,6 +64,8 @@ void lab_run(struct lab *lab, faultload f)
     plan_set(&lab->plan, &lab->names, &lab->fl, f);
     if (sim_run(lab->sim, 0, &lab->plan, lab->seed++, &lab->trace, &lab->verdict, NULL, &e))
         mem_oom(); /* a test's system always runs */
+    for (uint32_t i = 1; i < lab->trace.calls.n && lab->flags; i++)
+        lab->trace.calls.at[i].flags = lab->flags(&lab->names, lab->trace.calls.at[i].uid);
     map_count(&lab->faultloads, lab_key(lab, f));
     add_facts(lab);
 }
@@ -89,10 +91,16 @@ bool lab_all_fired(const struct lab *lab, faultload f)
     return true;
 }
 
+static const mode *lab_modes(const struct lab *lab, uint32_t *n)
+{
+    *n = lab->n_modes;
+    return lab->modes ? lab->modes : sim_modes(lab->sim, n);
+}
+
 struct search_options lab_options(const struct lab *lab)
 {
     struct search_options options = {.baselines = 1};
-    options.modes = sim_modes(lab->sim, &options.n_modes);
+    options.modes = lab_modes(lab, &options.n_modes);
     return options;
 }
 
@@ -123,7 +131,7 @@ bool lab_brute_force(struct lab *lab, uint32_t most,
     VEC(faultload) todo = {0};
     struct map known = {0};
     uint32_t n_modes;
-    const mode *modes = sim_modes(lab->sim, &n_modes);
+    const mode *modes = lab_modes(lab, &n_modes);
     vec_push(&todo, FAULTLOAD_EMPTY);
     map_set(&known, 0, 1);
     for (uint32_t at = 0; at < todo.n && todo.n <= most; at++) {
@@ -134,6 +142,8 @@ bool lab_brute_force(struct lab *lab, uint32_t most,
         for (uint32_t i = 1; i < lab->trace.calls.n; i++) {
             uid u = lab->trace.calls.at[i].uid;
             for (uint32_t m = 0; m < n_modes && lab->trace.calls.at[i].mode == MODE_NONE; m++) {
+                if (!call_takes(&lab->trace.calls.at[i], modes[m]))
+                    continue;
                 faultload next = with_fault(lab, f, u, modes[m]);
                 uint64_t key = lab_key(lab, next);
                 if (map_get(&known, key))

@@ -22,6 +22,9 @@ struct lab {
     struct map facts;
     struct map faultloads; /* key of a faultload -> how often it was run */
     uint64_t seed;
+    const mode *modes; /* in place of the system's own; NULL: those */
+    uint32_t n_modes;
+    uint8_t (*flags)(const struct names *names, uid u); /* of calls; NULL: none */
 };
 
 /* 0, or -1 with *e when the system does not load; lab_deinit is due either way. */
@@ -39,7 +42,7 @@ uint64_t lab_key(const struct lab *lab, faultload f);
 /* Did every fault of f fire in the last run? */
 bool lab_all_fired(const struct lab *lab, faultload f);
 
-/* Options with the system's own modes. */
+/* Options with the lab's modes. */
 struct search_options lab_options(const struct lab *lab);
 
 /* Drives a search to its end, or for at most max_runs (0: no bound). */

@@ -155,7 +155,8 @@ static void raw_serve(struct raw *r)
 
 struct server_reply {
     uint16_t status;
-    bool trailers_only, rst, no_status, two, cut, goaway;
+    bool trailers_only, rst, no_status, two, cut;
+    int goaways; /* before it answers */
     int code;
     const char *message;
 };
@@ -232,8 +233,8 @@ static void server_respond(struct stream *s)
         stream_data(s, SLICE("secure"));
         stream_end(s, NULL);
         stream_release(s);
-    } else if (server->reply.goaway) {
-        server->reply.goaway = false;
+    } else if (server->reply.goaways > 0) {
+        server->reply.goaways--;
         stream_goaway(s);
     } else {
         server_answer_grpc(s, &server->reply);
@@ -1265,12 +1266,18 @@ static void test_grpc_failures(void **state)
     }
     assert_int_equal(s.accepted, 1);
     /* a call that the service says it did not look at goes to a new connection */
-    s.reply = (struct server_reply){200, .message = "pong", .goaway = true};
+    s.reply = (struct server_reply){200, .message = "pong", .goaways = 2};
     s.requests = 0;
     call_grpc(&b, &s.at, NULL, &g);
     assert_int_equal(g.seen, OUTCOME(OUT_GRPC, 0));
-    assert_int_equal(s.accepted, 2);
-    assert_int_equal(s.requests, 2);
+    assert_int_equal(s.accepted, 3);
+    assert_int_equal(s.requests, 3);
+    /* but not for ever */
+    s.reply.goaways = 100;
+    s.requests = 0;
+    call_grpc(&b, &s.at, NULL, &g);
+    expect_failed(&g, OUT_RESET, "refused the call");
+    assert_int_equal(s.requests, 3);
     /* a service that speaks HTTP/1.1 */
     raw_script(&b, &(struct act){.answer = "HTTP/1.1 400 Bad Request\r\n\r\n", .after = CLOSE}, 1);
     call_grpc(&b, &b.raw.at, NULL, &g);

@@ -319,6 +319,23 @@ static const char *claim_resume_reduced(const struct source *source, struct rng 
     return wrong;
 }
 
+/* Phases wait for what is under way: t-way combines when all single faults were seen, and audits
+ * come last. */
+static const char *in_phases(const struct trial *t, bool t_way)
+{
+    uint32_t n;
+    const struct search_run *runs = search_runs(t->search, &n);
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t size = faultload_size(&t->lab.fl, runs[i].faultload);
+        uint32_t before = faultload_size(&t->lab.fl, runs[i - 1].faultload);
+        if (runs[i].purpose < runs[i - 1].purpose)
+            return "an audit before its time";
+        if (t_way && runs[i].purpose == FOR_SEARCH && size == 1 && before > 1)
+            return "a combination before all single faults were seen";
+    }
+    return NULL;
+}
+
 /* With reductions several at once may show more or less, but it ends, and shows nothing that the
  * exact search does not; and so it does when it is resumed. */
 static const char *claim_reduced_many(const struct source *source, struct rng *rng)
@@ -340,6 +357,7 @@ static const char *claim_reduced_many(const struct source *source, struct rng *r
         observe_past(&rest, &first, n);
         drive(&rest, 4, rng, 5, 0);
         search_stats(rest.search, &stats);
+        wrong = in_phases(&first, r == REDUCE_T_WAY);
         if (!stats.complete)
             wrong = "it did not end";
         else if (!within(&rest.facts, &exact.facts))
@@ -534,14 +552,40 @@ static void test_strangers(void **state)
     trial_deinit(&t);
 }
 
+/* All attempts of a faultload were made before it would have been queued: it is not run again. */
+static void test_early(void **state)
+{
+    struct source source = {.text = two_calls};
+    struct trial t;
+    struct err e = {0};
+    struct rng rng = {7};
+    struct search_stats stats;
+    faultload f;
+    (void)state;
+    trial_init(&t, &source, (struct search_options){0});
+    assert_int_equal(
+        faultload_parse(&t.lab.names, &t.lab.fl, SLICE("top GET / > a GET / : 503"), &f, &e), 0);
+    lab_run(&t.lab, FAULTLOAD_EMPTY);
+    for (int i = 0; i < 3; i++)
+        search_observe(t.search, f, &t.lab.trace, &t.lab.verdict);
+    assert_int_equal(suspects(&t), 1);
+    drive(&t, 1, &rng, 0, 0);
+    search_stats(t.search, &stats);
+    assert_true(stats.complete);
+    assert_int_equal(stats.runs, 3); /* a, in vain; none; b */
+    assert_int_equal(stats.repeats, 4);
+    trial_deinit(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_baselines),      cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_width),          cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_resume_many),    cmocka_unit_test(test_resume_random),
-        cmocka_unit_test(test_resume_reduced), cmocka_unit_test(test_reduced_many),
-        cmocka_unit_test(test_corpus),         cmocka_unit_test(test_unstable),
+        cmocka_unit_test(test_baselines),     cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_early),         cmocka_unit_test(test_width),
+        cmocka_unit_test(test_resume),        cmocka_unit_test(test_resume_many),
+        cmocka_unit_test(test_resume_random), cmocka_unit_test(test_resume_reduced),
+        cmocka_unit_test(test_reduced_many),  cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_unstable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -496,11 +496,18 @@ static void passes_signals_on(void **state)
     struct world w;
     struct seen s;
     world_init(&w);
-    struct process *p = spawn(&w, "sleep 80 & sleep 81", &with_gone, &s);
+    struct process *p = spawn(&w, "exec sleep 79", &with_gone, &s);
     process_signal(p, SIGTERM); /* waits until it runs */
     assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
     assert_int_equal(s.started, 1);
     assert_true(WIFSIGNALED(s.status));
+    assert_int_equal(WTERMSIG(s.status), SIGTERM);
+    assert_int_equal(n_marked(), 0);
+
+    p = spawn(&w, "sleep 80 & setsid sleep 78 & sleep 81", &with_gone, &s);
+    assert_true(wait_marked(4, 5 * S_NS)); /* a shell that is about to fork would lose it */
+    process_signal(p, SIGTERM);
+    assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
     assert_int_equal(WTERMSIG(s.status), SIGTERM);
     assert_int_equal(n_marked(), 0);
 
@@ -513,6 +520,25 @@ static void passes_signals_on(void **state)
     process_signal(p, SIGKILL);
     assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
     assert_int_equal(WTERMSIG(s.status), SIGKILL);
+    world_deinit(&w);
+}
+
+/* What forks all the time gets away from one look at /proc, not from SIGKILL. */
+static void kills_what_forks(void **state)
+{
+    (void)state;
+    struct world w;
+    struct seen s;
+    world_init(&w);
+    struct process *p = spawn(&w,
+                              "i=0; while [ $i -lt 4 ]; do i=$((i+1)); setsid sh -c 'trap \"\" "
+                              "TERM; while :; do setsid sh -c : & setsid sh -c : ; done' & done",
+                              &with_gone, &s);
+    assert_true(world_run(&w, 5 * S_NS, is_ended, &s));
+    (void)world_run(&w, 100 * MS_NS, never, NULL);
+    process_signal(p, SIGKILL);
+    assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
+    assert_int_equal(n_marked(), 0);
     world_deinit(&w);
 }
 
@@ -547,7 +573,7 @@ static void ignores_signals_of_people(void **state)
     struct world w;
     struct seen s;
     world_init(&w);
-    struct process *p = spawn(&w, "sleep 86", &with_gone, &s);
+    struct process *p = spawn(&w, "exec sleep 86", &with_gone, &s);
     assert_true(world_run(&w, 5 * S_NS, is_started, &s));
     pid_t keeper = child_of(getpid());
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGTSTP};
@@ -565,6 +591,23 @@ static void ignores_signals_of_people(void **state)
     world_deinit(&w);
 }
 
+/* The end of the pipe is closed long before the command is over, and its number is used again. */
+static void closes_its_output_early(void **state)
+{
+    (void)state;
+    struct world w;
+    struct seen s;
+    world_init(&w);
+    (void)start(&w, "exec >/dev/null 2>&1; sleep 0.3", 5 * S_NS);
+    assert_false(world_run(&w, 150 * MS_NS, is_told, &told));
+    (void)spawn(&w, "sleep 0.5", &with_gone, &s);
+    assert_true(world_run(&w, 5 * S_NS, is_told, &told));
+    assert_int_equal(told.result.exit_code, 0);
+    assert_string_equal(told.output, "");
+    assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
+    world_deinit(&w);
+}
+
 /* --- Somebody kills what keeps ---------------------------------------------------------------- */
 
 static void keeper_killed(void **state)
@@ -573,7 +616,7 @@ static void keeper_killed(void **state)
     struct world w;
     struct seen s, other;
     world_init(&w);
-    struct process *p = spawn(&w, "sleep 87", &with_gone, &s);
+    struct process *p = spawn(&w, "exec sleep 87", &with_gone, &s);
     assert_true(world_run(&w, 5 * S_NS, is_started, &s));
     pid_t keeper = child_of(getpid());
     assert_int_equal(kill(keeper, SIGSTOP), 0);
@@ -690,7 +733,7 @@ static void two_hundred_leave_nothing(void **state)
             run(&w, "(setsid true &); true", 5 * S_NS);
             continue;
         }
-        struct process *p = spawn(&w, "sleep 110", &with_gone, &s);
+        struct process *p = spawn(&w, "exec sleep 110", &with_gone, &s);
         if (i % 4 == 1) {
             process_abandon(p);
             continue;
@@ -806,8 +849,10 @@ int main(void)
         cmocka_unit_test(cancelled_ones_are_silent),
         cmocka_unit_test(inherits_nothing),
         cmocka_unit_test(passes_signals_on),
+        cmocka_unit_test(kills_what_forks),
         cmocka_unit_test(tells_the_end_from_being_gone),
         cmocka_unit_test(ignores_signals_of_people),
+        cmocka_unit_test(closes_its_output_early),
         cmocka_unit_test(keeper_killed),
         cmocka_unit_test(guard_killed),
         cmocka_unit_test(nothing_outlives_us),

@@ -13,6 +13,7 @@
 #define LENGTH(of) (sizeof(of) / sizeof *(of))
 #define MS_NS      1000000LL
 #define SECOND_NS  1000000000LL
+#define UMLAUTS    "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
 
 static const struct progress_facts usual = {.runs = 300,
                                             .queued = 100,
@@ -97,8 +98,7 @@ static void test_width(void **state)
     (void)state;
     static const char *const names[] = {
         "s", "a-rather-long-name-of-a-scenario-that-nobody-can-read-anyway",
-        "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6"
-        "\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc",
+        (UMLAUTS UMLAUTS UMLAUTS UMLAUTS),
         "\xe6\xb5\x8b\xe8\xaf\x95\xe6\xb5\x8b\xe8\xaf\x95\xe6\xb5\x8b\xe8\xaf\x95\xe6\xb5\x8b",
         "half a character \xe6\xb5"};
     for (size_t i = 0; i < LENGTH(names); i++) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "support/lab.h"
 #include "support/random_system.h"
 #include "support/unit.h"
@@ -115,8 +116,22 @@ static const char *check_search(struct lab *explored, struct lab *brute, struct 
     return wrong;
 }
 
-/* Exact search: complete, every fault fires, nothing twice, counted and explained rightly. */
-static const char *claim_exact(const struct node *system, struct totals *totals)
+/* How calls differ in what modes they take, and the modes (n_modes 0: the system's own). */
+struct kinds {
+    uint8_t (*flags)(const struct names *names, uid u);
+    mode modes[4];
+    uint32_t n_modes;
+};
+
+static void use_kinds(struct lab *lab, const struct kinds *kinds)
+{
+    lab->flags = kinds->flags;
+    lab->modes = kinds->n_modes ? kinds->modes : NULL;
+    lab->n_modes = kinds->n_modes;
+}
+
+static const char *check_exact(const struct node *system, struct totals *totals,
+                               const struct kinds *kinds)
 {
     struct lab explored, brute;
     struct err e = {0};
@@ -125,9 +140,11 @@ static const char *claim_exact(const struct node *system, struct totals *totals)
         lab_deinit(&brute);
         return NULL; /* shrinking tries systems that do not load */
     }
+    use_kinds(&brute, kinds);
     if (!lab_brute_force(&brute, BRUTE_MAX, NULL, NULL)) {
         totals->skipped++;
     } else if (lab_init(&explored, system, &e) == 0) {
+        use_kinds(&explored, kinds);
         struct search_options options = lab_options(&explored);
         struct search *search = lab_explore(&explored, &options, 2 * BRUTE_MAX);
         wrong = check_search(&explored, &brute, search, totals);
@@ -137,6 +154,36 @@ static const char *claim_exact(const struct node *system, struct totals *totals)
     }
     lab_deinit(&brute);
     return wrong;
+}
+
+/* Exact search: complete, every fault fires, nothing twice, counted and explained rightly. */
+static const char *claim_exact(const struct node *system, struct totals *totals)
+{
+    return check_exact(system, totals, &(struct kinds){0});
+}
+
+/* Kinds of calls, by name, so that they are the same in every lab. */
+static uint8_t some_flags(const struct names *names, uid u)
+{
+    static const uint8_t kinds[] = {0,         CALL_HTTP, CALL_HTTP,
+                                    CALL_GRPC, CALL_GRPC, CALL_EXEMPT | CALL_HTTP};
+    struct buf text = BUF_INIT(1000);
+    uid_print(names, u, &text);
+    uint64_t hash = hash_slice(buf_slice(&text));
+    buf_deinit(&text);
+    return kinds[hash % (sizeof kinds / sizeof *kinds)];
+}
+
+/* The same where calls take different modes, or none. */
+static const char *claim_kinds(const struct node *system, struct totals *totals)
+{
+    struct kinds kinds = {.flags = some_flags, .n_modes = 4};
+    static const char *const modes[] = {"503", "reset", "rst-stream:7", "lost-reply:grpc:14"};
+    struct err e = {0};
+    for (uint32_t i = 0; i < kinds.n_modes; i++)
+        if (mode_parse(slice_of(modes[i]), &kinds.modes[i], &e))
+            fail_msg("%s", e.text);
+    return check_exact(system, totals, &kinds);
 }
 
 /* Explores with these options and compares with the exact search. */
@@ -324,6 +371,7 @@ static void test_exact(void **state)
         assert_true(t.runs > 5 * t.systems);                                                       \
     }
 
+TEST(kinds, 2000)
 TEST(depth, 500)
 TEST(random, 500)
 TEST(stateless, 500)
@@ -337,11 +385,12 @@ TEST(resume, 300)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact),      cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_random),     cmocka_unit_test(test_stateless),
-        cmocka_unit_test(test_modes),      cmocka_unit_test(test_modes_once),
-        cmocka_unit_test(test_max_faults), cmocka_unit_test(test_t_way),
-        cmocka_unit_test(test_retries),    cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_exact),      cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_depth),      cmocka_unit_test(test_random),
+        cmocka_unit_test(test_stateless),  cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_modes_once), cmocka_unit_test(test_max_faults),
+        cmocka_unit_test(test_t_way),      cmocka_unit_test(test_retries),
+        cmocka_unit_test(test_resume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,13 +200,63 @@ static void test_random(void **state)
     }
 }
 
+/* ---- which modes a call takes ---- */
+
+static void test_takes(void **state)
+{
+    enum { NONE = 1, HTTP = 2, GRPC = 4, ALL = 7 };
+    static const struct {
+        const char *mode;
+        int kinds; /* that take it */
+    } rows[] = {
+        {"503", NONE | HTTP},
+        {"200", NONE | HTTP},
+        {"lost-reply:503", NONE | HTTP},
+        {"grpc:14", NONE | GRPC},
+        {"grpc:0", NONE | GRPC},
+        {"lost-reply:grpc:14", NONE | GRPC},
+        {"rst-stream:7", NONE | GRPC},
+        {"lost-reply:rst-stream:8", NONE | GRPC},
+        {"goaway", NONE | GRPC},
+        {"refuse", ALL},
+        {"reset", ALL},
+        {"reset:100", ALL},
+        {"lost-reply:reset", ALL},
+        {"close", ALL},
+        {"hold", ALL},
+        {"delay:1s", ALL},
+        {"delay-reply:1s", ALL},
+        {"slow:10", ALL},
+        {"truncate:1", ALL},
+        {"duplicate", ALL},
+        {"corrupt:empty", ALL},
+        {"corrupt:garbage", ALL},
+        {"corrupt:remove=a/b", NONE | HTTP},
+        {"corrupt:null=a", NONE | HTTP},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        mode m;
+        struct err e = {0};
+        assert_int_equal(mode_parse(slice_of(rows[i].mode), &m, &e), 0);
+        for (uint8_t other = 0; other < 32; other += 8) { /* flags that do not matter */
+            bool none = call_takes(&(struct call){.flags = other}, m);
+            bool http = call_takes(&(struct call){.flags = CALL_HTTP | other}, m);
+            bool grpc = call_takes(&(struct call){.flags = CALL_GRPC | other}, m);
+            if ((none ? NONE : 0) + (http ? HTTP : 0) + (grpc ? GRPC : 0) != rows[i].kinds)
+                fail_msg("%s", rows[i].mode);
+            for (uint8_t kind = 0; kind < 8; kind += 2)
+                assert_false(call_takes(&(struct call){.flags = CALL_EXEMPT | kind | other}, m));
+            assert_true(call_takes(&(struct call){.flags = CALL_HTTP | CALL_GRPC}, m));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_stable),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_cases),  cmocka_unit_test(test_empty), cmocka_unit_test(test_stable),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

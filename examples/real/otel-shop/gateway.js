@@ -17,18 +17,19 @@ async function placeOrder(order) {
 
 serveHttp({
     'POST /orders': async (_, { item }) => {
-        let order, placed;
+        const order = { id: randomUUID(), item };
+        let answer;
         try {
-            const { price } = await httpCall('GET', `${CATALOG}/items/${item}`);
-            order = { id: randomUUID(), item, price };
-            placed = await placeOrder(order);
+            order.price = (await httpCall('GET', `${CATALOG}/items/${item}`)).price;
+            const { carrier } = await placeOrder(order);
+            answer = [200, { item, total: order.price, carrier }];
         } catch (error) {
-            return [503, { error: 'we cannot take your order now' }];
+            answer = [503, { error: 'we cannot take your order now' }];
         }
-        // The receipt is a courtesy, but one that shows other sums than the price is none.
-        const ledger = await payments('Ledger', { order: order.id }).catch(() => null);
-        if (ledger && ledger.total !== order.price)
-            return [500, { error: `charged ${ledger.charges} times, ${ledger.total} in all` }];
-        return [200, { item, total: order.price, carrier: placed.carrier, receipt: ledger !== null }];
+        // What the books say is of interest, but not needed.
+        const books = await payments('Ledger', { order: order.id }).catch(() => null);
+        answer[1].charged = books ? books.total : 'not known';
+        answer[1].overcharged = books !== null && books.charges > 1;
+        return answer;
     },
 });
