@@ -70,7 +70,7 @@ static void print_notes(const struct summary *s, const struct style *st, FILE *o
         fprintf(out, "  - %s\n", s->notes.at[i]);
 }
 
-static void print_levels(const struct summary *s, FILE *out)
+void text_levels(const struct summary *s, FILE *out)
 {
     if (s->levels.n == 0)
         return;
@@ -113,7 +113,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     if (s->broken)
         return;
     text_figures(s, out);
-    print_levels(s, out);
+    text_levels(s, out);
     print_time(s, out);
 }
 
