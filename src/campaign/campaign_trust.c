@@ -64,7 +64,7 @@ static int repair(struct campaign *c, struct err *e)
 /* Does the system stay broken after this faultload? */
 static int try_blast(struct campaign *c, faultload f, bool *broken, struct run *run, struct err *e)
 {
-    bool works;
+    bool works = false;
     const char *why;
     *run = (struct run){0};
     if (campaign_heal(c, false, e))

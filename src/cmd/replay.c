@@ -126,12 +126,14 @@ static int replay(struct session *s, const struct subject *subject, struct err *
     }
     int status = campaign_replay(c, s->live, subject->faultload, subject->patterns.at,
                                  subject->patterns.n, &plain, &faulty, e);
-    if (status == 0)
+    if (status == 0) {
         code = print_replay(s, subject, &plain, &faulty);
-    else if (status > 0)
+    } else if (status > 0) {
         code = live_signal(s->live) == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
-    else
-        code = (cmd_fail(e), EXIT_ENVIRONMENT);
+    } else {
+        cmd_fail(e);
+        code = EXIT_ENVIRONMENT;
+    }
     vec_deinit(&plain.trace.calls);
     vec_deinit(&faulty.trace.calls);
     return code;
