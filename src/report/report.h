@@ -80,4 +80,7 @@ void report_explanation(const char *system, const char *scenario, const struct n
 void report_replay(const struct names *names, const struct run *plain, const struct run *faulty,
                    const struct style *style, FILE *out);
 
+void report_replay_json(const char *system, const char *scenario, const struct names *names,
+                        const struct run *plain, const struct run *faulty, FILE *out);
+
 #endif
