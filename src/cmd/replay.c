@@ -97,8 +97,7 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     const struct args *args = s->args;
     const char *scenario = session_scenario(s, subject->campaign);
     if (args->json)
-        report_tree_json(s->config->name.p, scenario, &faulty->trace, &s->names, &faulty->verdict,
-                         NULL, stdout);
+        report_replay_json(s->config->name.p, scenario, &s->names, plain, faulty, stdout);
     else
         report_replay(&s->names, plain, faulty, style_for(1, args->color), stdout);
     uint32_t unfired = campaign_unfired(s->campaigns.at[subject->campaign]);
