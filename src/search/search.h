@@ -51,7 +51,6 @@ struct search_options {
     uint32_t order;      /* index into order_rows */
     uint64_t seed;       /* of the random order and of the audit */
     uint32_t baselines;  /* fault-free runs; 0: 3 */
-    uint32_t shard, shards;
     uint32_t attempts;   /* of a faultload whose faults do not all fire; 0: 3 */
 
     /* One of `shards` searches that share the work (0: alone), which it is, from 0. Of the
