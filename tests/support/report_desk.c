@@ -123,6 +123,7 @@ void desk_init(struct desk *d)
                                   .line = 7,
                                   .ids = "",
                                   .replay = ""};
+    vec_push(&d->summary.runs_by_size, 1);
     d->scenarios[0] = d->scenarios[1] = &d->summary;
     d->source = (struct report_source){.system = "shop",
                                        .file = "outfox.yaml",
