@@ -89,11 +89,8 @@ static int run_session(struct session *s)
     progress_end(watch.progress);
     if (failed)
         cmd_fail(&e);
-    bool told = false;
-    for (uint32_t i = 0; i < s->campaigns.n; i++)
-        told |= campaign_summary(s->campaigns.at[i])->runs_by_size.n > 0;
-    int code = told ? reports_make(s, failed ? e.text : NULL) : failed;
-    code = failed && code == EXIT_OK ? failed : code;
+    int code = failed == EXIT_USAGE ? failed : reports_make(s, failed ? e.text : NULL);
+    code = failed && (code == EXIT_OK || code == EXIT_INCONCLUSIVE) ? failed : code;
     return s->signal == SIGTERM ? EXIT_TERMINATED : s->signal ? EXIT_INTERRUPTED : code;
 }
 
