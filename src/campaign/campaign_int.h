@@ -9,7 +9,6 @@
 #include "base/index.h"
 #include "campaign/campaign.h"
 #include "campaign/tally.h"
-#include "core/overlaps.h"
 
 enum { RECENT_RUNS = 8, BLASTS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 50 };
 

@@ -97,8 +97,7 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     const struct args *args = s->args;
     const char *scenario = session_scenario(s, subject->campaign);
     if (args->json)
-        report_tree_json(s->config->name.p, scenario, &faulty->trace, &s->names, &faulty->verdict,
-                         NULL, stdout);
+        report_replay_json(s->config->name.p, scenario, &s->names, plain, faulty, stdout);
     else
         report_replay(&s->names, plain, faulty, style_for(1, args->color), stdout);
     uint32_t unfired = campaign_unfired(s->campaigns.at[subject->campaign]);
@@ -117,8 +116,8 @@ static int replay(struct session *s, const struct subject *subject, struct err *
 {
     struct run plain = {0}, faulty = {0};
     struct campaign *c = s->campaigns.at[subject->campaign];
-    if (s->store && campaign_restore(c, e) < 0)
-        *e = (struct err){0}; /* other options then: names are learned anew */
+    if (s->store && campaign_recall(c, e) < 0)
+        *e = (struct err){0}; /* what cannot be read is learned anew */
     int code = session_start(s, e);
     if (code) {
         cmd_fail(e);

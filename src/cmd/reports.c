@@ -6,6 +6,7 @@
 #include "cmd/reports.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -171,11 +172,26 @@ static const struct summary *summary_of(struct session *s, uint32_t i)
     out->n_modes = s->search.n_modes;
     out->order = order_rows[s->search.order].name;
     out->seed = s->search.seed;
+    out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = id_prefix(s, i);
     out->replay = replay_words(s);
     if (!out->assumptions.n)
         search_assumptions(campaign_search(s->campaigns.at[i]), &s->search, &s->arena, out);
     return campaign_finish(s->campaigns.at[i]);
+}
+
+/* The file as GitHub knows it: from the top of what was checked out. */
+static const char *path_in_workspace(struct session *s)
+{
+    const char *top = getenv("GITHUB_WORKSPACE");
+    char file[PATH_MAX], real_top[PATH_MAX];
+    if (!top || !realpath(s->config->source, file) || !realpath(top, real_top))
+        return NULL;
+    slice rest = slice_of(file), prefix = slice_of(real_top);
+    if (!slice_starts(rest, prefix) || rest.n < prefix.n + 2 || rest.p[prefix.n] != '/')
+        return NULL;
+    rest = slice_from(rest, prefix.n + 1);
+    return arena_copy(&s->arena, rest.p, rest.n);
 }
 
 static void making_init(struct making *m, struct session *s, const char *error)
@@ -185,6 +201,7 @@ static void making_init(struct making *m, struct session *s, const char *error)
         vec_push(&m->scenarios, summary_of(s, i));
     m->source = (struct report_source){.system = s->config->name.p,
                                        .file = s->config->source,
+                                       .path = path_in_workspace(s),
                                        .version = outfox_version,
                                        .error = error,
                                        .n = m->scenarios.n,

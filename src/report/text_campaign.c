@@ -70,28 +70,28 @@ static void print_notes(const struct summary *s, const struct style *st, FILE *o
         fprintf(out, "  - %s\n", s->notes.at[i]);
 }
 
-static void print_levels(const struct summary *s, FILE *out)
+void text_levels(const struct summary *s, FILE *out)
 {
     if (s->levels.n == 0)
         return;
     fputs("  how calls are told apart, by the service that makes them\n", out);
     for (uint32_t i = 0; i < s->levels.n; i++) {
         const struct summary_level *l = &s->levels.at[i];
-        fprintf(out, "    %-20s %8llu %s  %-6s%s%s\n", l->service, (unsigned long long)l->calls,
-                l->calls == 1 ? "call " : "calls", l->level, l->note ? "  " : "",
-                l->note ? l->note : "");
+        fprintf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
+                l->calls == 1 ? "call " : "calls");
+        fprintf(out, l->note ? "%-6s  %s\n" : "%s%s\n", l->level, l->note ? l->note : "");
     }
 }
 
 static void print_time(const struct summary *s, FILE *out)
 {
-    struct buf text = BUF_INIT(64);
+    struct buf took = BUF_INIT(64);
     if (s->took_ns <= 0)
         return;
-    buf_add_ns(&text, s->took_ns >= 1000000000 ? s->took_ns / 100000000 * 100000000
-                                               : s->took_ns / 1000000 * 1000000);
-    fprintf(out, "  took %s\n", buf_text(&text));
-    buf_deinit(&text);
+    int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
+    buf_add_ns(&took, s->took_ns / unit * unit);
+    fprintf(out, "  took %s, %.3g runs per second\n", buf_text(&took), report_rate(s));
+    buf_deinit(&took);
 }
 
 static void print_scenario(const struct report_source *source, uint32_t scenario,
@@ -113,7 +113,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     if (s->broken)
         return;
     text_figures(s, out);
-    print_levels(s, out);
+    text_levels(s, out);
     print_time(s, out);
 }
 
