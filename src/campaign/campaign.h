@@ -49,6 +49,9 @@ void campaign_free(struct campaign *c);
 /* Takes up what the store has of it. 1: it has nothing. */
 int campaign_restore(struct campaign *c, struct err *e) MUST_USE;
 
+/* Takes up only how calls are named: enough to replay a faultload. 1: it has nothing. */
+int campaign_recall(struct campaign *c, struct err *e) MUST_USE;
+
 /* Is nothing left to be done? */
 bool campaign_complete(const struct campaign *c);
 

@@ -170,25 +170,40 @@ static int check_options(struct campaign *c, struct err *e)
                    b.p);
 }
 
-int campaign_restore(struct campaign *c, struct err *e)
+int campaign_recall(struct campaign *c, struct err *e)
 {
-    slice learned, levels, notes, line;
+    slice learned, quiet;
     if (store_find(c->opt.store, c->spec->name, &c->id, e))
         return -1;
     if (!c->id)
         return 1;
-    if (check_options(c, e) ||
-        store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
-        store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
-        store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e) ||
-        store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &c->quiet, e))
+    if (store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
+        store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &quiet, e))
         return -1;
-    if (!learned.p || !levels.p || !notes.p || !c->quiet.p)
+    if (!learned.p || !quiet.p)
         return 1; /* it ended before anything was learned */
+    c->lesson = learned;
+    c->quiet = quiet;
+    c->learned = true;
+    return 0;
+}
+
+int campaign_restore(struct campaign *c, struct err *e)
+{
+    slice levels, notes, line;
+    int status = campaign_recall(c, e);
+    c->learned = false;
+    if (status)
+        return status;
+    if (check_options(c, e) ||
+        store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
+        store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
+        return -1;
+    if (!levels.p || !notes.p)
+        return 1;
     if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e))
         return -1;
-    c->lesson = learned;
     parse_levels(c, levels);
     while (slice_cut(&notes, '\n', &line))
         if (line.n)

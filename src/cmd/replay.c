@@ -116,8 +116,8 @@ static int replay(struct session *s, const struct subject *subject, struct err *
 {
     struct run plain = {0}, faulty = {0};
     struct campaign *c = s->campaigns.at[subject->campaign];
-    if (s->store && campaign_restore(c, e) < 0)
-        *e = (struct err){0}; /* other options then: names are learned anew */
+    if (s->store && campaign_recall(c, e) < 0)
+        *e = (struct err){0}; /* what cannot be read is learned anew */
     int code = session_start(s, e);
     if (code) {
         cmd_fail(e);
