@@ -125,8 +125,8 @@ int campaign_keep_blasts(struct campaign *c, struct err *e)
             buf_addc(&text, *p == '\n' ? ' ' : *p);
         buf_addc(&text, '\n');
     }
-    int failed = c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e)
-                              : 0;
+    int failed =
+        c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e) : 0;
     buf_deinit(&text);
     return failed;
 }

@@ -76,9 +76,10 @@ static int read_faults(struct session *s, struct subject *out, slice text, struc
     if (slice_is(text, "none"))
         return 0;
     if (!text.n)
-        return err_set(e, 0, 0,
-                       "there is nothing to replay: give the id of a finding, a faultload, \"none\" "
-                       "or @FILE with a faultload in it");
+        return err_set(
+            e, 0, 0,
+            "there is nothing to replay: give the id of a finding, a faultload, \"none\" "
+            "or @FILE with a faultload in it");
     while (text.n) {
         size_t end = 0;
         while (end < text.n && !(text.n - end >= 3 && memcmp(text.p + end, " & ", 3) == 0))

@@ -77,8 +77,7 @@ static int run_session(struct session *s)
 {
     struct err e = {0};
     struct watch watch = {.session = s};
-    if (session_open_store(s, STORE_WRITE, &e) ||
-        (s->args->resume && session_adopt(s, &e))) {
+    if (session_open_store(s, STORE_WRITE, &e) || (s->args->resume && session_adopt(s, &e))) {
         cmd_fail(&e);
         return EXIT_ENVIRONMENT;
     }

@@ -221,7 +221,7 @@ static int parse_line(struct session *s, slice name, slice value, struct err *e)
     struct search_options *o = &s->search;
     uint64_t n = 0;
     slice word;
-    (void)slice_to_u64(value, UINT64_MAX, &n);
+    bool number = slice_to_u64(value, UINT64_MAX, &n);
     if (slice_is(name, "modes")) {
         for (o->n_modes = 0; slice_word(&value, &word) && o->n_modes < MODES_MAX; o->n_modes++)
             if (mode_parse(word, &s->modes[o->n_modes], e))
@@ -231,23 +231,24 @@ static int parse_line(struct session *s, slice name, slice value, struct err *e)
         for (o->assume = 0; slice_word(&value, &word);)
             for (enum reduction r = 0; r < REDUCTIONS; r++)
                 o->assume |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
-    } else if (slice_is(name, "max-faults")) {
+    } else if (slice_is(name, "max-faults") && number) {
         o->max_faults = (uint32_t)n;
-    } else if (slice_is(name, "t-way")) {
+    } else if (slice_is(name, "t-way") && number) {
         o->t_way = (uint32_t)n;
     } else if (slice_is(name, "audit")) {
         o->audit = strtod(slice_copy(&s->arena, value).p, NULL);
     } else if (slice_is(name, "order")) {
         o->order = order_of(value);
-    } else if (slice_is(name, "seed")) {
+    } else if (slice_is(name, "seed") && number) {
         o->seed = n;
     } else if (slice_is(name, "shard")) {
         slice part;
-        uint64_t i = 0, all = 0;
+        uint64_t i, all;
         slice_cut(&value, '/', &part);
-        (void)(slice_to_u64(part, UINT32_MAX, &i) && slice_to_u64(value, UINT32_MAX, &all));
-        o->shard = (uint32_t)i;
-        o->shards = (uint32_t)all;
+        if (slice_to_u64(part, UINT32_MAX, &i) && slice_to_u64(value, UINT32_MAX, &all)) {
+            o->shard = (uint32_t)i;
+            o->shards = (uint32_t)all;
+        }
     }
     return 0;
 }
