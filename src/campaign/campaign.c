@@ -266,8 +266,9 @@ static int explore_on(struct campaign *c, struct err *e)
         fill(c);
         if (live_running(c->live) == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
             if (++healed == HEALS_MAX)
-                return err_set(e, 0, 0, "a service dies again and again without being called: see "
-                                        "its log");
+                return err_set(e, 0, 0,
+                               "a service dies again and again without being called: see "
+                               "its log");
             continue;
         }
         if (live_running(c->live) == 0)
@@ -333,7 +334,7 @@ static void add_blasts(struct campaign *c)
     }
 }
 
-static void note_descriptors(struct campaign *c)
+void campaign_note_descriptors(struct campaign *c)
 {
     for (uint32_t i = 0; i < c->opt.config->services.n; i++) {
         uint32_t first, now;
@@ -374,7 +375,7 @@ const struct summary *campaign_finish(struct campaign *c)
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
     if (c->live) {
-        note_descriptors(c);
+        campaign_note_descriptors(c);
         note_strays(c);
     }
     campaign_settle_known(c);

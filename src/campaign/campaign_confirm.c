@@ -108,6 +108,23 @@ void campaign_settle_known(struct campaign *c)
     c->live = live;
 }
 
+/* Two that were shrunk to the same are one. */
+static void merge_equal(struct campaign *c)
+{
+    struct faultloads *fl = c->opt.faultloads;
+    for (uint32_t i = 0; i < c->summary.findings.n; i++)
+        for (uint32_t k = c->summary.findings.n; k-- > i + 1;) {
+            struct finding *a = &c->summary.findings.at[i], *b = &c->summary.findings.at[k];
+            if (a->kind != b->kind || !same_reason(a->why, b->why) ||
+                !faultload_eq(fl, a->faultload, b->faultload))
+                continue;
+            a->runs += b->runs;
+            vec_deinit(&b->alike);
+            memmove(b, b + 1, (c->summary.findings.n - k - 1) * sizeof *b);
+            c->summary.findings.n--;
+        }
+}
+
 int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
 {
     c->live = live;
@@ -115,6 +132,7 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
     int status = 0;
     for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++)
         status = live_signal(live) ? 1 : shrink_and_confirm(c, &c->summary.findings.at[i], e);
+    merge_equal(c);
     live_cancel(live);
     memset(c->plan_used, 0, sizeof c->plan_used);
     if (status == 0)

@@ -9,9 +9,8 @@
 #include "base/index.h"
 #include "campaign/campaign.h"
 #include "campaign/tally.h"
-#include "core/overlaps.h"
 
-enum { RECENT_RUNS = 8, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 50 };
+enum { RECENT_RUNS = 8, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 30 };
 
 /* A faultload whose result is known. */
 struct known {
@@ -59,7 +58,7 @@ struct campaign {
     int64_t start_ns, before_ns; /* of this process; what earlier ones took */
     slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
     uint32_t unfired;            /* patterns of the last replay that matched nothing */
-    struct live *live; /* NULL: none, now */
+    struct live *live;           /* NULL: none, now */
 };
 
 /* ---- campaign.c ---- */
@@ -78,6 +77,8 @@ void campaign_hold(struct arena *a, struct run *run);
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
 void campaign_show(struct campaign *c, const char *phase);
+/* Says which services have many more open descriptors than at first. */
+void campaign_note_descriptors(struct campaign *c);
 void campaign_note(struct campaign *c, const char *text);
 bool campaign_stopped(struct campaign *c);
 

@@ -86,8 +86,6 @@ static void learn_levels(struct campaign *c)
                                         .calls = f->made,
                                         .level = track_level_names[level],
                                         .note = note});
-        if (note)
-            campaign_note(c, note);
         if (level == TRACK_NONE && c->jobs > 1) {
             c->jobs = 1;
             campaign_note(c, "--jobs needs services that pass the trace context on: one run is "

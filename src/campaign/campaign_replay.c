@@ -29,7 +29,7 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     struct plan plan;
     c->live = live;
     if (!c->learned)
-        c->opt.store = NULL; /* what is learned for a replay is nobody else's */
+        c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
     int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
     plan_init(&plan, c->opt.names);
     if (!status)

@@ -125,8 +125,8 @@ int campaign_keep_blasts(struct campaign *c, struct err *e)
             buf_addc(&text, *p == '\n' ? ' ' : *p);
         buf_addc(&text, '\n');
     }
-    int failed = c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e)
-                              : 0;
+    int failed =
+        c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e) : 0;
     buf_deinit(&text);
     return failed;
 }
@@ -198,11 +198,11 @@ static int check_options(struct campaign *c, struct err *e)
     slice was = then, is = slice_of(c->opt.options), a, b;
     while (slice_cut(&was, '\n', &a) && slice_cut(&is, '\n', &b) && slice_eq(a, b))
         continue;
-    return err_set(e, 0, 0,
-                   "the campaign of \"%s\" was made with other options (then \"%.*s\", now "
-                   "\"%.*s\"): give the same ones, or start anew without --resume",
-                   c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, (int)(b.n < 100 ? b.n : 100),
-                   b.p);
+    err_set(e, 0, 0,
+            "the campaign of \"%s\" was made with other options (then \"%.*s\", now \"%.*s\"): "
+            "give the same ones, or start anew without --resume",
+            c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, (int)(b.n < 100 ? b.n : 100), b.p);
+    return CAMPAIGN_OTHER;
 }
 
 static int restore_blasts(struct campaign *c, slice text, struct err *e)
@@ -226,31 +226,45 @@ static int restore_blasts(struct campaign *c, slice text, struct err *e)
     return 0;
 }
 
-int campaign_restore(struct campaign *c, struct err *e)
+int campaign_recall(struct campaign *c, struct err *e)
 {
-    slice learned, levels, notes, blasts, ended, line;
+    slice learned, quiet;
     if (store_find(c->opt.store, c->spec->name, &c->id, e))
         return -1;
     if (!c->id)
         return 1;
-    int status = check_options(c, e);
+    if (store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
+        store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &quiet, e))
+        return -1;
+    if (!learned.p || !quiet.p)
+        return 1; /* it ended before anything was learned */
+    c->lesson = learned;
+    c->quiet = quiet;
+    c->learned = true;
+    return 0;
+}
+
+int campaign_restore(struct campaign *c, struct err *e)
+{
+    slice levels, notes, blasts, ended, line;
+    int status = campaign_recall(c, e);
+    c->learned = false;
+    if (status == 0)
+        status = check_options(c, e);
     if (status)
         return status;
     if (store_get(c->opt.store, c->id, SLICE("blasts"), &c->keep, &blasts, e) ||
         store_get(c->opt.store, c->id, SLICE("ended"), &c->keep, &ended, e) ||
-        store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
         store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
-        store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e) ||
-        store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &c->quiet, e))
+        store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
         return -1;
-    if (!learned.p || !levels.p || !notes.p || !c->quiet.p)
-        return 1; /* it ended before anything was learned */
+    if (!levels.p || !notes.p)
+        return 1;
     if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e) ||
         restore_blasts(c, blasts, e))
         return -1;
     c->ended = ended.p != NULL;
-    c->lesson = learned;
     parse_levels(c, levels);
     while (slice_cut(&notes, '\n', &line))
         if (line.n)

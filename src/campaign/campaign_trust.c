@@ -31,8 +31,10 @@ static int suspect_last(struct campaign *c, const char *why, struct err *e)
             return add_blast(c, f, why, false, e);
     }
     struct buf text = BUF_INIT(600);
-    buf_addf(&text, "before any fault was injected the system broke, and worked again after its "
-                    "services were started again: %s", why);
+    buf_addf(&text,
+             "before any fault was injected the system broke, and worked again after its "
+             "services were started again: %s",
+             why);
     campaign_note(c, buf_text(&text));
     buf_deinit(&text);
     return 0;
@@ -79,6 +81,7 @@ static int repair(struct campaign *c, struct err *e)
         return err_set(e, 0, 0,
                        "the scenario fails without any fault since an injected one: bring the "
                        "system back (`before` can do that), then go on with --resume");
+    campaign_note_descriptors(c); /* while those that leak are still there */
     int status = campaign_heal(c, true, e);
     if (status == 0)
         status = look(c, &works, &why, e);
@@ -93,7 +96,7 @@ static int repair(struct campaign *c, struct err *e)
 /* Does the system stay broken after this faultload? The run is held. */
 static int try_blast(struct campaign *c, faultload f, bool *broken, struct run *run, struct err *e)
 {
-    bool works;
+    bool works = false;
     const char *why;
     *run = (struct run){0};
     int status = campaign_heal(c, false, e);

@@ -76,9 +76,10 @@ static int read_faults(struct session *s, struct subject *out, slice text, struc
     if (slice_is(text, "none"))
         return 0;
     if (!text.n)
-        return err_set(e, 0, 0,
-                       "there is nothing to replay: give the id of a finding, a faultload, \"none\" "
-                       "or @FILE with a faultload in it");
+        return err_set(
+            e, 0, 0,
+            "there is nothing to replay: give the id of a finding, a faultload, \"none\" "
+            "or @FILE with a faultload in it");
     while (text.n) {
         size_t end = 0;
         while (end < text.n && !(text.n - end >= 3 && memcmp(text.p + end, " & ", 3) == 0))
@@ -123,8 +124,7 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     const struct args *args = s->args;
     const char *scenario = session_scenario(s, subject->campaign);
     if (args->json)
-        report_tree_json(s->config->name.p, scenario, &faulty->trace, &s->names, &faulty->verdict,
-                         NULL, stdout);
+        report_replay_json(s->config->name.p, scenario, &s->names, plain, faulty, stdout);
     else
         report_replay(&s->names, plain, faulty, style_for(1, args->color), stdout);
     uint32_t unfired = campaign_unfired(s->campaigns.at[subject->campaign]);
@@ -143,8 +143,8 @@ static int replay(struct session *s, const struct subject *subject, struct err *
 {
     struct run plain = {0}, faulty = {0};
     struct campaign *c = s->campaigns.at[subject->campaign];
-    if (s->store && campaign_restore(c, e) < 0)
-        *e = (struct err){0}; /* other options then: names are learned anew */
+    if (s->store && campaign_recall(c, e) < 0)
+        *e = (struct err){0}; /* what cannot be read is learned anew */
     int code = session_start(s, e);
     if (code) {
         cmd_fail(e);
@@ -152,12 +152,14 @@ static int replay(struct session *s, const struct subject *subject, struct err *
     }
     int status = campaign_replay(c, s->live, subject->faultload, subject->patterns.at,
                                  subject->patterns.n, &plain, &faulty, e);
-    if (status == 0)
+    if (status == 0) {
         code = print_replay(s, subject, &plain, &faulty);
-    else if (status > 0)
+    } else if (status > 0) {
         code = live_signal(s->live) == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
-    else
-        code = (cmd_fail(e), EXIT_ENVIRONMENT);
+    } else {
+        cmd_fail(e);
+        code = EXIT_ENVIRONMENT;
+    }
     vec_deinit(&plain.trace.calls);
     vec_deinit(&faulty.trace.calls);
     return code;
@@ -191,6 +193,8 @@ static int explain(struct session *s, struct err *e)
     faultload f;
     struct campaign *c = s->campaigns.at[0];
     int status = campaign_restore(c, e);
+    if (status == CAMPAIGN_OTHER)
+        return -1;
     if (status > 0)
         return err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
                        session_scenario(s, 0));
@@ -209,7 +213,7 @@ int cmd_explain(const struct args *args)
     int code = session_open(&s, args, args->positional[1]);
     if (code)
         return code;
-    if (session_open_store(&s, STORE_READ, &e)) {
+    if (session_open_store(&s, STORE_READ, &e) || session_adopt(&s, &e)) {
         cmd_fail(&e);
         code = EXIT_ENVIRONMENT;
     } else {

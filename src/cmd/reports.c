@@ -6,6 +6,7 @@
 #include "cmd/reports.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -171,11 +172,28 @@ static const struct summary *summary_of(struct session *s, uint32_t i)
     out->n_modes = s->search.n_modes;
     out->order = order_rows[s->search.order].name;
     out->seed = s->search.seed;
+    out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = id_prefix(s, i);
     out->replay = replay_words(s);
+    if (!out->runs_by_size.n && !out->stopped)
+        out->stopped = "not-run"; /* that nothing was found is no news then */
     if (!out->assumptions.n)
         search_assumptions(campaign_search(s->campaigns.at[i]), &s->search, &s->arena, out);
     return campaign_finish(s->campaigns.at[i]);
+}
+
+/* The file as GitHub knows it: from the top of what was checked out. */
+static const char *path_in_workspace(struct session *s)
+{
+    const char *top = getenv("GITHUB_WORKSPACE");
+    char file[PATH_MAX], real_top[PATH_MAX];
+    if (!top || !realpath(s->config->source, file) || !realpath(top, real_top))
+        return NULL;
+    slice rest = slice_of(file), prefix = slice_of(real_top);
+    if (!slice_starts(rest, prefix) || rest.n < prefix.n + 2 || rest.p[prefix.n] != '/')
+        return NULL;
+    rest = slice_from(rest, prefix.n + 1);
+    return arena_copy(&s->arena, rest.p, rest.n);
 }
 
 static void making_init(struct making *m, struct session *s, const char *error)
@@ -185,6 +203,7 @@ static void making_init(struct making *m, struct session *s, const char *error)
         vec_push(&m->scenarios, summary_of(s, i));
     m->source = (struct report_source){.system = s->config->name.p,
                                        .file = s->config->source,
+                                       .path = path_in_workspace(s),
                                        .version = outfox_version,
                                        .error = error,
                                        .n = m->scenarios.n,
@@ -278,12 +297,14 @@ int reports_make(struct session *s, const char *error)
 {
     struct making m;
     int code = EXIT_OK;
-    bool on_stdout = false;
+    bool on_stdout = false, any = false;
     making_init(&m, s, error);
-    for (uint32_t i = 0; i < m.scenarios.n; i++)
+    for (uint32_t i = 0; i < m.scenarios.n; i++) {
         code = worse(code, code_of(m.scenarios.at[i]));
+        any |= m.scenarios.at[i]->runs_by_size.n > 0;
+    }
     int failed = write_wanted(&m, &on_stdout);
-    if (!on_stdout)
+    if (!on_stdout && (any || !error)) /* the error was printed: what else is there to say? */
         report_campaign_text(&m.source, style_for(1, s->args->color), stdout);
     tell_github(&m, on_stdout ? stderr : stdout);
     making_deinit(&m);

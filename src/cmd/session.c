@@ -215,6 +215,65 @@ static const char *options_text(struct session *s, uint32_t scenario)
     return out;
 }
 
+/* The options of a search, from the lines of options_text. */
+static int parse_line(struct session *s, slice name, slice value, struct err *e)
+{
+    struct search_options *o = &s->search;
+    uint64_t n = 0;
+    slice word;
+    bool number = slice_to_u64(value, UINT64_MAX, &n);
+    if (slice_is(name, "modes")) {
+        for (o->n_modes = 0; slice_word(&value, &word) && o->n_modes < MODES_MAX; o->n_modes++)
+            if (mode_parse(word, &s->modes[o->n_modes], e))
+                return -1;
+        o->modes = s->modes;
+    } else if (slice_is(name, "assume")) {
+        for (o->assume = 0; slice_word(&value, &word);)
+            for (enum reduction r = 0; r < REDUCTIONS; r++)
+                o->assume |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
+    } else if (slice_is(name, "max-faults") && number) {
+        o->max_faults = (uint32_t)n;
+    } else if (slice_is(name, "t-way") && number) {
+        o->t_way = (uint32_t)n;
+    } else if (slice_is(name, "audit")) {
+        o->audit = strtod(slice_copy(&s->arena, value).p, NULL);
+    } else if (slice_is(name, "order")) {
+        o->order = order_of(value);
+    } else if (slice_is(name, "seed") && number) {
+        o->seed = n;
+    } else if (slice_is(name, "shard")) {
+        slice part;
+        uint64_t i, all;
+        slice_cut(&value, '/', &part);
+        if (slice_to_u64(part, UINT32_MAX, &i) && slice_to_u64(value, UINT32_MAX, &all)) {
+            o->shard = (uint32_t)i;
+            o->shards = (uint32_t)all;
+        }
+    }
+    return 0;
+}
+
+int session_adopt(struct session *s, struct err *e)
+{
+    const struct args *a = s->args;
+    if (a->modes || a->assume || a->max_faults || a->t_way || a->audit > 0 || a->order || a->seed ||
+        a->shard)
+        return 0;
+    uint64_t campaign = 0;
+    slice text = {0}, line, name;
+    for (uint32_t i = 0; i < s->scenarios.n && !campaign; i++)
+        if (store_find(s->store, slice_of(session_scenario(s, i)), &campaign, e))
+            return EXIT_ENVIRONMENT;
+    if (campaign && store_get(s->store, campaign, SLICE("options"), &s->arena, &text, e))
+        return EXIT_ENVIRONMENT;
+    while (slice_cut(&text, '\n', &line)) {
+        slice_cut(&line, ':', &name);
+        if (line.p && parse_line(s, name, slice_trim(line), e))
+            return EXIT_ENVIRONMENT;
+    }
+    return 0;
+}
+
 /* ---- starting ---- */
 
 int session_open_store(struct session *s, enum store_access access, struct err *e)

@@ -97,6 +97,7 @@ struct summary {
     VEC(struct summary_level) levels;
     VEC(const char *) notes; /* sentences for whoever reads the report */
     int64_t took_ns;
+    uint32_t line;      /* of the scenario in its file; 0: not known */
     const char *ids;    /* what stands before the number of a finding: "", or "SCENARIO/"; NULL: it
                            is of no campaign */
     const char *replay; /* what follows WHAT in a replay command, ready for a shell: "", " FILE" */

@@ -8,6 +8,7 @@
 #ifndef OUTFOX_CORE_TRACE_H
 #define OUTFOX_CORE_TRACE_H
 
+#include "base/index.h"
 #include "base/vec.h"
 #include "core/fault.h"
 
@@ -65,5 +66,33 @@ struct trace_order {
  * sooner than a genuine answer.) */
 void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out);
 void trace_order_deinit(struct trace_order *order);
+
+/* ---- calls that are made at the same time ---- */
+
+/* On real sockets calls that are made at the same time arrive one after the other, in an order of
+ * chance, and one that is failed at once has ended before the next arrives. What is known of them
+ * is learned over the runs: which calls of a handler were ever seen to overlap. */
+struct overlaps {
+    struct map pairs; /* (handler, element, element), and (handler) for those that have any */
+    struct trace_order order;
+};
+
+enum {
+    OVERLAPS_MAX = 1 << 20, /* pairs; no more are learned */
+    ALIGN_MAX = 1024        /* calls of one handler; those of one with more are left as they are */
+};
+
+/* Learns from a trace: two calls of one handler overlap when each starts before the other ends. One
+ * that its caller left, or that did not end, overlaps with no later call: the caller may have gone
+ * on because it waited no longer. Zero-initialised is empty. */
+void overlaps_learn(struct overlaps *o, const struct names *names, const struct trace *trace);
+void overlaps_deinit(struct overlaps *o);
+
+/* Makes calls that are known to overlap start together, so that trace_order orders them by name.
+ * Of two calls of a handler that are not known to overlap, the one that started first stays before
+ * the other; what is left free by that is grouped. So calls that are made one after the other are
+ * never grouped, and a group reads the same whatever the order of arrival was. To be called once,
+ * after overlaps_learn. */
+void trace_align(struct trace *trace, struct overlaps *o, const struct names *names);
 
 #endif

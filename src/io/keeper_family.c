@@ -56,27 +56,22 @@ bool relative_read(struct relative *r)
     return n > 0 && stat_parse((slice){text, (size_t)n}, r);
 }
 
-static bool is_below(const struct family *f, pid_t parent, pid_t root)
-{
-    if (parent == root)
-        return true;
-    for (uint32_t i = 0; i < f->all.n; i++)
-        if (f->all.at[i].pid == parent)
-            return f->all.at[i].below;
-    return false;
-}
-
-/* Numbers of processes say nothing about their order, so it takes a pass per generation. */
+/* Children of the root, their children, and so on: as often through the list as the family has
+ * members, who are few. */
 static void mark(struct family *f, pid_t root)
 {
-    for (bool more = true; more;) {
-        more = false;
-        for (uint32_t i = 0; i < f->all.n; i++) {
-            struct relative *r = &f->all.at[i];
-            if (!r->below && is_below(f, r->parent, root))
-                r->below = more = true;
+    VEC(pid_t) found = {0};
+    vec_push(&found, root);
+    for (uint32_t i = 0; i < found.n; i++) {
+        for (uint32_t j = 0; j < f->all.n; j++) {
+            struct relative *r = &f->all.at[j];
+            if (r->below || r->parent != found.at[i])
+                continue;
+            r->below = true;
+            vec_push(&found, r->pid);
         }
     }
+    vec_deinit(&found);
 }
 
 void family_read(struct family *f, pid_t root)

@@ -44,3 +44,8 @@ void report_runs_deinit(struct report_runs *runs)
     vec_deinit(&runs->plain_trace.calls);
     vec_deinit(&runs->seen_trace.calls);
 }
+
+double report_rate(const struct summary *s)
+{
+    return s->took_ns > 0 ? (double)(s->runs + s->repeats) / ((double)s->took_ns / 1e9) : 0;
+}

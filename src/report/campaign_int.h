@@ -16,4 +16,7 @@ void report_runs(const struct report_source *source, uint32_t scenario,
                  const struct finding *finding, struct report_runs *out);
 void report_runs_deinit(struct report_runs *runs);
 
+/* Runs per second; 0: not known. */
+double report_rate(const struct summary *s);
+
 #endif

@@ -59,6 +59,7 @@ static json_t *scenario_json(const struct report_source *source, uint32_t scenar
         json_array_append_new(notes, doc_text(s->notes.at[i]));
     json_object_set_new(doc, "notes", notes);
     json_object_set_new(doc, "took_ns", json_integer(s->took_ns));
+    json_object_set_new(doc, "runs_per_second", json_real(report_rate(s)));
     return doc;
 }
 
@@ -74,5 +75,36 @@ void report_campaign_json(const struct report_source *source, FILE *out)
     for (uint32_t i = 0; i < source->n; i++)
         json_array_append_new(list, scenario_json(source, i));
     json_object_set_new(doc, "scenarios", list);
+    doc_print(doc, out);
+}
+
+/* ---- a replay ---- */
+
+static json_t *run_json(json_t *out, const struct run *run, const struct names *names)
+{
+    struct buf body = BUF_INIT(RUN_BODY_MAX);
+    json_object_set_new(out, "verdict", json_string(run->verdict.pass ? "ok" : "findings"));
+    json_object_set_new(out, "why", doc_text(run->verdict.why));
+    json_object_set_new(out, "detail", doc_text(run->verdict.detail));
+    json_object_set_new(out, "status", doc_outcome(run->verdict.status));
+    json_object_set_new(out, "event", doc_text(run->event));
+    for (size_t i = 0; i < run->body.n; i++) /* a text ends at its first NUL */
+        buf_addc(&body, run->body.p[i] ? run->body.p[i] : '?');
+    json_object_set_new(out, "body", doc_take(&body));
+    json_object_set_new(out, "took_ns", json_integer(run->took_ns));
+    json_object_set_new(out, "trace", doc_trace(&run->trace, names));
+    buf_deinit(&body);
+    return out;
+}
+
+void report_replay_json(const char *system, const char *scenario, const struct names *names,
+                        const struct run *plain, const struct run *faulty, FILE *out)
+{
+    json_t *doc = json_object();
+    json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
+    json_object_set_new(doc, "system", doc_text(system));
+    json_object_set_new(doc, "scenario", doc_text(scenario));
+    run_json(doc, faulty, names);
+    json_object_set_new(doc, "without_faults", run_json(json_object(), plain, names));
     doc_print(doc, out);
 }

@@ -23,6 +23,7 @@ void report_json(const struct summary *s, FILE *out);
 /* What came of a campaign: all its scenarios, and the runs behind them. */
 struct report_source {
     const char *system, *file, *version;
+    const char *path;  /* of the file, from the top of the repository; NULL: as in `file` */
     const char *error; /* why it could not go on; NULL: it could */
     uint32_t n;
     const struct summary *const *scenarios; /* with `ids` and `replay` */
@@ -58,7 +59,7 @@ void report_tree(const struct trace *trace, const struct names *names,
                  const struct verdict *verdict, const struct node *body, const struct style *style,
                  FILE *out);
 
-/* The tree alone, with `indent` before each line and at most `most` lines below the first. */
+/* The tree alone, with `indent` before each line and at most `most` lines. */
 void report_calls(const struct trace *trace, const struct names *names, const char *indent,
                   uint32_t most, const struct style *style, FILE *out);
 
@@ -78,5 +79,8 @@ void report_explanation(const char *system, const char *scenario, const struct n
 /* A run with faults, and how it differs from one without. */
 void report_replay(const struct names *names, const struct run *plain, const struct run *faulty,
                    const struct style *style, FILE *out);
+
+void report_replay_json(const char *system, const char *scenario, const struct names *names,
+                        const struct run *plain, const struct run *faulty, FILE *out);
 
 #endif

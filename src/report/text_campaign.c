@@ -70,27 +70,48 @@ static void print_notes(const struct summary *s, const struct style *st, FILE *o
         fprintf(out, "  - %s\n", s->notes.at[i]);
 }
 
-static void print_levels(const struct summary *s, FILE *out)
+void text_levels(const struct summary *s, FILE *out)
 {
     if (s->levels.n == 0)
         return;
     fputs("  how calls are told apart, by the service that makes them\n", out);
     for (uint32_t i = 0; i < s->levels.n; i++) {
         const struct summary_level *l = &s->levels.at[i];
-        fprintf(out, "    %-20s %8llu %s  %-6s%s%s\n", l->service, (unsigned long long)l->calls,
-                l->calls == 1 ? "call " : "calls", l->level, l->note ? "  " : "",
-                l->note ? l->note : "");
+        fprintf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
+                l->calls == 1 ? "call " : "calls");
+        fprintf(out, l->note ? "%-6s  %s\n" : "%s%s\n", l->level, l->note ? l->note : "");
     }
 }
 
 static void print_time(const struct summary *s, FILE *out)
 {
-    struct buf text = BUF_INIT(64);
+    struct buf took = BUF_INIT(64);
     if (s->took_ns <= 0)
         return;
-    buf_add_ns(&text, s->took_ns >= 1000000000 ? s->took_ns / 100000000 * 100000000
-                                               : s->took_ns / 1000000 * 1000000);
-    fprintf(out, "  took %s\n", buf_text(&text));
+    int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
+    buf_add_ns(&took, s->took_ns / unit * unit);
+    fprintf(out, "  took %s, %.3g runs per second\n", buf_text(&took), report_rate(s));
+    buf_deinit(&took);
+}
+
+/* It fails without faults: what is to be seen of that, and how to see it again. */
+static void print_broken(const struct report_source *source, uint32_t scenario,
+                         const struct style *st, FILE *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    struct run run = {0};
+    struct buf text = BUF_INIT(1 << 16);
+    if (s->broken_detail)
+        fprintf(out, "  %s\n", s->broken_detail);
+    if (source->run_of && source->run_of(source->ctx, scenario, FAULTLOAD_EMPTY, &run) == 0 &&
+        !run.verdict.pass) {
+        fputs("  calls\n", out);
+        report_calls(&run.trace, s->names, "    ", CALLS_SHOWN, st, out);
+    }
+    words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
+    fprintf(out, "  again   %s%s%s\n", st->dim, buf_text(&text), st->off);
+    print_notes(s, st, out);
+    vec_deinit(&run.trace.calls);
     buf_deinit(&text);
 }
 
@@ -101,19 +122,18 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
     text_verdict(s, st, out);
     fputc('\n', out);
-    if (s->broken && s->broken_detail)
-        fprintf(out, "  %s\n", s->broken_detail);
-    if (!s->broken)
-        text_what(s, out);
+    if (s->broken)
+        print_broken(source, scenario, st, out);
+    if (s->broken || s->runs_by_size.n == 0)
+        return;
+    text_what(s, out);
     for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
         print_finding(source, scenario, i, st, out);
     text_more(s, out);
     text_suspects(s, st, out);
     print_notes(s, st, out);
-    if (s->broken)
-        return;
     text_figures(s, out);
-    print_levels(s, out);
+    text_levels(s, out);
     print_time(s, out);
 }
 

@@ -19,4 +19,7 @@ void text_more(const struct summary *s, FILE *out);
 void text_suspects(const struct summary *s, const struct style *st, FILE *out);
 void text_figures(const struct summary *s, FILE *out);
 
+/* How the calls of each service are identified. */
+void text_levels(const struct summary *s, FILE *out);
+
 #endif

@@ -33,6 +33,9 @@ void words_statuses(const struct finding *finding, struct buf *out);
  * which. */
 void words_call(const struct names *names, uid u, struct buf *out);
 
+/* What a caller sees under this mode, as a verb: "answers 503". */
+void words_mode(mode m, struct buf *out);
+
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out);
 
 void words_explanation(const struct names *names, const struct faultloads *fl,

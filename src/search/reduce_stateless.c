@@ -27,6 +27,8 @@ void stateless_skip(struct search *s, const struct trace *trace, uint32_t call)
         if (!known || mode_label(m) == call_label(c))
             continue;
         faultload causes = s->reading.prefix.at[s->reading.causes.at[call]];
+        if (shard_elsewhere(s, causes, (struct fault){c->uid, m}))
+            continue;
         faultload f = faultload_extend(s->fl, causes, (struct fault){c->uid, m});
         search_count_skip(s, (struct frontier_item){f, NODE_NONE}, REDUCE_STATELESS);
     }

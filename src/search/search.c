@@ -81,6 +81,8 @@ void search_free(struct search *s)
     vec_deinit(&s->tway.values);
     vec_deinit(&s->tway.absorbed);
     map_deinit(&s->tway.baseline);
+    map_deinit(&s->shard_of);
+    map_deinit(&s->elsewhere);
     mem_free(s);
 }
 
@@ -152,7 +154,7 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     struct candidate tried = c;
     uint8_t state = s->tree.nodes.at[c.edge].state;
     enum reduction why = REDUCTIONS;
-    if (state == EDGE_SEEN || state == EDGE_QUEUED)
+    if (state == EDGE_SEEN || state == EDGE_QUEUED || shard_elsewhere(s, c.causes, c.fault))
         return;
     if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &tried))
         why = REDUCE_RETRIES;
@@ -210,7 +212,8 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
                                       .fault = {c->uid, m},
                                       .causes = s->reading.prefix.at[s->reading.causes.at[call]]};
         search_consider(s, trace, call, candidate, duplicate);
-        final &= s->tree.nodes.at[edge].state != EDGE_SKIPPED;
+        uint8_t state = s->tree.nodes.at[edge].state;
+        final &= state == EDGE_QUEUED || state == EDGE_SEEN;
     }
     /* an unstable handler may make another call next time */
     s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;
@@ -285,6 +288,7 @@ void search_stats(const struct search *s, struct search_stats *out)
                                  .edges = s->tree.edges,
                                  .transcripts = s->tree.transcripts,
                                  .dropped = s->n_dropped,
+                                 .elsewhere = s->elsewhere.items.n,
                                  .queued = s->frontier.n + s->tway.waiting.n + flights_waiting(s),
                                  .complete = search_done(s),
                                  .t_way = s->opt.t_way};

@@ -51,8 +51,12 @@ struct search_options {
     uint32_t order;      /* index into order_rows */
     uint64_t seed;       /* of the random order and of the audit */
     uint32_t baselines;  /* fault-free runs; 0: 3 */
-    uint32_t shard, shards;
     uint32_t attempts;   /* of a faultload whose faults do not all fire; 0: 3 */
+
+    /* One of `shards` searches that share the work (0: alone), which it is, from 0. Of the
+     * faultloads only those are run whose first fault in causal order falls to this one, by its
+     * text. Together they show all that one alone shows. */
+    uint32_t shard, shards;
 };
 
 /* ---- driving it ---- */
@@ -102,6 +106,7 @@ struct search_stats {
     uint64_t edges;               /* of the handler trees: seen, queued or skipped */
     uint64_t transcripts;         /* different (handler, transcript, reply) */
     uint64_t dropped;             /* queued, but seen before their turn came */
+    uint64_t elsewhere;           /* faultloads that fell to other shards */
     uint64_t skipped[REDUCTIONS]; /* faultloads that a reduction kept from being run */
     uint64_t queued;              /* what is left */
     bool complete;                /* nothing is left */
@@ -118,7 +123,7 @@ enum { SUSPECTS_MAX = 200 };
 const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total);
 
 /* How many faultloads of the full space each of the published policies accounts for. Known when the
- * search was exact, complete and stable, and no answer came after its caller's timeout. */
+ * search was exact, alone, complete and stable, and no answer came after its caller's timeout. */
 struct search_space {
     double space;   /* product over all points of (modes that it takes + 1) */
     bool known;     /* the rest is filled in; all of it and the runs add up to the space */

@@ -96,6 +96,9 @@ struct search {
     struct map stateless;       /* (call, prefix) that were counted as skipped */
     struct map queued; /* key of a faultload -> how often it was queued; see queued_before */
     struct tway tway;
+
+    struct map shard_of;  /* first fault -> its shard */
+    struct map elsewhere; /* keys of the faultloads that fell to other shards */
 };
 
 #define ASSUMES(s, r) ((s)->opt.assume >> (r)&1)
@@ -157,6 +160,9 @@ bool policies_share(const struct search *s, double space, double n, double *save
 /* explain.c: like search_explain, without looking for the faultload among the runs; without
  * details, also without looking for the call that decides. */
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
+
+/* shard.c: does this faultload fall to another shard? Counts it if so. */
+bool shard_elsewhere(struct search *s, faultload causes, struct fault fault);
 
 /* flight.c */
 

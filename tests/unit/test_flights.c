@@ -319,6 +319,49 @@ static const char *claim_resume_reduced(const struct source *source, struct rng 
     return wrong;
 }
 
+static void add_all(struct map *to, const struct map *from)
+{
+    for (uint32_t i = 0; i < from->items.n; i++)
+        map_count(to, from->items.at[i].key);
+}
+
+/* Shards together show what one search alone does, and no run is in two of them. */
+static const char *claim_shards(const struct source *source, struct rng *rng)
+{
+    static const uint32_t shards[] = {2, 3, 7};
+    struct trial alone, part;
+    const char *wrong = NULL;
+    trial_init(&alone, source, (struct search_options){.baselines = 1});
+    drive(&alone, 1, rng, 0, 0);
+    for (size_t i = 0; i < sizeof shards / sizeof *shards && !wrong; i++) {
+        struct trial all = {0}; /* only its maps */
+        for (uint32_t k = 0; k < shards[i] && !wrong; k++) {
+            trial_init(&part, source,
+                       (struct search_options){.baselines = 1, .shard = k, .shards = shards[i]});
+            drive(&part, 1 + (uint32_t)i * 3, rng, 0, 0);
+            if (suspects(&part) || repeated(&part, 1))
+                wrong = "something was suspect, or run twice";
+            add_all(&all.facts, &part.facts);
+            add_all(&all.whys, &part.whys);
+            add_all(&all.counts, &part.counts);
+            trial_deinit(&part);
+        }
+        for (uint32_t k = 0; k < all.counts.items.n && !wrong; k++)
+            if (all.counts.items.at[k].value > 1 &&
+                all.counts.items.at[k].key != hash_slice(SLICE("none")))
+                wrong = "a run is in two shards";
+        if (!wrong && !equal(&alone.facts, &all.facts))
+            wrong = "other facts";
+        if (!wrong && !equal(&alone.whys, &all.whys))
+            wrong = "other findings";
+        map_deinit(&all.facts);
+        map_deinit(&all.whys);
+        map_deinit(&all.counts);
+    }
+    trial_deinit(&alone);
+    return wrong;
+}
+
 /* Phases wait for what is under way: t-way combines when all single faults were seen, and audits
  * come last. */
 static const char *in_phases(const struct trial *t, bool t_way)
@@ -418,6 +461,7 @@ TEST(resume_many, SYSTEMS / 2)
 TEST(resume_random, SYSTEMS / 3)
 TEST(resume_reduced, SYSTEMS / 6)
 TEST(reduced_many, SYSTEMS / 4)
+TEST(shards, SYSTEMS)
 
 static void test_corpus(void **state)
 {
@@ -432,6 +476,8 @@ static void test_corpus(void **state)
         snprintf(path, sizeof path, "%s/examples/corpus/%s.yaml", top ? top : ".", names[i]);
         struct source source = {.path = path};
         const char *wrong = claim_width(&source, &rng);
+        if (!wrong)
+            wrong = claim_shards(&source, &rng);
         if (!wrong)
             wrong = claim_resume_many(&source, &rng);
         if (!wrong)
@@ -584,8 +630,8 @@ int main(void)
         cmocka_unit_test(test_early),         cmocka_unit_test(test_width),
         cmocka_unit_test(test_resume),        cmocka_unit_test(test_resume_many),
         cmocka_unit_test(test_resume_random), cmocka_unit_test(test_resume_reduced),
-        cmocka_unit_test(test_reduced_many),  cmocka_unit_test(test_corpus),
-        cmocka_unit_test(test_unstable),
+        cmocka_unit_test(test_reduced_many),  cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_corpus),        cmocka_unit_test(test_unstable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

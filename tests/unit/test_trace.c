@@ -200,6 +200,194 @@ static void test_random(void **state)
     }
 }
 
+/* ---- calls at the same time ---- */
+
+struct bench {
+    struct names names;
+    struct trace trace;
+    struct trace_order order;
+    struct overlaps o;
+};
+
+static void bench_deinit(struct bench *b)
+{
+    vec_deinit(&b->trace.calls);
+    trace_order_deinit(&b->order);
+    overlaps_deinit(&b->o);
+    names_deinit(&b->names);
+}
+
+/* Fills the trace with a request and these calls of its handler. */
+static void fill(struct bench *b, const struct row *rows, size_t n)
+{
+    b->trace.calls.n = 0;
+    add_call(&b->trace, &b->names, &(struct row){TOP, 'x', 0, 0, 1000000});
+    for (size_t i = 0; i < n; i++)
+        add_call(&b->trace, &b->names, &rows[i]);
+}
+
+/* The services of the handler's calls in causal order, "abc"; after alignment. */
+static void read_order(struct bench *b, char *out)
+{
+    trace_align(&b->trace, &b->o, &b->names);
+    trace_order(&b->trace, &b->names, &b->order);
+    for (uint32_t k = b->order.first.at[0]; k < b->order.first.at[1]; k++) {
+        const struct call *c = &b->trace.calls.at[b->order.child.at[k]];
+        *out++ = names_text(&b->names, uid_element(&b->names, c->uid)->service).p[0];
+    }
+    *out = 0;
+}
+
+/* A group reads the same in every order of arrival, and when a member fails at once. */
+static void test_group(void **state)
+{
+    static const char *const arrivals[] = {"bcd", "bdc", "cbd", "cdb", "dbc", "dcb"};
+    struct bench b = {0};
+    char text[10];
+    (void)state;
+    names_init(&b.names);
+    fill(&b, (struct row[]){{0, 'd', 0, 10, 50}, {0, 'b', 0, 11, 40}, {0, 'c', 0, 12, 20}}, 3);
+    read_order(&b, text);
+    assert_string_equal(text, "dbc"); /* nothing is known yet */
+    overlaps_learn(&b.o, &b.names, &b.trace);
+    for (size_t i = 0; i < LENGTH(arrivals); i++)
+        for (int failed = 0; failed < 4; failed++) {
+            struct row rows[6] = {{0, 'z', 0, 1, 5}}; /* before the group, and after it */
+            for (int k = 0; k < 3; k++)
+                rows[k + 1] = (struct row){0, arrivals[i][k], 0, 10 + 3 * k,
+                                           failed == k ? 11 + 3 * k : 60 - k};
+            rows[4] = (struct row){0, 'a', 0, 70, 80};
+            rows[5] = (struct row){0, 'b', 1, 90, 95};
+            fill(&b, rows, 6);
+            overlaps_learn(&b.o, &b.names, &b.trace);
+            read_order(&b, text);
+            assert_string_equal(text, "zbcdab");
+            assert_int_equal(b.trace.calls.at[2].start_ns, 10);
+            assert_int_equal(b.trace.calls.at[4].start_ns, 10);
+            assert_int_equal(b.trace.calls.at[1].start_ns, 1);
+            assert_int_equal(b.trace.calls.at[5].start_ns, 70);
+            read_order(&b, text); /* once more changes nothing */
+            assert_string_equal(text, "zbcdab");
+        }
+    bench_deinit(&b);
+}
+
+/* What must not be grouped. */
+static void test_apart(void **state)
+{
+    struct bench b = {0};
+    char text[10];
+    (void)state;
+    names_init(&b.names);
+    /* one after the other, the next at the very end of the one before */
+    struct row chain[] = {{0, 'd', 0, 10, 20}, {0, 'c', 0, 20, 30}, {0, 'b', 0, 30, 31}};
+    fill(&b, chain, 3);
+    overlaps_learn(&b.o, &b.names, &b.trace);
+    assert_int_equal(b.o.pairs.items.n, 0);
+    read_order(&b, text);
+    assert_string_equal(text, "dcb");
+    /* c is made when d has failed, while e is under way: c may not come before d */
+    struct row fallback[] = {{0, 'd', 0, 10, 12}, {0, 'e', 0, 11, 90}, {0, 'c', 0, 20, 30}};
+    fill(&b, fallback, 3);
+    overlaps_learn(&b.o, &b.names, &b.trace);
+    read_order(&b, text);
+    assert_string_equal(text, "dec");
+    struct row other[] = {{0, 'e', 0, 10, 90}, {0, 'd', 0, 11, 12}, {0, 'c', 0, 20, 30}};
+    fill(&b, other, 3);
+    read_order(&b, text);
+    assert_string_equal(text, "dec");
+    /* the same names in another handler are others */
+    fill(&b, (struct row[]){{0, 'e', 0, 1, 900}}, 1);
+    add_call(&b.trace, &b.names, &(struct row){1, 'e', 0, 10, 20});
+    add_call(&b.trace, &b.names, &(struct row){1, 'd', 0, 20, 30});
+    trace_align(&b.trace, &b.o, &b.names);
+    assert_int_equal(b.trace.calls.at[3].start_ns, 20);
+    bench_deinit(&b);
+}
+
+/* A caller that waited no longer went on because of that; the close of the old call may be seen
+ * after the new one. */
+static void test_given_up(void **state)
+{
+    static const struct {
+        outcome seen;
+        uint8_t flags;
+        bool learned;
+    } rows[] = {
+        {OUTCOME(OUT_TIMEOUT, 0), 0, false}, {OUTCOME(OUT_CANCELLED, 0), 0, false},
+        {OUTCOME_OK, CALL_OPEN, false},      {OUTCOME_OK, 0, true},
+        {OUTCOME(OUT_RESET, 0), 0, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct bench b = {0};
+        names_init(&b.names);
+        fill(&b, (struct row[]){{0, 'd', 0, 10, 31}, {0, 'c', 0, 30, 40}}, 2);
+        b.trace.calls.at[1].seen = rows[i].seen;
+        b.trace.calls.at[1].flags = rows[i].flags;
+        overlaps_learn(&b.o, &b.names, &b.trace);
+        assert_int_equal(b.o.pairs.items.n > 0, rows[i].learned);
+        bench_deinit(&b);
+    }
+}
+
+/* Chains of calls next to each other, with times of chance: each chain stays in order in every
+ * trace; and when enough was learned, all traces read the same. */
+static void test_chains(void **state)
+{
+    enum { CHAINS = 3, LINKS = 3, LEARN = 3000, CHECK = 300 };
+    struct rng rng = {9};
+    struct bench b = {0};
+    char first[20] = "", text[20];
+    (void)state;
+    names_init(&b.names);
+    for (int round = 0; round < LEARN + CHECK; round++) {
+        struct row rows[CHAINS * LINKS];
+        for (uint32_t c = 0; c < CHAINS; c++) {
+            int64_t now = 10 + rng_below(&rng, 3);
+            for (uint32_t i = 0; i < LINKS; i++) {
+                int64_t took = 1 + rng_below(&rng, rng_below(&rng, 2) ? 100 : 2);
+                /* names that do not follow the order of the chain */
+                char service = (char)('a' + (c * 2 + i * 7) % 9);
+                rows[c * LINKS + i] = (struct row){0, service, i * 10 + c, now, now + took};
+                now += took + rng_below(&rng, 2);
+            }
+        }
+        fill(&b, rows, CHAINS * LINKS);
+        overlaps_learn(&b.o, &b.names, &b.trace);
+        trace_align(&b.trace, &b.o, &b.names);
+        for (uint32_t c = 0; c < CHAINS; c++)
+            for (uint32_t i = 1; i < LINKS; i++)
+                assert_true(b.trace.calls.at[c * LINKS + i].start_ns <
+                            b.trace.calls.at[c * LINKS + i + 1].start_ns);
+        if (round < LEARN)
+            continue;
+        read_order(&b, text);
+        if (!first[0])
+            memcpy(first, text, sizeof first);
+        assert_string_equal(text, first);
+    }
+    bench_deinit(&b);
+}
+
+/* A handler with more calls than are looked at. */
+static void test_many_calls(void **state)
+{
+    struct bench b = {0};
+    (void)state;
+    names_init(&b.names);
+    for (int extra = 0; extra < 2; extra++) {
+        fill(&b, NULL, 0);
+        for (uint32_t i = 0; i < ALIGN_MAX + (uint32_t)extra; i++)
+            add_call(&b.trace, &b.names, &(struct row){0, 'b', i, i, 5000});
+        overlaps_learn(&b.o, &b.names, &b.trace);
+        trace_align(&b.trace, &b.o, &b.names);
+        for (uint32_t i = 0; i < ALIGN_MAX + (uint32_t)extra; i++)
+            assert_int_equal(b.trace.calls.at[i + 1].start_ns, extra ? i : 0);
+    }
+    bench_deinit(&b);
+}
+
 /* ---- which modes a call takes ---- */
 
 static void test_takes(void **state)
@@ -255,8 +443,12 @@ static void test_takes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),  cmocka_unit_test(test_empty), cmocka_unit_test(test_stable),
-        cmocka_unit_test(test_random), cmocka_unit_test(test_takes),
+        cmocka_unit_test(test_cases),      cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_stable),     cmocka_unit_test(test_random),
+        cmocka_unit_test(test_group),      cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_given_up),   cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_many_calls), cmocka_unit_test(test_takes),
+
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calls that are made at the same time. The calls of a handler are a partial order: one comes
+ * before another when it started first and the two were never seen to overlap. Each call gets the
+ * lowest level that is above the levels of all that come before it, and the calls of one level
+ * start together.
+ *
+ * 1. A call that depends on the outcome of another never overlaps with it, so it is on a higher
+ *    level.
+ * 2. The first start of a level is later than that of the level below, because each of its calls
+ *    started after one of those below. */
+#include "base/hash.h"
+#include "core/trace.h"
+
+static uint64_t pair_key(uid handler, uint32_t a, uint32_t b)
+{
+    return hash_mix(hash_mix(handler, a < b ? a : b), (uint64_t)(a < b ? b : a) + 1);
+}
+
+static uint64_t handler_key(uid handler)
+{
+    return hash_mix(hash_mix(handler, 0), 0);
+}
+
+static uint32_t element_of(const struct names *names, const struct call *c)
+{
+    return names->uids.at[c->uid].element;
+}
+
+/* Did its caller wait for its end? */
+static bool awaited(const struct call *c)
+{
+    enum outcome_kind kind = outcome_kind(c->seen);
+    return !(c->flags & CALL_OPEN) && kind != OUT_TIMEOUT && kind != OUT_CANCELLED;
+}
+
+/* The calls of one handler, in order of start. Those that are under way when another starts are
+ * few, unless they overlap. */
+static void learn_handler(struct overlaps *o, const struct names *names, const struct call *calls,
+                          uid handler, const uint32_t *child, uint32_t n)
+{
+    VEC(uint32_t) open = {0};
+    for (uint32_t i = 0; i < n && o->pairs.items.n < OVERLAPS_MAX; i++) {
+        const struct call *c = &calls[child[i]];
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < open.n; k++) {
+            const struct call *other = &calls[open.at[k]];
+            if (other->end_ns <= c->start_ns)
+                continue;
+            open.at[kept++] = open.at[k];
+            uint64_t key = pair_key(handler, element_of(names, other), element_of(names, c));
+            if (!map_get(&o->pairs, key)) {
+                map_set(&o->pairs, key, 1);
+                map_set(&o->pairs, handler_key(handler), 1);
+            }
+        }
+        open.n = kept;
+        if (awaited(c))
+            vec_push(&open, child[i]);
+    }
+    vec_deinit(&open);
+}
+
+void overlaps_learn(struct overlaps *o, const struct names *names, const struct trace *trace)
+{
+    trace_order(trace, names, &o->order);
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        uint32_t first = o->order.first.at[i], n = o->order.first.at[i + 1] - first;
+        if (n > 1 && n <= ALIGN_MAX)
+            learn_handler(o, names, trace->calls.at, trace->calls.at[i].uid,
+                          o->order.child.at + first, n);
+    }
+}
+
+void overlaps_deinit(struct overlaps *o)
+{
+    map_deinit(&o->pairs);
+    trace_order_deinit(&o->order);
+}
+
+/* The calls of one handler, in order of start. */
+static void align_handler(struct overlaps *o, const struct names *names, struct call *calls,
+                          uid handler, const uint32_t *child, uint32_t n)
+{
+    uint32_t level[ALIGN_MAX], highest = 0; /* of the calls so far, + 1 */
+    int64_t start_ns[ALIGN_MAX], level_ns[ALIGN_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct call *c = &calls[child[i]];
+        level[i] = 0;
+        start_ns[i] = c->start_ns;
+        for (uint32_t k = i; k-- > 0 && level[i] < highest;)
+            if (level[k] >= level[i] && start_ns[k] < start_ns[i] &&
+                !map_get(&o->pairs, pair_key(handler, element_of(names, &calls[child[k]]),
+                                             element_of(names, c))))
+                level[i] = level[k] + 1;
+        if (level[i] == highest)
+            level_ns[highest++] = start_ns[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        calls[child[i]].start_ns = level_ns[level[i]];
+}
+
+void trace_align(struct trace *trace, struct overlaps *o, const struct names *names)
+{
+    if (o->pairs.items.n == 0)
+        return;
+    trace_order(trace, names, &o->order);
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        uint32_t first = o->order.first.at[i], n = o->order.first.at[i + 1] - first;
+        if (n > 1 && n <= ALIGN_MAX && map_get(&o->pairs, handler_key(trace->calls.at[i].uid)))
+            align_handler(o, names, trace->calls.at, trace->calls.at[i].uid,
+                          o->order.child.at + first, n);
+    }
+}
