@@ -23,6 +23,28 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
     return 0;
 }
 
+/* The run was as expected: is the system still as it was? */
+static int look_after(struct campaign *c, struct run *faulty, struct err *e)
+{
+    struct plan plan;
+    struct run after = {0};
+    plan_init(&plan, c->opt.names);
+    int status = campaign_heal(c, false, e);
+    if (status == 0)
+        status = run_plan(c, &plan, &after, e);
+    if (status == 0 && !after.verdict.pass) {
+        struct buf why = BUF_INIT(600);
+        buf_addf(&why, "the system stays broken afterwards: %s", after.verdict.why);
+        faulty->verdict.pass = false;
+        faulty->verdict.why = arena_copy(&c->keep, buf_text(&why), why.n);
+        faulty->verdict.detail = after.verdict.detail;
+        buf_deinit(&why);
+    }
+    vec_deinit(&after.trace.calls);
+    plan_deinit(&plan);
+    return status;
+}
+
 int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
                     uint32_t n_patterns, struct run *plain, struct run *faulty, struct err *e)
 {
@@ -40,6 +62,8 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
                           slice_of(patterns[i]), e);
     if (!status)
         status = run_plan(c, &plan, faulty, e);
+    if (!status && faulty->verdict.pass)
+        status = look_after(c, faulty, e);
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)
         c->unfired += plan.patterns.at[i].fired == 0;
