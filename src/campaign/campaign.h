@@ -46,7 +46,9 @@ struct campaign_options {
 struct campaign *campaign_new(const struct campaign_options *options);
 void campaign_free(struct campaign *c);
 
-/* Takes up what the store has of it. 1: it has nothing. */
+/* Takes up what the store has of it. 1: it has nothing; CAMPAIGN_OTHER: it was made with other
+ * options, *e says which. */
+enum { CAMPAIGN_OTHER = 2 };
 int campaign_restore(struct campaign *c, struct err *e) MUST_USE;
 
 /* Takes up only how calls are named: enough to replay a faultload. 1: it has nothing. */

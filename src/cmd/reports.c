@@ -175,6 +175,8 @@ static const struct summary *summary_of(struct session *s, uint32_t i)
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = id_prefix(s, i);
     out->replay = replay_words(s);
+    if (!out->runs_by_size.n && !out->stopped)
+        out->stopped = "not-run"; /* that nothing was found is no news then */
     if (!out->assumptions.n)
         search_assumptions(campaign_search(s->campaigns.at[i]), &s->search, &s->arena, out);
     return campaign_finish(s->campaigns.at[i]);
@@ -295,12 +297,14 @@ int reports_make(struct session *s, const char *error)
 {
     struct making m;
     int code = EXIT_OK;
-    bool on_stdout = false;
+    bool on_stdout = false, any = false;
     making_init(&m, s, error);
-    for (uint32_t i = 0; i < m.scenarios.n; i++)
+    for (uint32_t i = 0; i < m.scenarios.n; i++) {
         code = worse(code, code_of(m.scenarios.at[i]));
+        any |= m.scenarios.at[i]->runs_by_size.n > 0;
+    }
     int failed = write_wanted(&m, &on_stdout);
-    if (!on_stdout)
+    if (!on_stdout && (any || !error)) /* the error was printed: what else is there to say? */
         report_campaign_text(&m.source, style_for(1, s->args->color), stdout);
     tell_github(&m, on_stdout ? stderr : stdout);
     making_deinit(&m);

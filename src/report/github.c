@@ -75,8 +75,10 @@ static void annotate_broken(struct annotating *a, const struct summary *s)
 static void annotate_scenario(struct annotating *a, uint32_t scenario)
 {
     const struct summary *s = a->source->scenarios[scenario];
-    if (s->broken)
+    if (s->broken) { /* that it fails is no finding */
         annotate_broken(a, s);
+        return;
+    }
     for (uint32_t i = 0; i < s->findings.n; i++) {
         if (a->n < ANNOTATIONS_MAX)
             annotate_finding(a, scenario, i);

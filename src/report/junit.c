@@ -39,11 +39,13 @@ struct suite {
 
 /* ---- collecting ---- */
 
+/* A number for the set of faults, whatever their order. (Mixed into 0, different faults never give
+ * equal terms.) */
 static uint64_t key_of(const struct faultloads *fl, faultload f)
 {
     uint64_t key = 1;
     for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
-        key += hash_mix(fl->rows.at[f].last.point, fl->rows.at[f].last.mode);
+        key += hash_mix(0, (uint64_t)fl->rows.at[f].last.point << 32 | fl->rows.at[f].last.mode);
     return key;
 }
 
@@ -125,6 +127,13 @@ static const struct finding *finding_within(const struct suite *x, const struct 
     return NULL;
 }
 
+/* Did something besides the system end it? */
+static bool gave_up(const struct suite *x)
+{
+    const char *by = x->s->stopped ? x->s->stopped : "";
+    return strcmp(by, "error") == 0 || strcmp(by, "not-run") == 0;
+}
+
 static void collect(struct suite *x)
 {
     const struct report_source *source = x->source;
@@ -149,7 +158,7 @@ static void collect(struct suite *x)
         x->cases.at[n++] = *c;
     }
     x->cases.n = n;
-    x->errors += x->s->stopped && strcmp(x->s->stopped, "error") == 0;
+    x->errors += gave_up(x);
 }
 
 static void suite_deinit(struct suite *x)
@@ -300,7 +309,7 @@ static void put_error(const struct suite *x, FILE *out)
     fputs("    <testcase name=\"the campaign goes on to its end", out);
     put_classname(x, out);
     fputs("\" time=\"0\">\n      <error type=\"environment\" message=\"", out);
-    put(out, x->source->error ? x->source->error : "a run was impossible");
+    put(out, x->source->error ? x->source->error : words_stopped(x->s->stopped));
     fputs("\"/>\n    </testcase>\n", out);
 }
 
@@ -314,7 +323,7 @@ static void put_counts(FILE *out, uint64_t tests, uint64_t failures, uint64_t er
 
 static uint64_t tests_of(const struct suite *x)
 {
-    return x->cases.n + (x->s->stopped && strcmp(x->s->stopped, "error") == 0);
+    return x->cases.n + gave_up(x);
 }
 
 static void put_suite(struct suite *x, FILE *out)

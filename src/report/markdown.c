@@ -164,8 +164,16 @@ static void add_notes(struct buf *out, const struct summary *s)
         add_sentence(out, s->broken_detail);
         buf_addc(out, '\n');
     }
-    if (s->notes.n || (s->broken && s->broken_detail))
-        buf_addc(out, '\n');
+    buf_addc(out, '\n');
+}
+
+/* How to see that it fails without faults. */
+static void add_again(struct buf *out, const struct summary *s)
+{
+    struct buf command = BUF_INIT(FINDING_MAX);
+    words_replay_faultload(s, FAULTLOAD_EMPTY, &command);
+    escape_code(buf_slice(&command), "sh", out);
+    buf_deinit(&command);
 }
 
 /* The figures of the summary for people. */
@@ -195,7 +203,9 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     add_verdict(&one, s);
     buf_adds(&one, "\n\n");
     add_notes(&one, s);
-    uint64_t left_out = add_findings(&one, source, scenario);
+    if (s->broken)
+        add_again(&one, s);
+    uint64_t left_out = s->broken ? 0 : add_findings(&one, source, scenario);
     if (left_out)
         buf_addf(&one, "... and %llu more findings.\n", (unsigned long long)left_out);
     add_figures(&one, s);

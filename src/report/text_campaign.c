@@ -94,6 +94,27 @@ static void print_time(const struct summary *s, FILE *out)
     buf_deinit(&took);
 }
 
+/* It fails without faults: what is to be seen of that, and how to see it again. */
+static void print_broken(const struct report_source *source, uint32_t scenario,
+                         const struct style *st, FILE *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    struct run run = {0};
+    struct buf text = BUF_INIT(1 << 16);
+    if (s->broken_detail)
+        fprintf(out, "  %s\n", s->broken_detail);
+    if (source->run_of && source->run_of(source->ctx, scenario, FAULTLOAD_EMPTY, &run) == 0 &&
+        !run.verdict.pass) {
+        fputs("  calls\n", out);
+        report_calls(&run.trace, s->names, "    ", CALLS_SHOWN, st, out);
+    }
+    words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
+    fprintf(out, "  again   %s%s%s\n", st->dim, buf_text(&text), st->off);
+    print_notes(s, st, out);
+    vec_deinit(&run.trace.calls);
+    buf_deinit(&text);
+}
+
 static void print_scenario(const struct report_source *source, uint32_t scenario,
                            const struct style *st, FILE *out)
 {
@@ -101,17 +122,16 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
     text_verdict(s, st, out);
     fputc('\n', out);
-    if (s->broken && s->broken_detail)
-        fprintf(out, "  %s\n", s->broken_detail);
-    if (!s->broken)
-        text_what(s, out);
+    if (s->broken)
+        print_broken(source, scenario, st, out);
+    if (s->broken || s->runs_by_size.n == 0)
+        return;
+    text_what(s, out);
     for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
         print_finding(source, scenario, i, st, out);
     text_more(s, out);
     text_suspects(s, st, out);
     print_notes(s, st, out);
-    if (s->broken)
-        return;
     text_figures(s, out);
     text_levels(s, out);
     print_time(s, out);

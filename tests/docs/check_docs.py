@@ -67,7 +67,7 @@ def name_of(path):
 # ---- running the program ----
 
 def environment():
-    others = ("NO_COLOR", "CLICOLOR_FORCE")
+    others = ("NO_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
     keep = {name: value for name, value in os.environ.items()
             if name not in others and not name.lower().endswith("_proxy")}
     return {**keep, "PATH": f"{WORK / 'bin'}:{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C"}
@@ -398,6 +398,8 @@ SAMPLES = {
     "sim run": [SHOP, SHOP + " --fault 'quote POST /quotes : lost-reply:503'"],
     "sim explain": [SHOP + " none"],
     "sim check": [SHOP],
+    "run": ["- campaign.yaml -q"],
+    "replay": ["1 campaign.yaml"],
     "modes": [""],
     "validate": ["configured.yaml"],
     "init": ["written.yaml --service a=5000 --schema s.json --force"],
@@ -414,6 +416,8 @@ scenarios: { s: { request: a GET / } }
 def check_json():
     text = read("docs/json.md")
     (WORK / "configured.yaml").write_text("version: 1\nsimulate: unstable.yaml\n", encoding="utf-8")
+    (WORK / "campaign.yaml").write_text(f"version: 1\nsimulate: {TOP}/examples/shop/shop.yaml\n",
+                                        encoding="utf-8")
     (WORK / "unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
     for verb, arguments in SAMPLES.items():
         about = section(text, f"outfox {verb} --json")
