@@ -56,6 +56,7 @@ REPLAYS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/$(VARIANT)/tests/%)
 FUZZERS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/fuzz/%)
 BENCHES    := $(BENCH_SRCS:bench/%.c=$(OUT)/bench/%)
 PEERS      := $(OUT)/bench/peers/origin $(OUT)/bench/peers/origin_h2
+BARE       := $(OUT)/bench/peers/bare
 
 # --- Libraries -----------------------------------------------------------------------------------
 # Nothing here may fail while the file is read: `make demo` and `make test` install first. What is
@@ -141,7 +142,7 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
 
-demo: ## install what is missing, build, and explore two example systems
+demo: ## install what is missing, build, and find the bug of a web shop
 	@tools/install-deps build
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BIN)
@@ -153,9 +154,10 @@ test: ## install what is missing, build plain and sanitized, run every test
 # Programs that tools/run-tests runs; the replays feed the fuzzers' saved inputs.
 check-programs: $(BIN) $(TESTS) $(REPLAYS)
 
-bench: $(BIN) $(BENCHES) $(PEERS) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
+bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
 	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
 	@echo "== proxy"; bench/proxy.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/proxy.jsonl
+	@echo "== campaign"; bench/campaign.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/campaign.jsonl
 
 fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run
@@ -272,6 +274,10 @@ $(PEERS): $(OUT)/bench/peers/%: $(OBJ)/bench/peers/%.o $(OBJ)/bench/peers/serve.
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(call pkg,--libs libnghttp2)
+
+# The client of campaigns, alone.
+$(BARE): $(OUT)/bench/peers/%: $(OBJ)/bench/peers/%.o $(LIB) $(OBJ)/link
+	$(call link,$<)
 
 ifeq ($(VARIANT),fuzz)
 $(FUZZERS): build/fuzz/%: $(OBJ)/tests/fuzz/%.o $(LIB) $(OBJ)/link

@@ -55,6 +55,24 @@ void node_seal(struct node *node)
     node->weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
 }
 
+const struct node *node_copy(struct arena *a, const struct node *node)
+{
+    struct node *copy = arena_alloc(a, sizeof *copy);
+    *copy = *node;
+    copy->text = slice_copy(a, node->text);
+    if (node->type == NODE_LIST) {
+        copy->list = arena_alloc(a, node->n * sizeof *copy->list);
+        for (uint32_t i = 0; i < node->n; i++)
+            copy->list[i] = node_copy(a, node->list[i]);
+    } else if (node->type == NODE_MAP) {
+        copy->map = arena_alloc(a, node->n * sizeof *copy->map);
+        for (uint32_t i = 0; i < node->n; i++)
+            copy->map[i] = (struct node_pair){.key = slice_copy(a, node->map[i].key),
+                                              .value = node_copy(a, node->map[i].value)};
+    }
+    return copy;
+}
+
 const struct node *node_get(const struct node *map, slice key)
 {
     if (!map || map->type != NODE_MAP)
@@ -120,7 +138,9 @@ void buf_add_json_string(struct buf *out, slice s)
         if (c >= 0x20 && c != '"' && c != '\\')
             continue;
         buf_add(out, (slice){s.p + plain, i - plain});
-        if (c < 0x20)
+        if (c == '\n' || c == '\t')
+            buf_adds(out, c == '\n' ? "\\n" : "\\t");
+        else if (c < 0x20)
             buf_addf(out, "\\u%04x", (unsigned)c);
         else
             buf_addf(out, "\\%c", c);

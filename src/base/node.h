@@ -44,6 +44,9 @@ const struct node *node_str(struct arena *a, slice text); /* text is not copied 
 struct node *node_list(struct arena *a, uint32_t n);
 struct node *node_map(struct arena *a, uint32_t n);
 
+/* A deep copy: nothing of it is shared with the original. */
+const struct node *node_copy(struct arena *a, const struct node *node);
+
 /* Sets depth and weight of a filled list or map from those of its items. What is computed from
  * shared parts can be exponentially large to walk: whoever computes looks at these first. */
 void node_seal(struct node *node);

@@ -38,7 +38,9 @@ struct client_answer {
 };
 
 struct client *client_new(struct loop *l);
-void client_free(struct client *c); /* cancels what is under way */
+
+/* Cancels what is under way. Not from within `done`. */
+void client_free(struct client *c);
 
 /* `done` is called once, from the loop, never from within client_send. The answer lives during the
  * call. */

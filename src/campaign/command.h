@@ -2,7 +2,8 @@
  *
  * A command that is run to its end: a scenario's, or what comes before and after each run. It runs
  * under /bin/sh -c in a process group of its own; when its time is up the whole group is killed.
- * What it prints is kept, the last COMMAND_OUTPUT_MAX bytes of it. */
+ * What it leaves behind when it ends is killed 100 ms later. What it prints is kept, the last
+ * COMMAND_OUTPUT_MAX bytes of it. */
 #ifndef OUTFOX_CAMPAIGN_COMMAND_H
 #define OUTFOX_CAMPAIGN_COMMAND_H
 
@@ -12,7 +13,7 @@
 enum { COMMAND_OUTPUT_MAX = 64 * 1024 };
 
 struct command_result {
-    bool started;   /* else `error` says why not */
+    bool started;   /* else `error` says why not, or how it was lost */
     bool timed_out; /* it was killed at its deadline */
     int exit_code;  /* -1: ended by a signal */
     int signal;
@@ -28,7 +29,7 @@ struct command_request {
     slice dir;
     const struct config_pair *env; /* on top of our own environment */
     uint32_t n_env;
-    int64_t timeout_ns;
+    int64_t timeout_ns; /* > 0 */
 };
 
 /* `done` is called once, from the loop, never from within. The result lives during the call. */

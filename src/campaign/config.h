@@ -8,7 +8,10 @@
  *    dollar sign. An unset variable without a default is an error that names it.
  * 3. {port}, {url:NAME} ... are left as they are: they are expanded when a campaign begins
  *    (wiring.h), but unknown ones and unknown NAMEs are errors when the file is read.
- * 4. Commands and paths are relative to the directory of the file. */
+ * 4. Commands and paths are relative to the directory of the file. Paths in it (dir, ca, store,
+ *    logs, simulate) are joined with that directory already: they are opened as they are.
+ * 5. With `simulate` there are no services here: `service` of a request is the place of a service
+ * in that file, which was read once to check it and the names. */
 #ifndef OUTFOX_CAMPAIGN_CONFIG_H
 #define OUTFOX_CAMPAIGN_CONFIG_H
 
@@ -21,6 +24,16 @@ enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000, CONFIG_MODES_MAX = 64 };
 
 struct config_pair {
     slice name, value;
+};
+
+/* To be used as a VEC; they have a name so that a table can say where one is. */
+struct config_pairs {
+    struct config_pair *at;
+    uint32_t n, cap;
+};
+struct config_texts {
+    slice *at;
+    uint32_t n, cap;
 };
 
 enum ready_kind {
@@ -39,8 +52,8 @@ struct service_spec {
     slice listen;       /* where the proxy listens for callers that we do not start; empty: nowhere,
                            unless the service has an address: then 127.0.0.1, any port */
     slice run;          /* command; empty: it runs already */
-    slice dir;          /* working directory; empty: that of the file */
-    VEC(struct config_pair) env;
+    slice dir;          /* working directory */
+    struct config_pairs env;
     enum ready_kind ready;
     slice ready_method, ready_target; /* READY_HTTP */
     int64_t ready_ns;                 /* deadline; default 30s */
@@ -64,7 +77,7 @@ struct expect_spec {
     bool given;
     VEC(struct expect_status) status; /* any of; none given: 200 to 299, or gRPC 0 */
     VEC(struct expect_value) json;    /* all of */
-    VEC(struct config_pair) headers;  /* all of: value equal */
+    struct config_pairs headers;      /* all of: value equal */
     bool has_body;
     slice body;        /* the whole body */
     slice contains;    /* empty: nothing */
@@ -79,12 +92,12 @@ struct scenario_spec {
     uint32_t service; /* that the request goes to, index into services */
     slice method;     /* empty: gRPC */
     slice target;     /* path and query, or package.Service/Method */
-    VEC(struct config_pair) headers;
+    struct config_pairs headers;
     slice body; /* as it is sent; a map or list in the file becomes JSON (and its content type) */
     slice content_type;
     slice command; /* run with /bin/sh -c */
     slice dir;
-    VEC(struct config_pair) env;     /* of the commands */
+    struct config_pairs env;         /* of the commands */
     slice before, after;             /* commands round every run; empty: none */
     int64_t timeout_ns;              /* of a run; default 30s (command: 2m) */
     struct expect_spec expect;       /* without faults, and with them unless the next is given */
@@ -104,13 +117,13 @@ struct campaign_config {
     slice dir;          /* its directory */
     slice name;         /* of the system; default: of the directory */
     VEC(struct service_spec) services;
-    VEC(struct scenario_spec) scenarios; /* empty with simulate: then those of the file */
-    slice simulate;                      /* file of a simulated system, served; empty: none */
-    VEC(slice)
-    propagate;         /* simulate: headers that its services pass on; default traceparent,
-                          tracestate, baggage */
-    VEC(mode) modes;   /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
-    VEC(slice) ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
+    VEC(struct scenario_spec) scenarios;   /* empty with simulate: then those of the file */
+    slice simulate;                        /* file of a simulated system, served; empty: none */
+    struct config_texts propagate;         /* simulate: headers that its services pass on; default
+                                              traceparent, tracestate, baggage */
+    bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
+    VEC(mode) modes;            /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
+    struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
         uint32_t assume;            /* bits 1 << enum reduction (search.h) */
         uint32_t max_faults, t_way; /* 0: not given */
@@ -126,8 +139,8 @@ struct campaign_config {
         enum identify_level level;
         enum identify_payload payload;
         bool predecessors;
-        VEC(slice) normalise; /* "REGEX -> TEXT", as of outfox proxy */
-        VEC(slice) headers;   /* further headers that carry a trace id */
+        struct config_texts normalise; /* "REGEX -> TEXT", as of outfox proxy */
+        struct config_texts headers;   /* further headers that carry a trace id */
     } identify;
     int64_t quiet_ns;  /* after the answer, to wait for calls that begin later; -1: learned */
     int64_t settle_ns; /* how long open calls are waited for at the end of a run; default 5s */
@@ -140,6 +153,11 @@ struct campaign_config {
  * -1 with file, line, column and the nearest name. */
 int campaign_config_load(const char *path, struct campaign_config **out, struct err *e) MUST_USE;
 void campaign_config_free(struct campaign_config *c);
+
+/* The same from text, without a look at any file: of a simulated system no service is known, and
+ * every NAME is taken for one. `source` is for messages and outlives the configuration. */
+int campaign_config_parse(slice text, const char *source, struct campaign_config **out,
+                          struct err *e) MUST_USE;
 
 /* UINT32_MAX: there is none. */
 uint32_t config_service(const struct campaign_config *c, slice name);

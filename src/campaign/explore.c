@@ -18,11 +18,12 @@ static const char *used_up(const struct explore_budget *budget, uint64_t number,
     return NULL;
 }
 
-static void show(const struct tally *t, const struct explore_progress *progress)
+static void show(const struct search *search, const struct tally *tally,
+                 const struct explore_progress *progress)
 {
     struct search_stats stats;
-    search_stats(t->search, &stats);
-    progress->show(progress->ctx, stats.runs, stats.queued, t->out->failed_runs);
+    search_stats(search, &stats);
+    progress->show(progress->ctx, stats.runs, stats.queued, tally_failed(tally));
 }
 
 /* Says under which faultload a run was impossible. */
@@ -40,35 +41,32 @@ int explore(struct search *search, struct names *names, struct faultloads *fault
             const struct runner *runner, const struct explore_budget *budget,
             const struct explore_progress *progress, struct summary *out, struct err *e)
 {
-    struct tally tally;
-    struct trace trace = {0};
-    struct verdict verdict;
+    struct tally *tally = tally_new(search, faultloads, out);
+    struct run run = {0};
     int64_t start_ns = clock_ns();
     int status = 0;
     faultload f;
-    tally_init(&tally, search, faultloads, out);
     out->names = names;
     out->faultloads = faultloads;
     for (uint64_t number = 0; !out->broken; number++) {
         if (progress && number % SHOW_EVERY == 0)
-            show(&tally, progress);
+            show(search, tally, progress);
         out->stopped = used_up(budget, number, start_ns);
         if (out->stopped || !search_next(search, &f))
             break;
-        status = runner->run(runner->ctx, f, number, &trace, &verdict, e);
+        status = runner->run(runner->ctx, f, number, &run.trace, &run.verdict, e);
         if (status) {
             out->stopped = "error";
             name_faultload(faultloads, names, f, e);
             break;
         }
-        verdict.detail = NULL; /* it does not outlive the run */
-        search_observe(search, f, &trace, &verdict);
-        tally_observed(&tally, number, FINDING_EXPECTATION, &verdict);
-        if (f == FAULTLOAD_EMPTY && !verdict.pass)
-            out->broken = verdict.why;
+        search_observe(search, f, &run.trace, &run.verdict);
+        tally_run(tally, &run);
+        if (f == FAULTLOAD_EMPTY && !run.verdict.pass)
+            out->broken = run.verdict.why;
     }
-    tally_finish(&tally);
-    tally_deinit(&tally);
-    vec_deinit(&trace.calls);
+    tally_finish(tally);
+    tally_free(tally);
+    vec_deinit(&run.trace.calls);
     return status;
 }

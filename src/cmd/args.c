@@ -60,6 +60,16 @@ static const struct option_row {
     {"no-fault-header", 0, NULL, "injected answers carry no x-outfox-fault", OPT_PROXY,
      TYPE_SETTING, 0},
     {"seed", 0, "N", "for rules with a probability; default 0", OPT_PROXY, TYPE_SETTING, 0},
+    {"service", 0, "NAME", "serve this service; several times for several; default: all", OPT_SERVE,
+     TYPE_SETTING, 0},
+    {"port", 0, "NAME=PORT", "where a service listens on 127.0.0.1; default: any free port",
+     OPT_SERVE, TYPE_SETTING, 0},
+    {"to", 0, "[CALLER>]CALLEE=URL", "where a service is called, by all or by one; default: itself",
+     OPT_SERVE, TYPE_SETTING, 0},
+    {"propagate", 0, "LIST", "headers that go on with each call, with commas; none: no header",
+     OPT_SERVE, TYPE_SETTING, 0},
+    {"control", 0, "PORT", "listen there for POST /reset, GET and DELETE /state?trace=HEX",
+     OPT_SERVE, TYPE_SETTING, 0},
     {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset,delay:2s; see outfox modes",
      OPT_SEARCH, TYPE_TEXT, offsetof(struct args, modes)},
     {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries",
@@ -78,7 +88,41 @@ static const struct option_row {
      offsetof(struct args, max_time_ns)},
     {"seed", 0, "N", "for everything that is drawn at random; default 0", OPT_SEARCH | OPT_FAULT,
      TYPE_COUNT, offsetof(struct args, seed)},
-    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_COMMON, TYPE_FLAG,
+    {"service", 0, "NAME=ADDR",
+     "a service: NAME=PORT or NAME=HOST:PORT; may be given several times", OPT_INIT, TYPE_SETTING,
+     0},
+    {"run", 0, "NAME=COMMAND", "Outfox starts the service with this command; {port} is its port",
+     OPT_INIT, TYPE_SETTING, 0},
+    {"request", 0, "REQUEST", "a scenario: \"GET {url:NAME}/path\"; may be given several times",
+     OPT_INIT, TYPE_SETTING, 0},
+    {"command", 0, "COMMAND", "a scenario: a test command; may be given several times", OPT_INIT,
+     TYPE_SETTING, 0},
+    {"compose", 0, "FILE", "take the services from a docker-compose file", OPT_INIT, TYPE_SETTING,
+     0},
+    {"schema", 0, "NAME", "also write the JSON Schema, under this name beside the file", OPT_INIT,
+     TYPE_SETTING, 0},
+    {"force", 0, NULL, "replace files that are there", OPT_INIT, TYPE_SETTING, 0},
+    {"schema", 0, NULL, "print the JSON Schema of the file instead", OPT_VALIDATE, TYPE_FLAG,
+     offsetof(struct args, schema)},
+    {"identify", 0, "LEVEL", "how callers are known: auto (default), state, trace or none",
+     OPT_CAMPAIGN, TYPE_TEXT, offsetof(struct args, identify)},
+    {"store", 0, "FILE", "where the campaign is kept; default .outfox/campaign.db", OPT_CAMPAIGN,
+     TYPE_TEXT, offsetof(struct args, store)},
+    {"jobs", 'j', "N", "runs at a time, where the services pass the trace context on", OPT_RUN,
+     TYPE_COUNT, offsetof(struct args, jobs)},
+    {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, TYPE_FLAG,
+     offsetof(struct args, fail_fast)},
+    {"shard", 0, "I/N", "explore only the I-th of N parts, for N machines", OPT_RUN, TYPE_TEXT,
+     offsetof(struct args, shard)},
+    {"resume", 0, NULL, "go on where the last campaign was", OPT_RUN, TYPE_FLAG,
+     offsetof(struct args, resume)},
+    {"json", 0, "FILE", "write one JSON document (docs/json.md); - is standard output", OPT_RUN,
+     TYPE_TEXT, offsetof(struct args, json_file)},
+    {"junit", 0, "FILE", "write a JUnit XML report", OPT_RUN, TYPE_TEXT,
+     offsetof(struct args, junit)},
+    {"markdown", 0, "FILE", "write a summary in Markdown, for CI", OPT_RUN, TYPE_TEXT,
+     offsetof(struct args, markdown)},
+    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, TYPE_FLAG,
      offsetof(struct args, json)},
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
      offsetof(struct args, quiet)},
@@ -165,8 +209,11 @@ static int check_args(const struct args *args, const struct verb *verb, struct e
         known |= strcmp(args->color, colors[i]) == 0;
     if (!known)
         return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
-    bool optional = verb->positional[0] == '[';
-    if (!args->help && !optional && args->n_positional < verb->n_positional)
+    slice rest = slice_of(verb->positional), word;
+    uint32_t needed = 0;
+    while (slice_word(&rest, &word))
+        needed += word.p[0] != '[';
+    if (!args->help && args->n_positional < needed)
         return err_set(e, 0, 0, "usage: outfox %s %s [OPTION]...; see outfox help %s", verb->name,
                        verb->positional, verb->name);
     return 0;

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+extern const char *const outfox_version;
+
 /* What the process ends with. Documented in README.md and docs/cli.md. */
 enum exit_code {
     EXIT_OK = 0,            /* everything as expected */
@@ -32,12 +34,14 @@ struct args {
     const char *positional[POSITIONAL_MAX];
     uint32_t n_positional;
     const char *scenario, *modes, *assume, *order, *color;
+    const char *json_file, *junit, *markdown, *store, *identify, *shard, *config;
     VEC(const char *) faults;
     VEC(struct setting) settings; /* in the order in which they were given */
-    uint64_t max_faults, t_way, max_runs, seed;
+    uint64_t max_faults, t_way, max_runs, seed, jobs;
     int64_t max_time_ns;
     double audit;
-    bool json, quiet, help;
+    bool json, quiet, help, resume, fail_fast;
+    bool schema; /* validate */
 };
 
 struct verb {
@@ -57,7 +61,13 @@ enum option_group {
     OPT_SCENARIO = 2,
     OPT_FAULT = 4,
     OPT_SEARCH = 8,
-    OPT_PROXY = 16
+    OPT_PROXY = 16,
+    OPT_VALIDATE = 32,
+    OPT_JSON = 64,
+    OPT_CAMPAIGN = 128, /* what a campaign is */
+    OPT_RUN = 256,      /* how it is run, and reported */
+    OPT_SERVE = 512,
+    OPT_INIT = 1024,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */
@@ -71,9 +81,16 @@ void args_help(uint32_t groups, FILE *out);
 int cmd_sim_check(const struct args *args);
 int cmd_sim_run(const struct args *args);
 int cmd_sim_explore(const struct args *args);
+int cmd_sim_serve(const struct args *args);
 int cmd_sim_explain(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_proxy(const struct args *args);
+int cmd_validate(const struct args *args);
+int cmd_run(const struct args *args);
+int cmd_replay(const struct args *args);
+int cmd_explain(const struct args *args);
+int cmd_report(const struct args *args);
+int cmd_init(const struct args *args);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);

@@ -14,6 +14,8 @@
 #define OUTFOX_VERSION "unknown"
 #endif
 
+const char *const outfox_version = OUTFOX_VERSION;
+
 static int cmd_version(const struct args *args)
 {
     if (args && args->json)
@@ -24,6 +26,35 @@ static int cmd_version(const struct args *args)
 }
 
 static const struct verb verbs[] = {
+    {"run", "[FILE]", 1, "find what breaks a system: the main job",
+     "Starts the services of the configuration (outfox.yaml, here or in a directory above) with\n"
+     "proxies between them, watches each scenario run without faults, then makes every call between\n"
+     "the services fail in every way and every combination that can show something new. Each finding\n"
+     "is shrunk to the smallest faultload that shows it, confirmed by another run, and printed with\n"
+     "the command that replays it. All runs are kept in .outfox/campaign.db: --resume goes on where\n"
+     "an interrupted campaign was. Ctrl-C ends it with a report of what is known so far.",
+     "  outfox run\n"
+     "  outfox run --scenario checkout --max-time 2m --junit report.xml\n"
+     "  outfox run --modes 503,reset,lost-reply:503 --max-faults 2 --jobs 4\n"
+     "  outfox run --resume\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN, cmd_run},
+    {"replay", "WHAT [FILE]", 2, "run one faultload again and show what happens",
+     "WHAT is the number of a finding (3, or SCENARIO/3), a faultload as the reports print it\n"
+     "(\"CALL : MODE & CALL : MODE\"; patterns with * are allowed), \"none\", or @FILE with a\n"
+     "faultload in it. Prints the tree of calls: what was injected where, what each caller saw, what\n"
+     "the client got, and how that differs from the run without faults.",
+     "  outfox replay 1\n"
+     "  outfox replay 'payment POST /charge : 503'\n",
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN, cmd_replay},
+    {"explain", "FAULTLOAD [FILE]", 2, "say why a combination was run or not, from what is stored",
+     "Reads the stored campaign and says of one faultload whether it was run; or which run already\n"
+     "showed all that it could show; or which decision of which service makes it impossible.",
+     "  outfox explain 'users GET /users/[id] > bookings GET /bookings/[id] : 503'\n",
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN, cmd_explain},
+    {"report", "[FILE]", 1, "print the reports of the stored campaign again",
+     "Makes the reports of the last campaign from what is stored, without running anything.",
+     "  outfox report --markdown summary.md\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN, cmd_report},
     {"sim explore", "FILE", 1, "try every relevant combination of faults on a simulated system",
      "Watches the scenario run without faults, then makes every call between the services fail in\n"
      "every way and every combination that can show something new, and reports which of them "
@@ -35,7 +66,7 @@ static const struct verb verbs[] = {
      "  outfox sim explore examples/shop/shop.yaml\n"
      "  outfox sim explore examples/corpus/netflix.yaml --assume modes --audit 5\n"
      "  outfox sim explore shop.yaml --modes 503,reset,lost-reply:503 --max-faults 2 --json\n",
-     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explore},
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explore},
     {"sim run", "FILE", 1, "run a simulated system once, with or without faults",
      "Runs the scenario once and prints the tree of calls: what was injected where, what each "
      "caller\n"
@@ -48,7 +79,7 @@ static const struct verb verbs[] = {
      "  * * #* : delay:2s                 every call",
      "  outfox sim run examples/shop/shop.yaml\n"
      "  outfox sim run examples/shop/shop.yaml --fault 'cart GET /carts/ann : 503'\n",
-     OPT_COMMON | OPT_SCENARIO | OPT_FAULT, cmd_sim_run},
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_FAULT, cmd_sim_run},
     {"sim explain", "FILE FAULTLOAD", 2,
      "say why a combination was run, is redundant or cannot happen",
      "Explores the system, then says of one faultload whether it was run; or which run already "
@@ -59,12 +90,21 @@ static const struct verb verbs[] = {
      "scenario's request, as the reports print them.",
      "  outfox sim explain examples/corpus/cinema-1.yaml \\\n"
      "    'users GET /users/chris_rivers/bookings > bookings GET /bookings/chris_rivers : 503'\n",
-     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explain},
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explain},
     {"sim check", "FILE", 1, "say whether the file of a simulated system is right",
      "Reads the file and checks all that can be known without running it: keys, names, modes,\n"
      "conditions, that every call goes to an endpoint that exists, that calls do not go in a "
      "circle.",
-     "  outfox sim check examples/shop/shop.yaml\n", OPT_COMMON, cmd_sim_check},
+     "  outfox sim check examples/shop/shop.yaml\n", OPT_COMMON | OPT_JSON, cmd_sim_check},
+    {"sim serve", "FILE", 1, "run a simulated system as real servers",
+     "One listening socket per service on 127.0.0.1, HTTP/1.1, HTTP/2 and gRPC; services call each\n"
+     "other over real connections, and time is real. The lines on standard output say where each\n"
+     "listens; it serves until SIGTERM or SIGINT comes. With --to, calls go elsewhere: through a\n"
+     "proxy, or to the same file served by another process with --service.",
+     "  outfox sim serve examples/shop/shop.yaml\n"
+     "  outfox sim serve shop.yaml --port checkout=8000 --to payment=http://127.0.0.1:9001\n"
+     "  outfox sim serve shop.yaml --service cart --port cart=8002\n",
+     OPT_COMMON | OPT_SERVE, cmd_sim_serve},
     {"proxy", "[FILE]", 1, "stand before a service and make calls to it fail",
      "A reverse proxy for HTTP/1.1, HTTP/2, gRPC and TLS that passes calls on, or makes them fail\n"
      "as rules say. One proxy is described by options, several by a YAML file. A rule is written\n"
@@ -79,13 +119,31 @@ static const struct verb verbs[] = {
      "  outfox proxy --listen 127.0.0.1:8001 --to 127.0.0.1:9001 --fault 'POST /charge #0 : 503'\n"
      "  outfox proxy --listen https://localhost:8443 --test-cert ca.pem --http1 --to 9001\n"
      "  outfox proxy proxies.yaml --log calls.jsonl --workers 2\n",
-     OPT_COMMON | OPT_PROXY, cmd_proxy},
+     OPT_COMMON | OPT_JSON | OPT_PROXY, cmd_proxy},
+    {"init", "[FILE]", 1, "write a first configuration of a campaign",
+     "Writes outfox.yaml, or FILE (- is standard output), from what it is told or from a\n"
+     "docker-compose file: services that publish a port are taken as running, and comments say "
+     "which\n"
+     "variables must point to a proxy. The file has comments that teach, and passes outfox "
+     "validate.",
+     "  outfox init --run 'users=python3 users.py {port}' --service bookings=5003 \\\n"
+     "    --request 'GET {url:users}/users/ann'\n"
+     "  outfox init --compose docker-compose.yml --command 'pytest -q'\n",
+     OPT_COMMON | OPT_JSON | OPT_INIT, cmd_init},
+    {"validate", "[FILE]", 1, "say whether the configuration of a campaign is right",
+     "Reads outfox.yaml, of this directory or of one above it unless a FILE is named, and checks "
+     "all\n"
+     "that can be known without starting anything: keys, values, names of services, placeholders,\n"
+     "modes, environment variables. What is wrong is said with line and column.",
+     "  outfox validate\n"
+     "  outfox validate --schema >outfox.schema.json\n",
+     OPT_COMMON | OPT_JSON | OPT_VALIDATE, cmd_validate},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
      "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",
-     "  outfox modes\n", OPT_COMMON, cmd_modes},
-    {"version", "", 0, "print the version", "Prints the version.", "  outfox version\n", OPT_COMMON,
-     cmd_version},
+     "  outfox modes\n", OPT_COMMON | OPT_JSON, cmd_modes},
+    {"version", "", 0, "print the version", "Prints the version.", "  outfox version\n",
+     OPT_COMMON | OPT_JSON, cmd_version},
 };
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -94,9 +152,11 @@ static void print_help(FILE *out)
 {
     fputs("outfox finds resilience bugs: it makes every call between services fail, in every\n"
           "combination that matters, and says which combinations break the scenario.\n\n"
-          "  outfox sim explore examples/shop/shop.yaml     find what breaks the example shop\n"
-          "  outfox proxy --listen 8001 --to 9001 -f 'POST /pay #0 : 503'    fail real calls\n"
-          "  outfox help sim explore                        all about one command\n\n"
+          "  outfox init --run 'shop=./shop {port}' --request 'GET {url:shop}/'\n"
+          "                          write outfox.yaml: which services, which request or test\n"
+          "  outfox run              find what breaks them\n"
+          "  outfox replay 1         look at the first finding again\n"
+          "  outfox help run         all about one command\n\n"
           "commands:\n",
           out);
     for (size_t i = 0; i < VERBS; i++)
@@ -104,8 +164,8 @@ static void print_help(FILE *out)
     fputs(
         "\nexit codes:\n"
         "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
-        "  faults, output cannot be written or a proxy cannot start, 4 inconclusive (budget ended,\n"
-        "  unstable, a rule never fired), 130 interrupted\n",
+        "  faults, or services, store, output or a proxy do not work, 4 inconclusive (budget\n"
+        "  ended, unstable, a fault or rule never fired), 130 interrupted, 143 terminated\n",
         out);
 }
 
@@ -220,7 +280,7 @@ static int dispatch(int argc, char **argv)
         return help(0, NULL);
     if (argc == 1 && strcmp(argv[0], "sim") == 0) {
         fputs(
-            "outfox: sim needs a command: sim explore, sim run, sim explain or sim check; see outfox help\n",
+            "outfox: sim needs a command: sim explore, sim run, sim explain, sim check or sim serve; see outfox help\n",
             stderr);
         return EXIT_USAGE;
     }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/yaml.h"
 #include "campaign/explore.h"
-#include "cmd/cmd.h"
+#include "cmd/search_args.h"
 #include "report/report.h"
 #include "report/words.h"
 #include "sim/sim.h"
@@ -163,91 +163,6 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct trace *
                    e);
 }
 
-static int parse_modes(const char *list, mode *out, uint32_t max, uint32_t *n, struct err *e)
-{
-    slice rest = slice_of(list), word;
-    *n = 0;
-    while (slice_cut(&rest, ',', &word)) {
-        if (*n == max)
-            return err_set(e, 0, 0, "--modes takes at most %u modes", (unsigned)max);
-        if (mode_parse(word, &out[*n], e))
-            return -1;
-        for (uint32_t i = 0; i < *n; i++)
-            if (out[i] == out[*n])
-                return err_set(e, 0, 0, "--modes names \"%.*s\" twice", SLICE_ARG(word));
-        ++*n;
-    }
-    return 0;
-}
-
-static int parse_assume(const char *list, uint32_t *bits, struct err *e)
-{
-    slice rest = slice_of(list), word;
-    while (slice_cut(&rest, ',', &word)) {
-        const char *names[REDUCTIONS];
-        size_t n = 0;
-        bool found = false;
-        word = slice_trim(word);
-        for (enum reduction r = 0; r < REDUCTIONS; r++) {
-            if (!reduction_rows[r].flag)
-                continue;
-            names[n++] = reduction_rows[r].name;
-            if (slice_is(word, reduction_rows[r].name)) {
-                *bits |= 1u << r;
-                found = true;
-            }
-        }
-        const char *near = err_nearest(word, names, n);
-        if (!found)
-            return err_set(
-                e, 0, 0,
-                "--assume knows stateless, modes, modes-once and retries, not \"%.*s\"%s%s%s",
-                SLICE_ARG(word), near ? "; did you mean \"" : "", near ? near : "",
-                near ? "\"?" : "");
-    }
-    return 0;
-}
-
-static int parse_order(const char *name, uint32_t *out, struct err *e)
-{
-    for (*out = 0; *out < order_count; ++*out)
-        if (strcmp(name, order_rows[*out].name) == 0)
-            return 0;
-    return err_set(e, 0, 0, "--order is size, depth or random, not \"%s\"", name);
-}
-
-enum { MODES_MAX = 64 };
-
-static int search_options(const struct bench *b, const struct args *args, mode *modes,
-                          struct search_options *out, struct err *e)
-{
-    *out = (struct search_options){.audit = args->audit, .seed = args->seed};
-    out->modes = sim_modes(b->sim, &out->n_modes);
-    if (args->modes) {
-        out->modes = modes;
-        if (parse_modes(args->modes, modes, MODES_MAX, &out->n_modes, e))
-            return -1;
-    }
-    if ((args->assume && parse_assume(args->assume, &out->assume, e)) ||
-        (args->order && parse_order(args->order, &out->order, e)))
-        return -1;
-    if (args->t_way && (args->t_way < 2 || args->t_way > 4))
-        return err_set(e, 0, 0, "--t-way takes 2, 3 or 4");
-    if (args->audit > 0 && !out->assume && !args->max_faults && !args->t_way)
-        return err_set(
-            e, 0, 0,
-            "--audit runs what reductions skip, and none is in use: add --assume, --max-faults or --t-way");
-    if (args->max_faults) {
-        out->assume |= 1u << REDUCE_MAX_FAULTS;
-        out->max_faults = args->max_faults > UINT32_MAX ? UINT32_MAX : (uint32_t)args->max_faults;
-    }
-    if (args->t_way) {
-        out->assume |= 1u << REDUCE_T_WAY;
-        out->t_way = (uint32_t)args->t_way;
-    }
-    return 0;
-}
-
 /* Progress on stderr: a line that is rewritten on a terminal, a new line every few seconds
  * elsewhere. */
 struct progress {
@@ -269,36 +184,15 @@ static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t fa
             (unsigned long long)runs, (unsigned long long)queued, (unsigned long long)failed);
 }
 
-/* The assumptions in use, in words. A t-way search may have done less than it was asked for. */
-static void add_assumptions(struct bench *b, const struct args *args, const struct search *search,
-                            const struct search_options *options, struct summary *summary)
-{
-    struct search_stats stats;
-    search_stats(search, &stats);
-    if (args->t_way && stats.t_way < args->t_way)
-        fprintf(stderr, "outfox: --t-way %u would take too many rows; %s\n", (unsigned)args->t_way,
-                stats.t_way < 2 ? "the search was exact" : "a smaller one was done");
-    for (enum reduction r = 0; r < REDUCTIONS; r++) {
-        if (!(options->assume >> r & 1))
-            continue;
-        struct buf text = BUF_INIT(1000);
-        buf_addf(&text, "%s", reduction_rows[r].name);
-        if (r == REDUCE_MAX_FAULTS)
-            buf_addf(&text, " %u", (unsigned)options->max_faults);
-        if (r == REDUCE_T_WAY)
-            buf_addf(&text, " %u", (unsigned)stats.t_way);
-        buf_addf(&text, ": %s", reduction_rows[r].assumption);
-        vec_push(&summary->assumptions, arena_copy(&b->arena, text.p, text.n));
-        buf_deinit(&text);
-    }
-}
-
 /* Explores; the caller frees the search, which the summary refers to. */
 static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                          struct search **search, struct summary *summary, struct err *e)
 {
     struct search_options options;
-    if (search_options(b, args, modes, &options, e))
+    uint32_t n;
+    const mode *of_file = sim_modes(b->sim, &n);
+    options = (struct search_options){.modes = of_file, .n_modes = n};
+    if (search_args(args, modes, &options, e))
         return -1;
     *search = search_new(&b->names, &b->faultloads, &options);
     *summary = (struct summary){.system = sim_name(b->sim),
@@ -319,7 +213,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                          args->quiet ? NULL : &progress, summary, e);
     if (state.shown && state.terminal)
         fputs("\r\033[K", stderr);
-    add_assumptions(b, args, *search, &options, summary);
+    search_assumptions(*search, &options, &b->arena, summary);
     return status;
 }
 
@@ -360,22 +254,6 @@ int cmd_sim_explore(const struct args *args)
 
 /* ---- explain ---- */
 
-static void print_explanation(const struct bench *b, const struct args *args, faultload f,
-                              const struct explanation *x)
-{
-    if (args->json) {
-        report_explanation_json(sim_name(b->sim), sim_scenario_name(b->sim, b->scenario), &b->names,
-                                &b->faultloads, f, x, stdout);
-        return;
-    }
-    struct buf text = BUF_INIT(1 << 16);
-    words_explanation(&b->names, &b->faultloads, x, &text);
-    printf("This faultload %s.\n", buf_text(&text));
-    if (x->policy != POLICY_NONE)
-        printf("Other tools call this: %s.\n", policy_name(x->policy));
-    buf_deinit(&text);
-}
-
 int cmd_sim_explain(const struct args *args)
 {
     struct bench b;
@@ -393,7 +271,8 @@ int cmd_sim_explain(const struct args *args)
         code = cmd_fail(&e);
     } else {
         search_explain(search, f, &x);
-        print_explanation(&b, args, f, &x);
+        report_explanation(sim_name(b.sim), sim_scenario_name(b.sim, b.scenario), &b.names,
+                           &b.faultloads, f, &x, args->json, stdout);
         code = interrupted ? signal_code() : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
     }
     summary_deinit(&summary);

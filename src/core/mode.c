@@ -83,6 +83,7 @@ void outcome_print(outcome o, struct buf *out)
     switch (outcome_kind(o)) {
     case OUT_STATUS: buf_addf(out, "%u", (unsigned)outcome_code(o)); break;
     case OUT_GRPC: buf_addf(out, "grpc:%u", (unsigned)outcome_code(o)); break;
+    case OUT_EXIT: buf_addf(out, "exit:%u", (unsigned)outcome_code(o)); break;
     default: buf_adds(out, outcome_names[outcome_kind(o) % OUT_KINDS]);
     }
 }

@@ -82,6 +82,7 @@ enum outcome_kind {
     OUT_CLOSED,
     OUT_TIMEOUT,
     OUT_CANCELLED, /* the caller left */
+    OUT_EXIT,      /* not of a call: a command ended with this code */
     OUT_KINDS
 };
 

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/summary.h"
 
-const char *const finding_state_names[FINDING_STATES] = {
-    [FINDING_SEEN] = "seen", [FINDING_CONFIRMED] = "confirmed", [FINDING_FLAKY] = "flaky"};
+const char *const finding_kind_names[FINDING_KINDS] = {
+    [FINDING_EXPECTATION] = "expectation",
+    [FINDING_HANG] = "hang",
+    [FINDING_CRASH] = "crash",
+    [FINDING_BLAST] = "blast-radius",
+};
 
-const char *const finding_kind_names[FINDING_KINDS] = {[FINDING_EXPECTATION] = "expectation",
-                                                       [FINDING_HANG] = "hang",
-                                                       [FINDING_CRASH] = "crash",
-                                                       [FINDING_BLAST] = "blast"};
+const char *const finding_state_names[FINDING_STATES] = {
+    [FINDING_SEEN] = "seen",
+    [FINDING_CONFIRMED] = "confirmed",
+    [FINDING_FLAKY] = "flaky",
+};
 
 uint64_t run_seed(uint64_t seed, uint64_t number)
 {
@@ -23,4 +28,6 @@ void summary_deinit(struct summary *s)
     vec_deinit(&s->skipped);
     vec_deinit(&s->assumptions);
     vec_deinit(&s->findings);
+    vec_deinit(&s->levels);
+    vec_deinit(&s->notes);
 }

@@ -10,38 +10,45 @@
 
 enum { FINDING_STATUSES = 8 };
 
-/* How sure it is. */
-enum finding_state {
-    FINDING_SEEN,      /* in one run; a simulated system does the same again */
-    FINDING_CONFIRMED, /* a second run failed in the same way */
-    FINDING_FLAKY,     /* a second run did not */
-    FINDING_STATES
-};
-
 enum finding_kind {
     FINDING_EXPECTATION, /* the scenario's expectation does not hold */
-    FINDING_HANG,        /* the run did not end before its deadline */
+    FINDING_HANG,        /* the scenario does not end */
     FINDING_CRASH,       /* a service died */
     FINDING_BLAST,       /* the system stays broken afterwards */
     FINDING_KINDS
 };
 
-extern const char *const finding_state_names[FINDING_STATES];
+enum finding_state {
+    FINDING_SEEN,      /* once */
+    FINDING_CONFIRMED, /* again, in a run made for that */
+    FINDING_FLAKY,     /* not again */
+    FINDING_STATES
+};
+
 extern const char *const finding_kind_names[FINDING_KINDS];
+extern const char *const finding_state_names[FINDING_STATES];
 
 struct finding {
-    enum finding_kind kind;
-    enum finding_state state;
-    bool shrunk;          /* no smaller faultload within it fails: that was tried */
     faultload faultload;  /* the smallest that shows it, the first seen of its kind */
     VEC(faultload) alike; /* the same points in other modes, the same sentence; the first of */
     uint64_t n_alike;
     const char *why;
-    const char *detail; /* what it was in the run that is shown; NULL: nothing to add */
     outcome status[FINDING_STATUSES]; /* what the client saw, the first ones */
     uint32_t n_statuses;
     uint64_t number; /* of the run, from 0 */
     uint64_t runs;   /* failed runs that have it, larger faultloads included */
+    enum finding_kind kind;
+    enum finding_state state;
+    bool shrunk;        /* a fault that it did not need was left out */
+    const char *detail; /* what it was like in one run; NULL: nothing to add */
+};
+
+/* How the calls that a service makes are identified. */
+struct summary_level {
+    const char *service;
+    uint64_t calls;
+    const char *level; /* state, trace, none */
+    const char *note;  /* what is wrong with it and what to do; NULL: nothing */
 };
 
 struct summary_outcome {
@@ -81,9 +88,19 @@ struct summary {
     const struct suspect *suspects;
     uint64_t all_suspects;
 
-    const char *stopped; /* by what: runs, time, interrupt, error; NULL: by itself */
+    const char *stopped; /* by what: runs, time, interrupt, finding, error; NULL: by itself */
     uint64_t queued;     /* faultloads that were left then */
     const char *broken;  /* why the scenario fails without any fault; NULL: it does not */
+
+    /* of campaigns */
+    const char *broken_detail;
+    VEC(struct summary_level) levels;
+    VEC(const char *) notes; /* sentences for whoever reads the report */
+    int64_t took_ns;
+    uint32_t line;      /* of the scenario in its file; 0: not known */
+    const char *ids;    /* what stands before the number of a finding: "", or "SCENARIO/"; NULL: it
+                           is of no campaign */
+    const char *replay; /* what follows WHAT in a replay command, ready for a shell: "", " FILE" */
 };
 
 /* The seed of one run, from that of the campaign and the number of the run. */

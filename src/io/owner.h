@@ -22,10 +22,15 @@ bool owner_holds(pid_t pid, uint64_t inode);
 struct addr;
 pid_t owner_listener(const struct addr *a);
 
-/* pid and all its descendants that are alive, pid first. */
+/* pid and all its descendants that are alive, pid first; and what is left of its process group,
+ * when it leads one: descendants whose own parent has ended. *out is zero-initialised or from an
+ * earlier call; its list is the caller's to free. Zombies are not alive. */
 struct pids {
     VEC(pid_t) list;
 };
 void owner_family(pid_t pid, struct pids *out);
+
+/* For tests: do without sock_diag. */
+extern bool owner_by_table;
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Child processes that do not outlive us, however we end. They are started by a keeper: a process
- * of our own, forked early, that is the subreaper of everything below it and holds one end of a
- * socket pair. When the other end closes, because we ended or were killed with SIGKILL, it kills
- * all its descendants and ends.
+ * of our own, forked early. For each of them it forks a guard, which is the subreaper of whatever
+ * the process starts, and which holds one end of a socket pair. When the other end closes, because
+ * we ended, were killed with SIGKILL or lost interest, the guard kills all its descendants and
+ * ends; the keeper sees to what guards leave behind.
  *
- *   we (loop) <== socket pair ==> keeper --> process group --> ...
- *                                        --> process group --> ...
+ *   we (loop) <== socket pair ==> keeper --> guard --> process group --> ...
+ *             <== one for each ============> guard --> process group --> ...
  *
- * 1. Every process has a process group of its own; stopping it stops the group and what is left of
- *    its descendants.
+ * 1. Every process has a session, hence a process group, of its own and no terminal; stopping it
+ *    stops the group and what is left of its descendants, wherever they went.
  * 2. Our descriptors (listeners, store, sockets) are not inherited by anybody, the keeper included.
- * 3. Nothing here waits: all results come from the loop. */
+ * 3. Nothing here waits: all results come from the loop. Only keeper_free does, for a bounded time.
+ * 4. Killing the keeper leaves the processes and their guards alone; new ones cannot be started. */
 #ifndef OUTFOX_IO_PROCESS_H
 #define OUTFOX_IO_PROCESS_H
 
@@ -27,33 +29,55 @@ struct process;
  * have. keeper_attach gives it a loop. */
 int keeper_new(struct keeper **out, struct err *e) MUST_USE;
 int keeper_attach(struct keeper *k, struct loop *l, struct err *e) MUST_USE;
+struct loop *keeper_loop(const struct keeper *k);
 
-/* Kills what is left and waits for the keeper's end (bounded). */
+/* Kills what is left and waits for the keeper's end (bounded). Processes that were not over are
+ * abandoned. Before loop_deinit. */
 void keeper_free(struct keeper *k);
 
 struct process_spec {
     const char *command;    /* for /bin/sh -c */
     const char *dir;        /* NULL: ours */
-    const char *const *env; /* "NAME=VALUE", NULL-terminated, on top of our environment */
+    const char *const *env; /* NULL, or "NAME=VALUE" ..., NULL: on top of our environment as it was
+                               when the keeper was made */
     int out_fd;             /* where stdout and stderr go; stays the caller's */
 };
 
+/* `failed`, `ended` (when `gone` is NULL) and `gone` are last events: the process is no more when
+ * they return, and what is left of its descendants is killed. */
 struct process_events {
     void (*started)(struct process *p, pid_t pid);
-    /* It could not be started (why), or has ended. Last event; the process is gone after it. */
+    /* It could not be started, or is lost because somebody killed its guard. Why: a sentence for
+     * people, without a full stop. */
     void (*failed)(struct process *p, const char *why);
     void (*ended)(struct process *p, int status); /* as of waitpid */
+    /* NULL, or: it and all its descendants have ended. Until then they can be signalled. */
+    void (*gone)(struct process *p);
 };
 
+/* Events come from the loop, never from within. `spec` is copied. */
 struct process *process_start(struct keeper *k, const struct process_spec *spec,
                               const struct process_events *events, void *user);
 void *process_user(const struct process *p);
 pid_t process_pid(const struct process *p); /* 0: not started yet */
 
-/* Signals the group. `ended` follows when it did. */
+/* Its guard: it and all its descendants are below this process; 0: not started yet. */
+pid_t process_guard(const struct process *p);
+
+/* How many descriptors are open in that of its processes (it and its descendants) that has most:
+ * one that starts more workers as it goes does not look like one that leaks. UINT32_MAX: not known.
+ * Reads all of /proc. */
+uint32_t process_descriptors(const struct process *p);
+
+/* The parent of any process; 0: there is no such process. */
+pid_t process_parent(pid_t pid);
+
+/* Signals the group, and those descendants that have left it. `ended` follows when it did. A shell
+ * that is about to fork may lose a signal for its child (it blocks them meanwhile): give what does
+ * not end SIGKILL, which is repeated until nobody is left. */
 void process_signal(struct process *p, int signal);
 
-/* No more events of it; kills the group now. */
+/* No more events of it; kills it and all its descendants now. */
 void process_abandon(struct process *p);
 
 #endif

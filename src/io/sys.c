@@ -2,6 +2,7 @@
 #include "io/sys.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -91,4 +92,19 @@ void sys_linger_reset(int fd)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+void sys_stay(bool on)
+{
+    static cpu_set_t before;
+    static bool known;
+    cpu_set_t one;
+    int cpu = sched_getcpu();
+    if (!known)
+        known = sched_getaffinity(0, sizeof before, &before) == 0;
+    if (!known || cpu < 0 || cpu >= CPU_SETSIZE)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    (void)sched_setaffinity(0, sizeof one, on ? &one : &before);
 }

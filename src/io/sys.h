@@ -32,6 +32,11 @@ bool sys_quiet(int fd);
 /* Makes close(2) send RST. */
 void sys_linger_reset(int fd);
 
+/* This thread, and what it starts from now on, stay on the CPU that it runs on; or may be anywhere
+ * that they might before. Programs that only ever wait for each other are faster on one CPU: waking
+ * somebody up elsewhere costs more than all the rest. Nothing happens where that is not allowed. */
+void sys_stay(bool on);
+
 /* For tests: every read and write moves at most this many bytes; 0: as many as it can. */
 extern size_t sys_chunk;
 

@@ -17,17 +17,17 @@ static bool has_field(const struct rule_dress *dress, slice name)
 /* The fields that every injected answer has: what the rule says, and which rule it was. */
 static void dress_up(const struct exchange *x, struct head *h, struct field *fields)
 {
-    const struct rule_dress *dress = &x->rule->dress;
+    const struct rule_dress *dress = x->dress;
     for (uint32_t i = 0; i < dress->n_fields; i++)
         fields[h->n_fields++] = dress->fields[i];
     if (exchange_setup(x)->config->fault_header)
-        fields[h->n_fields++] = (struct field){SLICE("x-outfox-fault"), x->rule->id};
+        fields[h->n_fields++] = (struct field){SLICE("x-outfox-fault"), x->fault};
     h->fields = fields;
 }
 
 static void answer_grpc(struct exchange *x, uint32_t code)
 {
-    const struct rule_dress *dress = &x->rule->dress;
+    const struct rule_dress *dress = x->dress;
     struct field fields[FIELDS_MORE];
     struct head h = {0};
     dress_up(x, &h, fields);
@@ -42,7 +42,7 @@ static void act_grpc(struct exchange *x)
 
 static void act_status(struct exchange *x)
 {
-    const struct rule_dress *dress = &x->rule->dress;
+    const struct rule_dress *dress = x->dress;
     uint16_t status = (uint16_t)mode_argument(x->mode);
     if (x->grpc) {
         answer_grpc(x, grpc_of_status(status));

@@ -97,9 +97,11 @@ void exchange_finish(struct exchange *x, outcome seen)
         stream_release(x->down);
         link_unuse(l);
     }
-    if (x->fired)
+    if (x->fired && x->rule)
         rule_fired(x->rule);
     record_call(x);
+    if (x->fate.told)
+        exchange_tell(x);
     chain_clear(&x->body);
     chain_clear(&x->held);
     *x->self = x->next;
@@ -211,4 +213,13 @@ void exchange_sweep(struct worker *w)
     }
     if (w->exchanges)
         timer_start(&w->loop, &w->sweep, now + SWEEP_NS);
+}
+
+void exchange_cut(struct worker *w, uint64_t run)
+{
+    for (struct exchange *x = w->exchanges, *next; x; x = next) {
+        next = x->next;
+        if (x->fate.told && x->fate.run == run)
+            exchange_break(x, FINISH_CLOSE, H2_CANCEL, OUTCOME(OUT_CLOSED, 0));
+    }
 }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "core/mode.h"
+#include "proxy/director.h"
 #include "proxy/link_int.h"
 #include "proxy/rule.h"
 #include "wire/grpc.h"
@@ -43,8 +44,11 @@ struct exchange {
     bool pooled;    /* on a connection that had served others before */
     uint64_t acked; /* what the service's system had acknowledged before; UINT64_MAX: unknown */
 
-    const struct rule *rule;
-    mode mode; /* what is being acted out; MODE_NONE: nothing (any more) */
+    const struct rule *rule;        /* NULL: none, or a director decides */
+    struct call_fate fate;          /* of a director */
+    const struct rule_dress *dress; /* of what is injected */
+    slice fault;                    /* names it */
+    mode mode;                      /* what is being acted out; MODE_NONE: nothing (any more) */
     bool fired, retried;
     slice interface; /* "" unless calls are named */
     uint32_t payload, n;
@@ -102,6 +106,9 @@ static inline const struct limits *exchange_limits(const struct exchange *x)
     return &x->generation->setup->config->limits;
 }
 
+/* Breaks off the calls of a run of the director. */
+void exchange_cut(struct worker *w, uint64_t run);
+
 /* Every second: calls that stall or last too long. */
 void exchange_sweep(struct worker *w);
 
@@ -109,6 +116,9 @@ void exchange_sweep(struct worker *w);
 
 /* The body has arrived as far as it is waited for. */
 void exchange_collected(struct exchange *x);
+
+/* Tells the director how the call ended. */
+void exchange_tell(const struct exchange *x);
 
 /* ---- answer.c ---- */
 

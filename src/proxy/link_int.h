@@ -24,6 +24,7 @@ struct link {
     int64_t idle_ns;                     /* since when it is idle */
     char sniffed[24];
     uint8_t n_sniffed;
+    uint32_t memo;      /* the director's */
     uint32_t n_calls;   /* exchanges that have a stream on it */
     uint32_t resetting; /* how often it was looked whether the peer has all bytes before a reset */
     bool killed;        /* by us, in the middle of calls */

@@ -2,7 +2,7 @@
 #include "proxy/proxy.h"
 
 #include "base/clock.h"
-#include "proxy/worker_int.h"
+#include "proxy/exchange_int.h"
 
 enum { TAKE_UP_MS = 2000 };
 
@@ -30,31 +30,69 @@ static void unlink_sockets(const struct setup *old, const struct setup *kept)
     }
 }
 
-int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,
-                struct err *e)
+static struct plane *plane_new(struct proxy_config *config, void (*warn)(const char *text),
+                               struct err *e)
 {
     struct setup *setup;
     if (setup_new(config, NULL, &setup, e))
-        return -1;
+        return NULL;
     struct plane *p = mem_zero(sizeof *p);
     *p = (struct plane){.setup = setup, .warn = warn, .naming = naming_new()};
     setup->naming = p->naming;
     p->worker = mem_zero(config->workers * sizeof *p->worker);
-    int failed = 0;
-    while (!failed && p->n_workers < config->workers) {
-        failed = worker_start(&p->worker[p->n_workers], p, p->n_workers, setup, e);
-        p->n_workers += !failed;
-    }
-    if (!failed) {
-        *out = p;
-        return 0;
-    }
+    return p;
+}
+
+/* It could not start: the configuration stays the caller's. */
+static int give_up(struct plane *p)
+{
+    struct setup *setup = setup_hold(p->setup);
     plane_stop(p, true);
-    setup_hold(setup);
     plane_free(p);
-    setup->config = NULL; /* stays the caller's */
+    setup->config = NULL;
     setup_drop(setup);
     return -1;
+}
+
+int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,
+                struct err *e)
+{
+    struct plane *p = plane_new(config, warn, e);
+    if (!p)
+        return -1;
+    int failed = 0;
+    while (!failed && p->n_workers < config->workers) {
+        failed = worker_start(&p->worker[p->n_workers], p, p->n_workers, p->setup, e);
+        p->n_workers += !failed;
+    }
+    *out = p;
+    return failed ? give_up(p) : 0;
+}
+
+int plane_embed(struct proxy_config *config, const struct director *director,
+                void (*warn)(const char *text), struct plane **out, struct err *e)
+{
+    config->workers = 1;
+    struct plane *p = plane_new(config, warn, e);
+    if (!p)
+        return -1;
+    p->director = director;
+    p->embedded = true;
+    if (worker_embed(&p->worker[0], p, p->setup, e))
+        return give_up(p);
+    p->n_workers = 1;
+    *out = p;
+    return 0;
+}
+
+struct loop *plane_loop(struct plane *p)
+{
+    return &p->worker[0].loop;
+}
+
+void plane_cut(struct plane *p, uint64_t run)
+{
+    exchange_cut(&p->worker[0], run);
 }
 
 /* Sockets are handed on from setup to setup by the workers, so they take up each of them. */

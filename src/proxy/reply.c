@@ -248,7 +248,7 @@ static void garble_head(struct exchange *x, const struct head *h, bool end)
 {
     x->fired = !end;
     x->framing = (struct grpc_framing){0};
-    x->dice = x->worker->seed ^ x->rule->number;
+    x->dice = x->worker->seed ^ (x->rule ? x->rule->number : 0);
     exchange_pass_head(x, h, end);
 }
 

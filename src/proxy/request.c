@@ -4,6 +4,7 @@
  * body is waited for only when it is part of the name. */
 #include "proxy/exchange_int.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 static struct request_facts facts_of(const struct exchange *x)
@@ -17,19 +18,104 @@ static struct request_facts facts_of(const struct exchange *x)
                                   .now_ns = x->start_ns};
 }
 
+static void carry_out(struct exchange *x)
+{
+    if (x->mode == MODE_NONE)
+        exchange_forward(x);
+    else
+        act_begin(x);
+}
+
+/* ---- a director decides ---- */
+
+static struct call_arrival arrival_of(struct exchange *x)
+{
+    struct link *l = link_of(x->down);
+    return (struct call_arrival){.door = x->door,
+                                 .fd = l->conn->fd,
+                                 .memo = &l->memo,
+                                 .head = x->request,
+                                 .interface = x->interface,
+                                 .grpc = x->grpc,
+                                 .body = &x->body,
+                                 .start_ns = x->start_ns,
+                                 .arena = &x->arena};
+}
+
+static void answer_json(struct exchange *x)
+{
+    struct field type = {SLICE("content-type"), SLICE("application/json")};
+    struct head h = {.status = x->fate.answer,
+                     .fields = &type,
+                     .n_fields = 1,
+                     .has_length = true,
+                     .length = x->fate.body.n};
+    exchange_answer(x, &h, x->fate.body, OUTCOME(OUT_STATUS, x->fate.answer));
+}
+
+static void ask_director(struct exchange *x, const struct director *d)
+{
+    static const struct rule_dress plain;
+    struct call_arrival arrival = arrival_of(x);
+    d->decide(d->ctx, &arrival, &x->fate);
+    x->mode = x->fate.mode;
+    x->fault = x->fate.fault;
+    x->dress = &plain;
+    if (x->fate.fields) {
+        x->request->fields = x->fate.fields;
+        x->request->n_fields = x->fate.n_fields;
+    }
+    if (x->fate.answer)
+        answer_json(x);
+    else
+        carry_out(x);
+}
+
+void exchange_tell(const struct exchange *x)
+{
+    const struct director *d = x->worker->plane->director;
+    struct call_end end = {.seen = x->seen,
+                           .reply = x->reply,
+                           .handled = x->attempts > 0 && outcome_kind(x->reply) != OUT_REFUSED,
+                           .fired = x->fired,
+                           .end_ns = clock_ns()};
+    d->ended(d->ctx, &x->fate, &end);
+}
+
+/* ---- rules decide ---- */
+
 static void decide(struct exchange *x)
 {
     const struct setup *setup = exchange_setup(x);
+    if (x->worker->plane->director) {
+        ask_director(x, x->worker->plane->director);
+        return;
+    }
     const struct rules *rules = &setup->door[x->door].spec->rules;
     struct request_facts facts = facts_of(x);
     if (setup->log)
         x->n = record_count(x);
     x->rule = x->interface.n ? rules_find(rules, &facts) : NULL;
-    x->mode = x->rule ? x->rule->mode : MODE_NONE;
-    if (x->mode == MODE_NONE)
-        exchange_forward(x);
-    else
-        act_begin(x);
+    if (x->rule) {
+        x->mode = x->rule->mode;
+        x->dress = &x->rule->dress;
+        x->fault = x->rule->id;
+    }
+    carry_out(x);
+}
+
+/* Is the body part of what is decided by? */
+static bool wants_body(struct exchange *x)
+{
+    const struct setup *setup = exchange_setup(x);
+    const struct director *d = x->worker->plane->director;
+    if (d) {
+        struct call_arrival arrival = arrival_of(x);
+        return d->wants_body(d->ctx, &arrival);
+    }
+    struct request_facts facts = facts_of(x);
+    return setup->config->identify_payload ||
+           rules_want_payload(&setup->door[x->door].spec->rules, &facts);
 }
 
 /* The hash of the body; beyond the limit, of its beginning and the length; of gRPC, of the first
@@ -100,10 +186,9 @@ static void down_head(struct stream *s, const struct head *h, bool end)
     x->request_ended = end;
     x->h2 = s->wire->ops->multiplexed;
     x->grpc = x->h2 && grpc_is_call(h);
-    if (spec->rules.list.n || setup->log)
+    if (spec->rules.list.n || setup->log || l->worker->plane->director)
         record_name(x);
-    struct request_facts facts = facts_of(x);
-    if (setup->config->identify_payload || rules_want_payload(&spec->rules, &facts))
+    if (wants_body(x))
         collect(x);
     else
         decide(x);

@@ -266,8 +266,8 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
-                 struct err *e)
+static int worker_init(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
+                       struct err *e)
 {
     *w = (struct worker){.plane = plane,
                          .index = index,
@@ -282,14 +282,32 @@ int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct s
     w->loop.user = w;
     w->loop.rest = before_waiting;
     failed = take_up(w, setup_hold(setup));
-    if (!failed && pthread_create(&w->thread, NULL, worker_main, w) == 0)
+    if (!failed)
         return 0;
     worker_deinit(w);
-    return err_set(e, 0, 0, "a worker could not be started: %s",
-                   failed ? uv_strerror(failed) : "no more threads");
+    return err_set(e, 0, 0, "a worker could not be started: %s", uv_strerror(failed));
+}
+
+int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
+                 struct err *e)
+{
+    if (worker_init(w, plane, index, setup, e))
+        return -1;
+    if (pthread_create(&w->thread, NULL, worker_main, w) == 0)
+        return 0;
+    worker_deinit(w);
+    return err_set(e, 0, 0, "a worker could not be started: no more threads");
+}
+
+int worker_embed(struct worker *w, struct plane *plane, struct setup *setup, struct err *e)
+{
+    return worker_init(w, plane, 0, setup, e);
 }
 
 void worker_join(struct worker *w)
 {
-    pthread_join(w->thread, NULL);
+    if (w->plane->embedded)
+        worker_deinit(w);
+    else
+        pthread_join(w->thread, NULL);
 }

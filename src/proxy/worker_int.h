@@ -100,6 +100,10 @@ struct worker {
 int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
                  struct err *e) MUST_USE;
 
+/* The same, but somebody else runs its loop. */
+int worker_embed(struct worker *w, struct plane *plane, struct setup *setup,
+                 struct err *e) MUST_USE;
+
 /* After it ended. */
 void worker_join(struct worker *w);
 
@@ -119,6 +123,8 @@ struct plane {
     _Atomic uint32_t n_clients; /* connections of clients, over all workers */
     _Atomic int64_t warned_ns;
     void (*warn)(const char *text);
+    const struct director *director; /* NULL: the rules decide */
+    bool embedded;                   /* its one worker runs in the caller's thread */
 };
 
 /* A sentence for whoever runs the proxy, at most one a second. service: NULL, or whose it is. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Explanations in words. */
+#include "report/report.h"
 #include "report/words.h"
 
 const char *explain_name(enum explain_kind kind)
@@ -137,4 +138,20 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
         return;
     case EXPLAIN_KINDS: return;
     }
+}
+
+void report_explanation(const char *system, const char *scenario, const struct names *names,
+                        const struct faultloads *fl, faultload f, const struct explanation *x,
+                        bool json, FILE *out)
+{
+    if (json) {
+        report_explanation_json(system, scenario, names, fl, f, x, out);
+        return;
+    }
+    struct buf text = BUF_INIT(1 << 16);
+    words_explanation(names, fl, x, &text);
+    fprintf(out, "This faultload %s.\n", buf_text(&text));
+    if (x->policy != POLICY_NONE)
+        fprintf(out, "Other tools call this: %s.\n", policy_name(x->policy));
+    buf_deinit(&text);
 }

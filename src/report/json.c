@@ -2,14 +2,14 @@
  *
  * JSON for programs; the fields are described in docs/json.md. Whole numbers up to 2^53 are
  * integers, larger figures are reals. */
+#include "report/json_int.h"
+
 #include <float.h>
-#include <jansson.h>
 #include <math.h>
 
-#include "report/report.h"
 #include "report/words.h"
 
-static json_t *number(double n)
+json_t *doc_number(double n)
 {
     if (!isfinite(n))
         n = DBL_MAX;
@@ -17,7 +17,7 @@ static json_t *number(double n)
 }
 
 /* The text of the buffer, which is cleared. Bytes that are not UTF-8 become '?'. */
-static json_t *take_text(struct buf *b)
+json_t *doc_take(struct buf *b)
 {
     json_t *text = json_string(buf_text(b));
     if (!text) {
@@ -30,11 +30,22 @@ static json_t *take_text(struct buf *b)
     return text;
 }
 
-static json_t *faultload_text(const struct names *names, const struct faultloads *fl, faultload f)
+json_t *doc_text(const char *text)
+{
+    struct buf copy = BUF_INIT(1 << 20);
+    if (!text)
+        return json_null();
+    buf_adds(&copy, text);
+    json_t *value = doc_take(&copy);
+    buf_deinit(&copy);
+    return value;
+}
+
+json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f)
 {
     struct buf text = BUF_INIT(1 << 20);
     faultload_print(names, fl, f, &text);
-    json_t *value = take_text(&text);
+    json_t *value = doc_take(&text);
     buf_deinit(&text);
     return value;
 }
@@ -45,41 +56,41 @@ static json_t *uid_text(const struct names *names, uid u)
     if (u == UID_NONE)
         return json_null();
     uid_print(names, u, &text);
-    json_t *value = take_text(&text);
+    json_t *value = doc_take(&text);
     buf_deinit(&text);
     return value;
 }
 
-static json_t *outcome_text(outcome o)
+json_t *doc_outcome(outcome o)
 {
     struct buf text = BUF_INIT(64);
     outcome_print(o, &text);
-    json_t *value = take_text(&text);
+    json_t *value = doc_take(&text);
     buf_deinit(&text);
     return value;
 }
 
-static json_t *finding_json(const struct summary *s, const struct finding *f)
+json_t *doc_finding(const struct summary *s, const struct finding *f)
 {
     struct buf text = BUF_INIT(1 << 20);
     json_t *out = json_object(), *alike = json_array();
     for (uint32_t i = 0; i < f->alike.n; i++)
-        json_array_append_new(alike, faultload_text(s->names, s->faultloads, f->alike.at[i]));
-    json_object_set_new(out, "faultload", faultload_text(s->names, s->faultloads, f->faultload));
+        json_array_append_new(alike, doc_faultload(s->names, s->faultloads, f->alike.at[i]));
+    json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, f->faultload));
     json_object_set_new(out, "size", json_integer(faultload_size(s->faultloads, f->faultload)));
     json_object_set_new(out, "alike", alike);
     json_object_set_new(out, "alike_total", json_integer((json_int_t)f->n_alike));
     buf_adds(&text, f->why);
-    json_object_set_new(out, "why", take_text(&text));
+    json_object_set_new(out, "why", doc_take(&text));
     words_finding(s, f, &text);
-    json_object_set_new(out, "when", take_text(&text));
+    json_object_set_new(out, "when", doc_take(&text));
     json_t *statuses = json_array();
     for (uint32_t i = 0; i < f->n_statuses; i++)
-        json_array_append_new(statuses, outcome_text(f->status[i]));
+        json_array_append_new(statuses, doc_outcome(f->status[i]));
     json_object_set_new(out, "statuses", statuses);
     json_object_set_new(out, "runs", json_integer((json_int_t)f->runs));
     words_replay(s, f, &text);
-    json_object_set_new(out, "replay", take_text(&text));
+    json_object_set_new(out, "replay", doc_take(&text));
     buf_deinit(&text);
     return out;
 }
@@ -90,9 +101,9 @@ static json_t *suspect_json(const struct summary *s, const struct suspect *x)
     json_t *out = json_object();
     json_object_set_new(out, "kind", json_string(suspect_name(x->kind)));
     json_object_set_new(out, "call", uid_text(s->names, x->point));
-    json_object_set_new(out, "faultload", faultload_text(s->names, s->faultloads, x->faultload));
+    json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, x->faultload));
     words_suspect(s, x, &text);
-    json_object_set_new(out, "text", take_text(&text));
+    json_object_set_new(out, "text", doc_take(&text));
     buf_deinit(&text);
     return out;
 }
@@ -102,7 +113,7 @@ static json_t *outcomes_json(const struct summary *s)
     json_t *list = json_array();
     for (uint32_t i = 0; i < s->outcomes.n; i++) {
         json_t *o = json_object();
-        json_object_set_new(o, "status", outcome_text(s->outcomes.at[i].status));
+        json_object_set_new(o, "status", doc_outcome(s->outcomes.at[i].status));
         json_object_set_new(o, "expected", json_boolean(s->outcomes.at[i].pass));
         json_object_set_new(o, "runs", json_integer((json_int_t)s->outcomes.at[i].runs));
         json_array_append_new(list, o);
@@ -116,21 +127,13 @@ static json_t *modes_json(const struct summary *s)
     struct buf text = BUF_INIT(MODE_TEXT_MAX);
     for (uint32_t i = 0; i < s->n_modes; i++) {
         mode_print(s->modes[i], &text);
-        json_array_append_new(list, take_text(&text));
+        json_array_append_new(list, doc_take(&text));
     }
     buf_deinit(&text);
     return list;
 }
 
-static const char *verdict_of(const struct summary *s)
-{
-    return s->broken                       ? "broken"
-           : s->findings.n                 ? "findings"
-           : s->stopped || s->all_suspects ? "inconclusive"
-                                           : "ok";
-}
-
-static void dump(json_t *doc, FILE *out)
+void doc_print(json_t *doc, FILE *out)
 {
     json_dumpf(doc, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     fputc('\n', out);
@@ -141,8 +144,8 @@ static json_t *document(const char *system, const char *scenario)
 {
     json_t *doc = json_object();
     json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
-    json_object_set_new(doc, "system", json_string(system));
-    json_object_set_new(doc, "scenario", json_string(scenario));
+    json_object_set_new(doc, "system", doc_text(system));
+    json_object_set_new(doc, "scenario", doc_text(scenario));
     return doc;
 }
 
@@ -152,16 +155,16 @@ static void add_figures(json_t *doc, const struct summary *s)
     for (uint32_t i = 0; i < s->runs_by_size.n; i++)
         json_array_append_new(sizes, json_integer((json_int_t)s->runs_by_size.at[i]));
     for (uint32_t i = 0; i < s->skipped.n; i++)
-        json_object_set_new(skipped, s->skipped.at[i].name, number(s->skipped.at[i].n));
+        json_object_set_new(skipped, s->skipped.at[i].name, doc_number(s->skipped.at[i].n));
     for (uint32_t i = 0; i < s->assumptions.n; i++)
-        json_array_append_new(assumptions, json_string(s->assumptions.at[i]));
+        json_array_append_new(assumptions, doc_text(s->assumptions.at[i]));
     json_object_set_new(doc, "modes", modes_json(s));
     json_object_set_new(doc, "order", json_string(s->order));
     json_object_set_new(doc, "seed", json_integer((json_int_t)s->seed));
     json_object_set_new(doc, "assumptions", assumptions);
     json_object_set_new(doc, "points", json_integer(s->points));
     json_object_set_new(doc, "conditional_points", json_integer(s->conditional));
-    json_object_set_new(doc, "space", number(s->space));
+    json_object_set_new(doc, "space", doc_number(s->space));
     json_object_set_new(doc, "runs", json_integer((json_int_t)s->runs));
     json_object_set_new(doc, "runs_by_size", sizes);
     json_object_set_new(doc, "repeats", json_integer((json_int_t)s->repeats));
@@ -172,23 +175,28 @@ static void add_figures(json_t *doc, const struct summary *s)
     json_object_set_new(doc, "skipped_estimated", json_boolean(s->skipped_estimated));
 }
 
-void report_json(const struct summary *s, FILE *out)
+void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
 {
-    json_t *doc = document(s->system, s->scenario);
-    json_object_set_new(doc, "verdict", json_string(verdict_of(s)));
+    json_object_set_new(doc, "verdict", json_string(report_verdict(s)));
     add_figures(doc, s);
-    json_t *findings = json_array(), *suspects = json_array();
-    for (uint32_t i = 0; i < s->findings.n; i++)
-        json_array_append_new(findings, finding_json(s, &s->findings.at[i]));
+    json_t *suspects = json_array();
     for (uint32_t i = 0; i < s->n_suspects; i++)
         json_array_append_new(suspects, suspect_json(s, &s->suspects[i]));
     json_object_set_new(doc, "findings", findings);
     json_object_set_new(doc, "failed_runs", json_integer((json_int_t)s->failed_runs));
     json_object_set_new(doc, "suspect", suspects);
     json_object_set_new(doc, "suspect_total", json_integer((json_int_t)s->all_suspects));
-    json_object_set_new(doc, "stopped_by", s->stopped ? json_string(s->stopped) : json_null());
+    json_object_set_new(doc, "stopped_by", doc_text(s->stopped));
     json_object_set_new(doc, "queued", json_integer((json_int_t)s->queued));
-    dump(doc, out);
+}
+
+void report_json(const struct summary *s, FILE *out)
+{
+    json_t *doc = document(s->system, s->scenario), *findings = json_array();
+    for (uint32_t i = 0; i < s->findings.n; i++)
+        json_array_append_new(findings, doc_finding(s, &s->findings.at[i]));
+    doc_summary(doc, s, findings);
+    doc_print(doc, out);
 }
 
 static json_t *call_json(const struct trace *trace, const struct names *names,
@@ -198,14 +206,14 @@ static json_t *call_json(const struct trace *trace, const struct names *names,
     struct buf text = BUF_INIT(1 << 16);
     json_t *out = json_object(), *calls = json_array();
     element_print(names, uid_element(names, c->uid), &text);
-    json_object_set_new(out, "call", take_text(&text));
-    json_object_set_new(out, "seen", outcome_text(c->seen));
+    json_object_set_new(out, "call", doc_take(&text));
+    json_object_set_new(out, "seen", doc_outcome(c->seen));
     if (c->mode != MODE_NONE) {
         mode_print(c->mode, &text);
-        json_object_set_new(out, "injected", take_text(&text));
+        json_object_set_new(out, "injected", doc_take(&text));
     }
     if (c->handled)
-        json_object_set_new(out, "reply", outcome_text(c->reply));
+        json_object_set_new(out, "reply", doc_outcome(c->reply));
     json_object_set_new(out, "start_ns", json_integer(c->start_ns));
     json_object_set_new(out, "end_ns", json_integer(c->end_ns));
     for (uint32_t i = order->first.at[index]; i < order->first.at[index + 1]; i++)
@@ -215,27 +223,35 @@ static json_t *call_json(const struct trace *trace, const struct names *names,
     return out;
 }
 
+json_t *doc_trace(const struct trace *trace, const struct names *names)
+{
+    struct trace_order order = {0};
+    if (trace->calls.n == 0)
+        return json_null();
+    trace_order(trace, names, &order);
+    json_t *out = call_json(trace, names, &order, 0);
+    trace_order_deinit(&order);
+    return out;
+}
+
 void report_tree_json(const char *system, const char *scenario, const struct trace *trace,
                       const struct names *names, const struct verdict *verdict,
                       const struct node *body, FILE *out)
 {
     json_t *doc = document(system, scenario);
-    struct trace_order order = {0};
     struct buf text = BUF_INIT(1 << 20);
     json_error_t ignored;
     json_object_set_new(doc, "verdict", json_string(verdict->pass ? "ok" : "findings"));
     buf_adds(&text, verdict->why);
-    json_object_set_new(doc, "why", take_text(&text));
-    json_object_set_new(doc, "status", outcome_text(verdict->status));
+    json_object_set_new(doc, "why", doc_take(&text));
+    json_object_set_new(doc, "status", doc_outcome(verdict->status));
     if (body)
         node_print(body, &text);
     json_t *parsed = json_loads(buf_text(&text), JSON_DECODE_ANY, &ignored);
     json_object_set_new(doc, "body", parsed ? parsed : json_null());
-    trace_order(trace, names, &order);
-    json_object_set_new(doc, "trace", call_json(trace, names, &order, 0));
-    trace_order_deinit(&order);
+    json_object_set_new(doc, "trace", doc_trace(trace, names));
     buf_deinit(&text);
-    dump(doc, out);
+    doc_print(doc, out);
 }
 
 void report_explanation_json(const char *system, const char *scenario, const struct names *names,
@@ -244,13 +260,13 @@ void report_explanation_json(const char *system, const char *scenario, const str
 {
     json_t *doc = document(system, scenario);
     struct buf text = BUF_INIT(1 << 20);
-    json_object_set_new(doc, "faultload", faultload_text(names, fl, f));
+    json_object_set_new(doc, "faultload", doc_faultload(names, fl, f));
     json_object_set_new(doc, "answer", json_string(explain_name(x->kind)));
     json_object_set_new(doc, "policy", json_string(policy_name(x->policy)));
     json_object_set_new(doc, "reduction", x->reduction ? json_string(x->reduction) : json_null());
     json_object_set_new(doc, "run", x->run == UINT32_MAX ? json_null() : json_integer(x->run + 1));
     words_explanation(names, fl, x, &text);
-    json_object_set_new(doc, "text", take_text(&text));
+    json_object_set_new(doc, "text", doc_take(&text));
     buf_deinit(&text);
-    dump(doc, out);
+    doc_print(doc, out);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/node.h"
+#include "core/run.h"
 #include "core/summary.h"
 #include "core/trace.h"
 #include "report/style.h"
@@ -19,10 +20,48 @@ void report_text(const struct summary *s, const struct style *style, FILE *out);
 /* The same as one JSON document (docs/json.md). */
 void report_json(const struct summary *s, FILE *out);
 
+/* What came of a campaign: all its scenarios, and the runs behind them. */
+struct report_source {
+    const char *system, *file, *version;
+    const char *path;  /* of the file, from the top of the repository; NULL: as in `file` */
+    const char *error; /* why it could not go on; NULL: it could */
+    uint32_t n;
+    const struct summary *const *scenarios; /* with `ids` and `replay` */
+    void *ctx;
+    /* The run that shows a faultload, as it is stored. 0: the caller frees its trace.calls; what
+     * else it points to lives as long as the source. 1: there is none. May be NULL. */
+    int (*run_of)(void *ctx, uint32_t scenario, faultload f, struct run *out);
+    /* All runs of a scenario in their order, until `each` returns something else than 0. A run
+     * lives during the call. -1: they cannot be read. May be NULL. */
+    int (*each_run)(void *ctx, uint32_t scenario,
+                    int (*each)(void *each_ctx, const struct run *run), void *each_ctx);
+};
+
+/* For people. */
+void report_campaign_text(const struct report_source *source, const struct style *style, FILE *out);
+
+/* One JSON document (docs/json.md). */
+void report_campaign_json(const struct report_source *source, FILE *out);
+
+/* JUnit XML, Markdown, and annotations for GitHub (docs/reports.md). */
+void report_junit(const struct report_source *source, FILE *out);
+void report_markdown(const struct report_source *source, FILE *out);
+void report_github(const struct report_source *source, FILE *out);
+
+/* "ok", "findings", "inconclusive" or "broken". */
+const char *report_verdict(const struct summary *s);
+
+/* The worst verdict of all scenarios. */
+const char *report_worst(const struct report_source *source);
+
 /* One run as a tree of calls. body: what the client received, or NULL. */
 void report_tree(const struct trace *trace, const struct names *names,
                  const struct verdict *verdict, const struct node *body, const struct style *style,
                  FILE *out);
+
+/* The tree alone, with `indent` before each line and at most `most` lines. */
+void report_calls(const struct trace *trace, const struct names *names, const char *indent,
+                  uint32_t most, const struct style *style, FILE *out);
 
 void report_tree_json(const char *system, const char *scenario, const struct trace *trace,
                       const struct names *names, const struct verdict *verdict,
@@ -31,5 +70,17 @@ void report_tree_json(const char *system, const char *scenario, const struct tra
 void report_explanation_json(const char *system, const char *scenario, const struct names *names,
                              const struct faultloads *fl, faultload f, const struct explanation *x,
                              FILE *out);
+
+/* An explanation, for people or as JSON. */
+void report_explanation(const char *system, const char *scenario, const struct names *names,
+                        const struct faultloads *fl, faultload f, const struct explanation *x,
+                        bool json, FILE *out);
+
+/* A run with faults, and how it differs from one without. */
+void report_replay(const struct names *names, const struct run *plain, const struct run *faulty,
+                   const struct style *style, FILE *out);
+
+void report_replay_json(const char *system, const char *scenario, const struct names *names,
+                        const struct run *plain, const struct run *faulty, FILE *out);
 
 #endif

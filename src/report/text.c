@@ -2,10 +2,11 @@
  *
  * The summary for people: the verdict first, then each finding with how to replay it, then the
  * figures. */
-#include "report/report.h"
+#include "report/text_int.h"
+
 #include "report/words.h"
 
-enum { SUSPECTS_SHOWN = 10, FINDINGS_SHOWN = 20 };
+enum { SUSPECTS_SHOWN = 10 };
 
 static void print_number(FILE *out, double n)
 {
@@ -15,19 +16,18 @@ static void print_number(FILE *out, double n)
     buf_deinit(&text);
 }
 
-static void print_verdict(const struct summary *s, const struct style *st, FILE *out)
+void text_verdict(const struct summary *s, const struct style *st, FILE *out)
 {
-    fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
     if (s->broken)
-        fprintf(out, "%sfails without any fault%s: %s\n", st->red, st->off, s->broken);
+        fprintf(out, "%sfails without any fault%s: %s", st->red, st->off, s->broken);
     else if (s->findings.n)
-        fprintf(out, "%s%u %s%s\n", st->red, (unsigned)s->findings.n,
+        fprintf(out, "%s%u %s%s", st->red, (unsigned)s->findings.n,
                 s->findings.n == 1 ? "finding" : "findings", st->off);
     else if (s->stopped || s->all_suspects)
-        fprintf(out, "%sno finding, but inconclusive%s: %s\n", st->yellow, st->off,
+        fprintf(out, "%sno finding, but inconclusive%s: %s", st->yellow, st->off,
                 s->stopped ? words_stopped(s->stopped) : "not everything was stable");
     else
-        fprintf(out, "%sno finding%s\n", st->green, st->off);
+        fprintf(out, "%sno finding%s", st->green, st->off);
 }
 
 static void print_count(FILE *out, uint64_t n, const char *one, const char *many)
@@ -36,7 +36,7 @@ static void print_count(FILE *out, uint64_t n, const char *one, const char *many
     fputs(n == 1 ? one : many, out);
 }
 
-static void print_what(const struct summary *s, FILE *out)
+void text_what(const struct summary *s, FILE *out)
 {
     fputs("\n  ", out);
     print_count(out, s->points, " call can fail", " calls can fail");
@@ -83,17 +83,15 @@ static void print_finding(const struct summary *s, uint32_t i, const struct styl
     buf_deinit(&text);
 }
 
-static void print_findings(const struct summary *s, const struct style *st, FILE *out)
+void text_more(const struct summary *s, FILE *out)
 {
-    for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
-        print_finding(s, i, st, out);
     uint64_t more = s->findings.n > FINDINGS_SHOWN ? s->findings.n - FINDINGS_SHOWN : 0;
     if (more + s->more_findings)
         fprintf(out, "\n  ... and %llu more findings; --json lists up to 200.\n",
                 (unsigned long long)(more + s->more_findings));
 }
 
-static void print_suspects(const struct summary *s, const struct style *st, FILE *out)
+void text_suspects(const struct summary *s, const struct style *st, FILE *out)
 {
     if (s->all_suspects == 0)
         return;
@@ -113,7 +111,7 @@ static void print_suspects(const struct summary *s, const struct style *st, FILE
                 (unsigned long long)(s->all_suspects - SUSPECTS_SHOWN));
 }
 
-static void print_figures(const struct summary *s, FILE *out)
+void text_figures(const struct summary *s, FILE *out)
 {
     fprintf(out, "\n  runs by number of faults\n   ");
     for (uint32_t i = 0; i < s->runs_by_size.n; i++)
@@ -150,12 +148,16 @@ static void print_figures(const struct summary *s, FILE *out)
     fputc('\n', out);
 }
 
-void report_text(const struct summary *s, const struct style *style, FILE *out)
+void report_text(const struct summary *s, const struct style *st, FILE *out)
 {
-    print_verdict(s, style, out);
+    fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
+    text_verdict(s, st, out);
+    fputc('\n', out);
     if (!s->broken)
-        print_what(s, out);
-    print_findings(s, style, out);
-    print_suspects(s, style, out);
-    print_figures(s, out);
+        text_what(s, out);
+    for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
+        print_finding(s, i, st, out);
+    text_more(s, out);
+    text_suspects(s, st, out);
+    text_figures(s, out);
 }

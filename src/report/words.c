@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Words for calls, modes, commands, and for what is suspect. */
 #include "report/words.h"
 
 #include <stdio.h>
-
-enum { MODES_TOLD = 64 };
 
 void words_number(double n, struct buf *out)
 {
@@ -69,8 +69,7 @@ static void words_argument(mode m, struct buf *out)
     }
 }
 
-/* What a caller sees under this mode, as a verb. */
-static void words_mode(mode m, struct buf *out)
+void words_mode(mode m, struct buf *out)
 {
     static const char *const verbs[MODE_KINDS] = {
         [MODE_STATUS] = "answers ",
@@ -94,84 +93,6 @@ static void words_mode(mode m, struct buf *out)
         buf_adds(out, " after the work is done");
 }
 
-/* All modes that the finding has at this point, each once. */
-static uint32_t modes_at(const struct summary *s, const struct finding *finding, uid point,
-                         mode *out, uint32_t max)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i <= finding->alike.n && n < max; i++) {
-        faultload f = i ? finding->alike.at[i - 1] : finding->faultload;
-        mode m = faultload_at(s->faultloads, f, point);
-        uint32_t k = 0;
-        while (k < n && out[k] != m)
-            k++;
-        if (k == n)
-            out[n++] = m;
-    }
-    return n;
-}
-
-static bool plain_status(mode m)
-{
-    return mode_kind(m) == MODE_STATUS && !mode_lost(m);
-}
-
-/* "answers 500, 502 or 503", "resets the connection or never answers" */
-static void words_modes_at(const struct summary *s, const struct finding *finding, uid point,
-                           struct buf *out)
-{
-    mode modes[MODES_TOLD] = {0};
-    uint32_t n = modes_at(s, finding, point, modes, MODES_TOLD);
-    for (uint32_t k = 0; k < n; k++) {
-        if (k)
-            buf_adds(out, k + 1 < n ? ", " : " or ");
-        if (k && plain_status(modes[k]) && plain_status(modes[k - 1]))
-            buf_addf(out, "%u", (unsigned)mode_argument(modes[k]));
-        else
-            words_mode(modes[k], out);
-    }
-}
-
-/* The faults in causal order: the last row of a faultload is the last to fire. */
-static void words_faults(const struct summary *s, const struct finding *finding, faultload f,
-                         bool all_modes, struct buf *out)
-{
-    const struct faultload_row *row = &s->faultloads->rows.at[f];
-    if (row->rest != FAULTLOAD_EMPTY) {
-        words_faults(s, finding, row->rest, all_modes, out);
-        buf_adds(out, " and ");
-    }
-    words_call(s->names, row->last.point, out);
-    buf_addc(out, ' ');
-    if (all_modes)
-        words_modes_at(s, finding, row->last.point, out);
-    else
-        words_mode(row->last.mode, out);
-}
-
-/* Do the modes of each point fail in every combination? Then they can be told point by point. */
-static bool is_product(const struct summary *s, const struct finding *finding)
-{
-    mode modes[MODES_TOLD] = {0};
-    uint64_t product = 1;
-    for (faultload f = finding->faultload; f != FAULTLOAD_EMPTY; f = s->faultloads->rows.at[f].rest)
-        product *= modes_at(s, finding, s->faultloads->rows.at[f].last.point, modes, MODES_TOLD);
-    return finding->alike.n == finding->n_alike && product == finding->n_alike + 1;
-}
-
-void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)
-{
-    if (finding->faultload == FAULTLOAD_EMPTY) {
-        buf_adds(out, "nothing fails at all");
-        return;
-    }
-    bool all_modes = is_product(s, finding);
-    words_faults(s, finding, finding->faultload, all_modes, out);
-    if (!all_modes)
-        buf_addf(out, ", or in %llu other combinations of modes",
-                 (unsigned long long)finding->n_alike);
-}
-
 void words_statuses(const struct finding *finding, struct buf *out)
 {
     for (uint32_t i = 0; i < finding->n_statuses; i++) {
@@ -181,14 +102,44 @@ void words_statuses(const struct finding *finding, struct buf *out)
     }
 }
 
+const char *words_kind(enum finding_kind kind)
+{
+    static const char *const words[FINDING_KINDS] = {
+        [FINDING_EXPECTATION] = "the expectation does not hold",
+        [FINDING_HANG] = "the scenario hangs",
+        [FINDING_CRASH] = "a service dies",
+        [FINDING_BLAST] = "the system stays broken afterwards",
+    };
+    return words[kind];
+}
+
+const char *words_state(enum finding_state state)
+{
+    static const char *const words[FINDING_STATES] = {
+        [FINDING_SEEN] = "seen once",
+        [FINDING_CONFIRMED] = "confirmed by a second run",
+        [FINDING_FLAKY] = "flaky: it did not happen again",
+    };
+    return words[state];
+}
+
+void words_then(const struct finding *finding, struct buf *out)
+{
+    if (finding->n_statuses == 0)
+        return;
+    bool command = outcome_kind(finding->status[0]) == OUT_EXIT;
+    buf_adds(out, command ? "the command ends with " : "the client gets ");
+    words_statuses(finding, out);
+}
+
 const char *words_stopped(const char *by)
 {
     static const struct {
         const char *by, *words;
-    } rows[] = {{"runs", "the budget of runs was used up"},
-                {"time", "the budget of time was used up"},
-                {"interrupt", "it was interrupted"},
-                {"error", "a run was impossible"}};
+    } rows[] = {
+        {"runs", "the budget of runs was used up"}, {"time", "the budget of time was used up"},
+        {"interrupt", "it was interrupted"},        {"finding", "the first finding ended it"},
+        {"error", "a run was impossible"},          {"not-run", "it was not explored"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(by, rows[i].by) == 0)
             return rows[i].words;
@@ -207,6 +158,20 @@ static void add_quoted(slice text, struct buf *out)
     buf_addc(out, '\'');
 }
 
+void words_quoted(slice word, struct buf *out)
+{
+    bool plain = word.n > 0;
+    for (size_t i = 0; i < word.n; i++) {
+        char c = word.p[i];
+        plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 (c && strchr("/._-", c));
+    }
+    if (plain)
+        buf_add(out, word);
+    else
+        add_quoted(word, out);
+}
+
 static void add_fault_flags(const struct summary *s, faultload f, struct buf *out)
 {
     if (f == FAULTLOAD_EMPTY)
@@ -220,19 +185,45 @@ static void add_fault_flags(const struct summary *s, faultload f, struct buf *ou
     buf_deinit(&text);
 }
 
+void words_id(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    buf_addf(out, "%s%u", s->ids ? s->ids : "", (unsigned)(finding - s->findings.at) + 1);
+}
+
+void words_replay_faultload(const struct summary *s, faultload f, struct buf *out)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    faultload_print(s->names, s->faultloads, f, &text);
+    buf_adds(out, "outfox replay ");
+    words_quoted(buf_slice(&text), out);
+    buf_adds(out, s->replay ? s->replay : "");
+    if (s->ids && s->ids[0]) {
+        buf_adds(out, " --scenario ");
+        words_quoted(slice_of(s->scenario), out);
+    }
+    buf_deinit(&text);
+}
+
+static void replay_finding(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    struct buf id = BUF_INIT(1 << 12);
+    words_id(s, finding, &id);
+    buf_adds(out, "outfox replay ");
+    words_quoted(buf_slice(&id), out);
+    buf_adds(out, s->replay ? s->replay : "");
+    buf_deinit(&id);
+}
+
 void words_replay(const struct summary *s, const struct finding *finding, struct buf *out)
 {
+    if (s->ids) {
+        replay_finding(s, finding, out);
+        return;
+    }
     buf_adds(out, "outfox sim run ");
     if (s->file[0] == '-' && s->file[1])
         buf_adds(out, "./"); /* not an option */
-    bool plain = true;
-    for (const char *c = s->file; *c; c++)
-        plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                 strchr("/._-", *c);
-    if (plain)
-        buf_adds(out, s->file);
-    else
-        add_quoted(slice_of(s->file), out);
+    words_quoted(slice_of(s->file), out);
     buf_addf(out, " --scenario %s", s->scenario);
     if (s->random) /* the same dice */
         buf_addf(out, " --seed %llu", (unsigned long long)run_seed(s->seed, finding->number));

@@ -5,10 +5,23 @@
 #define OUTFOX_REPORT_WORDS_H
 
 #include "core/summary.h"
+#include "core/trace.h"
 
 /* "payment POST /charge answers 500, 502 or 503 and cart GET /items is reset": a finding's faults.
  */
 void words_finding(const struct summary *s, const struct finding *finding, struct buf *out);
+
+/* The same, and what became of retries: "and its retry succeeds". From a run without faults and one
+ * that shows the finding; either may be NULL. */
+void words_finding_runs(const struct summary *s, const struct finding *finding,
+                        const struct trace *plain, const struct trace *seen, struct buf *out);
+
+/* "an expectation does not hold"; "confirmed by a second run". */
+const char *words_kind(enum finding_kind kind);
+const char *words_state(enum finding_state state);
+
+/* "the client gets 200 or 503"; nothing when that is not known. */
+void words_then(const struct finding *finding, struct buf *out);
 
 /* Why an exploration ended before it was done, for example "it was interrupted". */
 const char *words_stopped(const char *by);
@@ -20,6 +33,9 @@ void words_statuses(const struct finding *finding, struct buf *out);
  * which. */
 void words_call(const struct names *names, uid u, struct buf *out);
 
+/* What a caller sees under this mode, as a verb: "answers 503". */
+void words_mode(mode m, struct buf *out);
+
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out);
 
 void words_explanation(const struct names *names, const struct faultloads *fl,
@@ -30,8 +46,17 @@ const char *explain_name(enum explain_kind kind);
 const char *policy_name(enum policy policy);
 const char *suspect_name(enum suspect_kind kind);
 
-/* outfox sim run FILE --fault '...' ..., ready to paste. */
+/* "3", or "checkout/3": what a finding of a campaign is replayed by. */
+void words_id(const struct summary *s, const struct finding *finding, struct buf *out);
+
+/* outfox replay ID, or outfox sim run FILE --fault '...' ..., ready to paste. */
 void words_replay(const struct summary *s, const struct finding *finding, struct buf *out);
+
+/* The same for any faultload of a campaign. */
+void words_replay_faultload(const struct summary *s, faultload f, struct buf *out);
+
+/* A word for a shell, in quotes where it needs them. */
+void words_quoted(slice word, struct buf *out);
 
 /* 1234567 as 1,234,567; large ones as 1.2e+27. */
 void words_number(double n, struct buf *out);

@@ -33,22 +33,6 @@ static int report_circle(struct walk *w, uint32_t line, uint32_t col, const stru
     return -1;
 }
 
-/* The text of a call with {} for what is not known before a run. */
-static slice pattern_of(struct walk *w, const struct expr *target)
-{
-    if (target->op == EX_CONST)
-        return target->constant->text;
-    if (target->op != EX_TEXT)
-        return SLICE("{}");
-    struct buf text = BUF_INIT(1 << 16);
-    for (uint32_t i = 0; i < target->n; i++)
-        buf_add(&text,
-                target->part[i]->op == EX_CONST ? target->part[i]->constant->text : SLICE("{}"));
-    slice copy = slice_copy(&w->scratch, buf_slice(&text));
-    buf_deinit(&text);
-    return copy;
-}
-
 static int no_service(struct walk *w, uint32_t line, uint32_t col, slice name)
 {
     const char *names[64];
@@ -64,7 +48,7 @@ static int no_service(struct walk *w, uint32_t line, uint32_t col, slice name)
 /* Follows one call, written at this place, to all endpoints that may answer it. */
 static int check_target(struct walk *w, const struct expr *target, uint32_t line, uint32_t col)
 {
-    slice rest = pattern_of(w, target), first, second;
+    slice rest = target_pattern(&w->scratch, target), first, second;
     if (!slice_word(&rest, &first) || slice_find(first, '{') < first.n)
         return 0;
     slice request = slice_trim(rest);

@@ -37,7 +37,7 @@ static bool has_status(outcome o)
 
 static const struct node *status_node(outcome o, struct env *env)
 {
-    return node_num(&env->sim->run_arena, has_status(o) ? outcome_code(o) : 0);
+    return node_num(env->arena, has_status(o) ? outcome_code(o) : 0);
 }
 
 static const struct node *eval_answer(const struct slot *slot, enum answer_field field,
@@ -76,20 +76,20 @@ static const struct node *eval_random(struct env *env)
 {
     struct buf text = BUF_INIT(32);
     buf_addf(&text, "r%012llx", (unsigned long long)(rng_next(env->rng) >> 16));
-    slice copy = slice_copy(&env->sim->run_arena, buf_slice(&text));
+    slice copy = slice_copy(env->arena, buf_slice(&text));
     buf_deinit(&text);
-    return node_str(&env->sim->run_arena, copy);
+    return node_str(env->arena, copy);
 }
 
 static const struct node *eval_ref(const struct ref *ref, struct env *env)
 {
-    struct arena *a = &env->sim->run_arena;
+    struct arena *a = env->arena;
     const struct node *v = &node_null;
     switch (ref->kind) {
     case REF_VALUE: v = env->slot[ref->slot].value; break;
     case REF_ANSWER: v = eval_answer(&env->slot[ref->slot], ref->field, env); break;
     case REF_PAYLOAD: v = env->payload; break;
-    case REF_STATE: v = env->sim->state[ref->service][ref->slot]; break;
+    case REF_STATE: v = state_read(env, ref->service, ref->slot); break;
     case REF_RANDOM: v = eval_random(env); break;
     case REF_TIME: v = node_num(a, (double)(rng_next(env->rng) >> 20) + (double)env->now_ns); break;
     case REF_STATUS: v = status_node(env->status, env); break;
@@ -103,10 +103,10 @@ static const struct node *eval_text(const struct expr *ex, struct env *env)
 {
     struct buf text = BUF_INIT(1 << 16);
     for (uint32_t i = 0; i < ex->n; i++)
-        buf_add(&text, node_as_text(expr_eval(ex->part[i], env), &env->sim->run_arena));
-    slice copy = slice_copy(&env->sim->run_arena, buf_slice(&text));
+        buf_add(&text, node_as_text(expr_eval(ex->part[i], env), env->arena));
+    slice copy = slice_copy(env->arena, buf_slice(&text));
     buf_deinit(&text);
-    return node_str(&env->sim->run_arena, copy);
+    return node_str(env->arena, copy);
 }
 
 const struct node *value_bounded(struct node *value, struct env *env)
@@ -120,7 +120,7 @@ const struct node *value_bounded(struct node *value, struct env *env)
 
 static const struct node *eval_list(const struct expr *ex, struct env *env)
 {
-    struct node *list = node_list(&env->sim->run_arena, ex->n);
+    struct node *list = node_list(env->arena, ex->n);
     for (uint32_t i = 0; i < ex->n; i++)
         list->list[i] = expr_eval(ex->part[i], env);
     return value_bounded(list, env);
@@ -128,7 +128,7 @@ static const struct node *eval_list(const struct expr *ex, struct env *env)
 
 static const struct node *eval_map(const struct expr *ex, struct env *env)
 {
-    struct node *map = node_map(&env->sim->run_arena, ex->n);
+    struct node *map = node_map(env->arena, ex->n);
     for (uint32_t i = 0; i < ex->n; i++)
         map->map[i] = (struct node_pair){.key = ex->constant->map[i].key,
                                          .value = expr_eval(ex->part[i], env)};

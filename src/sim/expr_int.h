@@ -12,6 +12,7 @@
 struct sim;
 struct endpoint;
 struct trace;
+struct sim_world;
 
 enum { EXPR_DEPTH_MAX = 64, EXPR_PAIRS_MAX = 1000 };
 
@@ -118,8 +119,12 @@ struct slot {
 /* What expressions are evaluated in. */
 struct env {
     bool overflow; /* a value became too large; the run must end */
-    struct sim *sim;
+    const struct sim *sim;
+    struct arena *arena; /* of computed values */
     struct rng *rng;
+    const struct node ***state; /* [service][slot]; NULL: `world` keeps it */
+    const struct sim_world *world;
+    void *world_ctx;
     int64_t now_ns;
     struct slot *slot; /* of the handler */
     const struct node *payload;
@@ -127,6 +132,9 @@ struct env {
     outcome status;
     const struct trace *trace; /* scenario: what happened */
 };
+
+/* A value of a service's state. */
+const struct node *state_read(struct env *env, uint32_t service, uint32_t slot);
 
 const struct node *expr_eval(const struct expr *ex, struct env *env);
 bool expr_true(const struct expr *ex, struct env *env);

@@ -241,6 +241,7 @@ static int load_service_key(struct sim *sim, struct service *service, const stru
         service->state = pair->value;
         return want(pair->value, NODE_MAP, "state", e);
     }
+    service->latency_given |= slice_is(pair->key, "latency");
     if (slice_is(pair->key, "latency"))
         return duration_load(pair->value, "latency", &service->latency_ns, e);
     if (slice_is(pair->key, "external"))

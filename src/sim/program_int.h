@@ -117,6 +117,7 @@ struct service {
     bool external;
     outcome external_reply;
     int64_t latency_ns;
+    bool latency_given; /* in the file: it is waited for by real servers, too */
     uint32_t n_endpoints;
     struct endpoint *endpoint;
     const struct node *state; /* a map of initial values, or NULL */

@@ -59,3 +59,36 @@ uint32_t sim_services(const struct sim *sim)
         n += !sim->service[i].external;
     return n;
 }
+
+uint32_t sim_service_count(const struct sim *sim)
+{
+    return sim->n_services;
+}
+
+const char *sim_service_name(const struct sim *sim, uint32_t service)
+{
+    return sim->service[service].name.p; /* text of a file ends with a NUL */
+}
+
+bool sim_service_external(const struct sim *sim, uint32_t service)
+{
+    return sim->service[service].external;
+}
+
+uint32_t sim_service_find(const struct sim *sim, slice name)
+{
+    for (uint32_t i = 0; i < sim->n_services; i++)
+        if (slice_eq(sim->service[i].name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+const struct node *sim_service_state(const struct sim *sim, uint32_t service)
+{
+    return sim->service[service].state;
+}
+
+bool sim_keep_state(const struct sim *sim)
+{
+    return sim->keep_state;
+}

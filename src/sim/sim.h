@@ -32,6 +32,41 @@ bool sim_random(const struct sim *sim);
 /* How many services there are, without those outside of the system. */
 uint32_t sim_services(const struct sim *sim);
 
+/* All services, those outside of the system too: their number, names, and whether they are outside.
+ */
+uint32_t sim_service_count(const struct sim *sim);
+const char *sim_service_name(const struct sim *sim, uint32_t service);
+bool sim_service_external(const struct sim *sim, uint32_t service);
+
+/* UINT32_MAX: there is none of this name. */
+uint32_t sim_service_find(const struct sim *sim, slice name);
+
+/* The initial state of a service, a map; NULL: it has none. */
+const struct node *sim_service_state(const struct sim *sim, uint32_t service);
+
+/* Does state survive from run to run? */
+bool sim_keep_state(const struct sim *sim);
+
+/* Could a handler of `caller` call `callee`? True as well where only a run can tell. */
+bool sim_may_call(const struct sim *sim, uint32_t caller, uint32_t callee);
+
+/* ---- for runs that are made elsewhere ---- */
+
+/* The scenario's own request: whom it goes to, its method ("" for gRPC), its path (with the query;
+ * package.Service/Method for gRPC) and its body (empty: none). The texts live in `a`. The service
+ * is UINT32_MAX when it goes to nobody. */
+void sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a, uint32_t *service,
+                       slice *method, slice *target, slice *payload_json);
+
+/* Do the scenario's expectations look at the state of services? */
+bool sim_wants_state(const struct sim *sim, uint32_t scenario);
+
+/* What the scenario's expectations say of a run: what the client saw and received (NULL: no body),
+ * the calls with their faults, and the services' state afterwards, {service: {name: value}} (NULL:
+ * as in the file). */
+void sim_judge(const struct sim *sim, uint32_t scenario, outcome status, const struct node *body,
+               const struct trace *trace, const struct node *state, struct verdict *out);
+
 /* The scenario's own request. */
 uid sim_request(struct sim *sim, uint32_t scenario);
 

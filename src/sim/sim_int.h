@@ -4,7 +4,10 @@
  *
  *   load.c  load_step.c  expr_parse.c  target.c     file -> program (program_int.h)
  *   check.c                                         calls that go nowhere or in circles
- *   exec.c  act.c  expr.c                           program -> trace */
+ *   exec.c  assign.c  expr.c                        the interpreter of handlers (exec_int.h)
+ *   memory.c  act.c                                 its world in memory: program -> trace
+ *   handler.c                                       its world outside: one handler, real calls
+ *   judge.c                                         what the scenario expects of a run */
 #ifndef OUTFOX_SIM_SIM_INT_H
 #define OUTFOX_SIM_SIM_INT_H
 
@@ -46,6 +49,22 @@ int outcome_parse(slice text, outcome *out, struct err *e) MUST_USE;
 
 /* "SERVICE METHOD /path", "SERVICE package.Service/Method" or "METHOD http://SERVICE/path". */
 const struct target *target_find(struct sim *sim, slice text);
+
+/* The parts of such a text. */
+struct target_text {
+    slice service; /* or the host of a URL */
+    bool url;
+    slice method; /* "" for gRPC */
+    slice path;   /* with the query; package.Service/Method for gRPC */
+};
+bool target_split(slice text, struct target_text *out);
+
+/* The text of a call with {} for what is not known before a run. */
+slice target_pattern(struct arena *a, const struct expr *target);
+
+/* Finds the endpoint of t->service that answers the request, and its parameters. */
+void endpoint_match(const struct sim *sim, struct arena *a, const struct endpoint *request,
+                    struct target *t);
 uint32_t service_find(const struct sim *sim, slice name);
 uint32_t state_find(const struct service *service, slice name);
 void endpoint_split(struct arena *a, slice text, struct endpoint *out);
@@ -84,6 +103,14 @@ int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct
 int variable_check(slice name, uint32_t line, uint32_t col, const char *what,
                    struct err *e) MUST_USE;
 int duration_load(const struct node *node, const char *what, int64_t *out, struct err *e) MUST_USE;
+
+/* ---- path.c ---- */
+
+/* A segment with its %XX resolved; a % that begins none stays. */
+slice path_decode(struct arena *a, slice s);
+
+/* ---- judge.c ---- */
+void scenario_judge(const struct scenario *sc, struct env *env, struct verdict *out);
 
 /* ---- check.c ---- */
 

@@ -82,14 +82,13 @@ static bool split_url(slice url, slice *service, slice *path)
     return true;
 }
 
-static void match_endpoint(struct sim *sim, struct target *t, slice request_text)
+void endpoint_match(const struct sim *sim, struct arena *a, const struct endpoint *request,
+                    struct target *t)
 {
-    struct endpoint request;
     const struct service *service = &sim->service[t->service];
     uint32_t best = 0;
-    endpoint_split(&sim->arena, request_text, &request);
     for (uint32_t i = 0; i < service->n_endpoints; i++) {
-        uint32_t m = match(&service->endpoint[i], &request);
+        uint32_t m = match(&service->endpoint[i], request);
         if (m > best) {
             best = m;
             t->endpoint = &service->endpoint[i];
@@ -97,42 +96,71 @@ static void match_endpoint(struct sim *sim, struct target *t, slice request_text
     }
     if (!t->endpoint)
         return;
-    t->param = arena_zero(&sim->arena, request.n_segments * sizeof(struct node *));
-    for (uint32_t i = 0; i < request.n_segments; i++)
+    t->param = arena_zero(a, request->n_segments * sizeof(struct node *));
+    for (uint32_t i = 0; i < request->n_segments; i++)
         if (is_parameter(t->endpoint->segment[i]))
-            t->param[t->n_params++] = node_str(&sim->arena, request.segment[i]);
+            t->param[t->n_params++] = node_str(a, request->segment[i]);
+}
+
+bool target_split(slice text, struct target_text *out)
+{
+    slice rest = text, first;
+    *out = (struct target_text){.method = SLICE("")};
+    slice_word(&rest, &first);
+    rest = slice_trim(rest);
+    if (!rest.n)
+        return false;
+    if (split_url(rest, &out->service, &out->path)) {
+        out->url = true;
+        out->method = first;
+        return true;
+    }
+    out->service = first;
+    slice_word(&rest, &out->path);
+    rest = slice_trim(rest);
+    if (rest.n) {
+        out->method = out->path;
+        out->path = rest;
+    }
+    return true;
 }
 
 static struct target make_target(struct sim *sim, slice text)
 {
     struct target t = {.service = UINT32_MAX};
-    slice rest = text, first, path, service, method = SLICE("");
-    slice_word(&rest, &first);
-    rest = slice_trim(rest);
-    if (!rest.n)
+    struct target_text asked;
+    if (!target_split(text, &asked))
         return t;
-    if (split_url(rest, &service, &path)) {
-        method = first;
-    } else {
-        service = first;
-        slice_word(&rest, &path);
-        rest = slice_trim(rest);
-        if (rest.n) {
-            method = path;
-            path = rest;
-        }
-    }
     struct buf buf = BUF_INIT(1 << 16);
-    interface_make(method, path, sim->rewrite, &buf);
+    interface_make(asked.method, asked.path, sim->rewrite, &buf);
     t.interface = names_sym(sim->names, buf_slice(&buf));
-    t.service = service_find(sim, service);
+    t.service = service_find(sim, asked.service);
     buf_clear(&buf);
-    path.n = slice_find(path, '?');
-    buf_addf(&buf, "%.*s%s%.*s", SLICE_ARG(method), method.n ? " " : "", SLICE_ARG(path));
-    if (t.service != UINT32_MAX)
-        match_endpoint(sim, &t, slice_copy(&sim->arena, buf_slice(&buf)));
+    asked.path.n = slice_find(asked.path, '?');
+    buf_addf(&buf, "%.*s%s%.*s", SLICE_ARG(asked.method), asked.method.n ? " " : "",
+             SLICE_ARG(asked.path));
+    if (t.service != UINT32_MAX) {
+        struct endpoint request;
+        endpoint_split(&sim->arena, slice_copy(&sim->arena, buf_slice(&buf)), &request);
+        endpoint_match(sim, &sim->arena, &request, &t);
+    }
     buf_deinit(&buf);
     return t;
+}
+
+slice target_pattern(struct arena *a, const struct expr *target)
+{
+    if (target->op == EX_CONST)
+        return target->constant->text;
+    if (target->op != EX_TEXT)
+        return SLICE("{}");
+    struct buf text = BUF_INIT(1 << 16);
+    for (uint32_t i = 0; i < target->n; i++)
+        buf_add(&text,
+                target->part[i]->op == EX_CONST ? target->part[i]->constant->text : SLICE("{}"));
+    slice copy = slice_copy(a, buf_slice(&text));
+    buf_deinit(&text);
+    return copy;
 }
 
 const struct target *target_find(struct sim *sim, slice text)

@@ -4,13 +4,18 @@
  * of each all runs with their calls, what was learned, and the findings. Names, modes and outcomes
  * are stored as text, which outlives the process.
  *
- * 1. One run is one transaction: after kill -9 or a power loss, all runs are there but the one in
- *    flight.
+ * 1. One run is one transaction. After kill -9, at any moment, all runs are there for which
+ *    store_add has returned. After a power loss the file is sound too, but the runs of the last
+ *    second may be missing: a commit waits for the disk at most once per second, and when the store
+ *    is closed. A campaign that is resumed makes such runs again.
  * 2. The schema has a version (PRAGMA user_version). An older one is migrated when it is opened for
  *    writing; a newer one is refused with a sentence that says so.
- * 3. One process writes at a time; a second is told who does. Readers never wait for long.
+ * 3. One process writes at a time; a second is told who does. The lock goes with the process, and
+ *    its children do not have it (nor may they use the store). Readers never wait for long.
  * 4. What is read is checked: a file that is no database, is damaged or was edited is an error, not
- *    a crash. */
+ *    a crash, and runs that are read are those that were written (rows carry a sum of themselves).
+ * 5. Whatever fails leaves the store as it was: when there is room on the disk again, say, the same
+ *    call can be made again. Callbacks may use the store. It is used by one thread at a time. */
 #ifndef OUTFOX_STORE_STORE_H
 #define OUTFOX_STORE_STORE_H
 
@@ -53,7 +58,10 @@ int store_get(struct store *s, uint64_t campaign, slice name, struct arena *a, s
 
 /* ---- runs ---- */
 
-/* Adds a run; one transaction. `names` and `fl` give its numbers a meaning. */
+/* Adds a run; one transaction. `names` and `fl` give its numbers a meaning, during this call.
+ * Refused are: a number that is not above those of the campaign's earlier runs, a body of more than
+ * RUN_BODY_MAX bytes, another text of more than 1 MiB, a call that does not stand behind the one
+ * that made it, and a name whose text would not be read back as the same. */
 int store_add(struct store *s, uint64_t campaign, const struct names *names,
               const struct faultloads *fl, const struct run *run, struct err *e) MUST_USE;
 

@@ -50,10 +50,11 @@ void context_read(const struct head *h, const slice *custom, uint32_t n_custom,
 
 /* The fields of a request as it is to be sent on: `from` with our keys replaced (leftmost in
  * tracestate, W3C limits kept, foreign members kept, malformed foreign headers left alone), for the
- * dialects of `write`. DIALECT_TRACESTATE and DIALECT_BAGGAGE name the call; the others are only
- * written where the request has none of theirs (a request that starts a trace: the scenario's). A
- * tracestate needs a traceparent: it is written, too, when there is none. Everything new lives in
- * `a`; the result has all fields, in their order. */
+ * dialects of `write`. DIALECT_TRACESTATE and DIALECT_BAGGAGE name the call (where one of them is
+ * written, our key is taken out of the other, which would tell of an earlier call); the others are
+ * only written where the request has none of theirs (a request that starts a trace: the
+ * scenario's). A tracestate needs a traceparent: it is written, too, when there is none. Everything
+ * new lives in `a`; the result has all fields, in their order. */
 void context_write(const struct head *from, uint32_t write, const slice *custom, uint32_t n_custom,
                    struct trace_id id, uint32_t call, struct arena *a, const struct field **fields,
                    uint32_t *n_fields);

@@ -4,19 +4,21 @@
 
   yaml blocks     one that begins with `system:` is written to <system>.yaml; it must pass
                   `sim check` and be explorable. One that begins with `# file: NAME` is written to
-                  NAME and not checked
+                  NAME, as is a python block; one that goes on with `version:` is the configuration
+                  of a campaign: it must pass `validate`, or fail if its name begins with `wrong`
   console blocks  each `$ outfox ...` and `$ examples/...` is run where the files of its document
-                  are, with a link `examples`. What follows, up to the next `$ `, must be its exact
-                  output; a line `...` stands for any lines. A trailing `# exit N` is the expected
-                  exit code, without it 0, 1 and 4 are fine. A command may end in a backslash and
-                  go on
+                  are, a directory `shop`, with a copy of `examples`. What follows, up to the next
+                  `$ `, must be its exact output; a line `...` stands for any lines. A trailing
+                  `# exit N` is the expected exit code, without it 0, 1 and 4 are fine. A command
+                  may end in a backslash and go on
   sessions        console blocks in which a command ends with ` &`. All their commands are run, by
                   one shell, and what they print on both streams must be there; after a command in
                   the background its lines are waited for. Without `# exit N` the code must be 0.
                   Numbers from 8000 to 9999 are ports: others, which are free, stand in for them,
-                  in files too. Times are not compared
+                  in files too
+  times           of logs and of campaigns are not compared
   tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
-                  systems and of proxies that the program knows are documented, and what the
+                  systems, of proxies and of campaigns that the program knows are documented, and what the
                   documents list exists. Rules of proxies are understood
   links           relative ones lead to a file, and to a heading of it
 
@@ -65,7 +67,7 @@ def name_of(path):
 # ---- running the program ----
 
 def environment():
-    others = ("NO_COLOR", "CLICOLOR_FORCE")
+    others = ("NO_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
     keep = {name: value for name, value in os.environ.items()
             if name not in others and not name.lower().endswith("_proxy")}
     return {**keep, "PATH": f"{WORK / 'bin'}:{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C"}
@@ -103,10 +105,11 @@ def blocks(lines):
 
 
 def write_files(path, lines, folder):
-    """Writes the YAML blocks of a document; returns [(file, line)] of the systems."""
-    systems = []
+    """Writes the YAML and Python blocks of a document; returns [(file, line)] of the
+    systems, and of the configurations of campaigns."""
+    systems, configurations = [], []
     for language, start, end in blocks(lines):
-        if language != "yaml" or start == end:
+        if language not in ("yaml", "python") or start == end:
             continue
         system = re.match(r"system:\s*([\w-]+)", lines[start])
         other = re.match(r"# file: ([\w.-]+)\s*$", lines[start])
@@ -119,7 +122,9 @@ def write_files(path, lines, folder):
         file.write_text(text if system else with_free_ports(text), encoding="utf-8")
         if system:
             systems.append((file, where))
-    return systems
+        elif end > start + 1 and lines[start + 1].startswith("version: 1"):
+            configurations.append((file, where))
+    return systems, configurations
 
 
 def check_systems(systems, folder):
@@ -128,6 +133,13 @@ def check_systems(systems, folder):
         check(code == 0, where, f"{file.name} is not right: {said.strip()}")
         code, _, said = shell(f"outfox sim explore --quiet {file.name}", folder)
         check(code in EXPLORED, where, f"exploring {file.name} ended with {code}: {said.strip()}")
+
+
+def check_configurations(configurations, folder):
+    for file, where in configurations:
+        code, _, said = shell(f"outfox validate {file.name}", folder)
+        wanted = 2 if file.name.startswith("wrong") else 0
+        check(code == wanted, where, f"`outfox validate {file.name}` gives {code}: {said.strip()}")
 
 
 def matches(expected, got):
@@ -161,10 +173,11 @@ def check_command(where, command, expected, folder):
     sentence = f"`{command}` ended with {code}, not {wanted}: {said.strip()}"
     if not check(code in wanted, where, sentence):
         return None
+    same = matches(without_times(expected), without_times(got))
     if not UPDATE or "..." in expected:
         shown = "\n".join("    " + line for line in got)
-        check(matches(expected, got), where, f"`{command}` prints something else:\n{shown}")
-    return got
+        check(same, where, f"`{command}` prints something else:\n{shown}")
+    return expected if same else got
 
 
 def check_console(path, lines, folder):
@@ -230,8 +243,13 @@ def without_free_ports(text):
     return text
 
 
+# A moment and durations in a line of the log; how long a run and a campaign took.
+TIMES = re.compile(r'("time": ?)"[^"]*"|("\w+_us": ?)\d+|(after )[\d.]+[nmu]?s\b'
+                   r'|(  took )[\d.]+[nmu]?s, [\d.,]+ runs per second')
+
+
 def without_times(lines):
-    return [re.sub(r'("time": ?)"[^"]*"|("\w+_us": ?)\d+', r"\1\2", line) for line in lines]
+    return [TIMES.sub(r"\1\2\3\4", line) for line in lines]
 
 
 def without_exit_code(command):
@@ -280,10 +298,13 @@ def check_document(path):
     fences = [line for line in lines if line.startswith("```")]
     check(len(fences) % 2 == 0, name_of(path), "a ``` block is not closed")
     free_ports.clear()
-    folder = WORK / path.stem
-    folder.mkdir()
-    (folder / "examples").symlink_to(TOP / "examples")
-    check_systems(write_files(path, lines, folder), folder)
+    folder = WORK / path.stem / "shop"
+    folder.mkdir(parents=True)
+    shutil.copytree(TOP / "examples", folder / "examples",
+                    ignore=shutil.ignore_patterns("node_modules", ".outfox", "__pycache__"))
+    systems, configurations = write_files(path, lines, folder)
+    check_systems(systems, folder)
+    check_configurations(configurations, folder)
     now = check_console(path, lines, folder)
     if UPDATE and now != lines:
         path.write_text("\n".join(now) + "\n", encoding="utf-8")
@@ -377,7 +398,11 @@ SAMPLES = {
     "sim run": [SHOP, SHOP + " --fault 'quote POST /quotes : lost-reply:503'"],
     "sim explain": [SHOP + " none"],
     "sim check": [SHOP],
+    "run": ["- campaign.yaml -q"],
+    "replay": ["1 campaign.yaml"],
     "modes": [""],
+    "validate": ["configured.yaml"],
+    "init": ["written.yaml --service a=5000 --schema s.json --force"],
 }
 UNSTABLE = """system: unstable
 services:
@@ -390,6 +415,9 @@ scenarios: { s: { request: a GET / } }
 
 def check_json():
     text = read("docs/json.md")
+    (WORK / "configured.yaml").write_text("version: 1\nsimulate: unstable.yaml\n", encoding="utf-8")
+    (WORK / "campaign.yaml").write_text(f"version: 1\nsimulate: {TOP}/examples/shop/shop.yaml\n",
+                                        encoding="utf-8")
     (WORK / "unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
     for verb, arguments in SAMPLES.items():
         about = section(text, f"outfox {verb} --json")
@@ -430,6 +458,36 @@ def check_keys():
         check(len(names) >= 3, "src/sim", f"the table of {what} was not found")
         for name in names:
             check(name in words, "docs/simulated-systems.md", f"`{name}` ({what}) is not explained")
+
+
+# ---- the configuration of campaigns ----
+
+# Which section of docs/config.md has the keys of which part of the schema.
+PLACES = {"outfox.yaml": None, "services": "service", "simulate": "simulate",
+          "scenarios": "scenario", "expect": "expect", "search": "search", "identify": "identify"}
+
+
+def check_config():
+    """Every key has a row with its default, and every row is a key."""
+    text = read("docs/config.md")
+    schema = json.loads(shell("outfox validate --schema", WORK)[1])
+    for heading, part in PLACES.items():
+        known = (schema["$defs"][part] if part else schema)["properties"]
+        rows = dict(re.findall(r"^\| `([\w-]+)` \|([^|]*)\|", section(text, heading), re.MULTILINE))
+        check(len(known) >= 2, "outfox validate --schema", f"`{heading}` has only {list(known)}")
+        for key, about in known.items():
+            if not check(key in rows, "docs/config.md", f"`{key}` is missing below `{heading}`"):
+                continue
+            default = re.search(r"\(default: (.*)\)$", about["description"])
+            check(rows[key].strip() == (default[1] if default else ""), "docs/config.md",
+                  f"`{key}` below `{heading}` has the default {default and default[1]}")
+        for key in rows:
+            check(key in known, "docs/config.md", f"`{heading}` has no key `{key}`")
+    for words in ("assume", "order"):
+        row = re.search(rf"^\| `{words}` \|.*$", section(text, "search"), re.MULTILINE)
+        kinds = schema["$defs"]["search"]["properties"][words]
+        for word in kinds.get("items", kinds)["anyOf"][0]["enum"]:
+            check(f"`{word}`" in row[0], "docs/config.md", f"`{words}` does not name `{word}`")
 
 
 # ---- the proxy ----
@@ -556,7 +614,7 @@ def main():
         sys.exit(f"{OUTFOX} cannot be run")
     for path in DOCUMENTS:
         check_document(path)
-    for part in (check_modes, check_cli, check_json, check_keys, check_limits, check_proxy_words,
+    for part in (check_modes, check_cli, check_json, check_keys, check_config, check_limits, check_proxy_words,
                  check_rules, check_log, check_links):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What campaigns on real sockets cost.
+
+    bench/campaign.py --outfox build/outfox --peers build/bench/peers [--json FILE]
+
+Each system is served by `outfox sim serve` as real servers. Figures:
+
+  runs per second       (runs of a long campaign - runs of a short one) / (their times): start-up and
+                        the learning runs, which wait on purpose, are left out
+  run / bare            the time of one fault-free run of a campaign (median of what the store has),
+                        over the time of the same request without proxies: the campaigns' own client
+                        and the same servers on one CPU
+  netflix               the whole of it, start-up included
+  memory                peak of the resident set of outfox, after 10,000 and after 100,000 runs
+
+A benchmark measures, tests judge: the exit code is 0 whatever the figures.
+"""
+import argparse
+import json
+import os
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent
+PATTERNS = ["retry", "fallback-value", "fallback-service", "propagation"]
+MANY = {"modes": ["400", "401", "403", "404", "429", "500", "501", "502", "503", "504"]}
+figures = []
+
+
+def report(name, value, unit, target=None):
+    figures.append({"name": name, "value": round(value, 3), "unit": unit, "target": target})
+    print(f"  {name:44} {value:12.2f} {unit:10} {'target ' + target if target else ''}", flush=True)
+
+
+class Campaign:
+    """One run of `outfox run` in a directory of its own."""
+
+    def __init__(self, outfox, system, *words, config=None):
+        self.folder = Path(tempfile.mkdtemp(prefix="outfox-bench-"))
+        file = {"version": 1, "name": system.stem, "simulate": str(system), **(config or {})}
+        (self.folder / "outfox.yaml").write_text(json.dumps(file), encoding="utf-8")
+        started = time.monotonic()
+        child = subprocess.Popen([outfox, "run", "-q", "--json", "report.json", *words],
+                                 cwd=self.folder, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        _, _, usage = os.wait4(child.pid, 0)
+        self.seconds = time.monotonic() - started
+        self.peak_kib = usage.ru_maxrss
+        with open(self.folder / "report.json", encoding="utf-8") as document:
+            self.report = json.load(document)["scenarios"][0]
+        self.runs = self.report["runs"]
+
+    def fault_free_ns(self):
+        """Of the checks, which are runs like any other."""
+        store = sqlite3.connect(self.folder / ".outfox/campaign.db")
+        rows = store.execute("select took_ns from run where faultload = 'none'").fetchall()
+        store.close()
+        return statistics.median(row[0] for row in rows)
+
+
+def bare_ns(outfox, peers, system, path):
+    """The same request without proxies, servers and client on one CPU, as a campaign has them."""
+    server = subprocess.Popen(["taskset", "-c", "0", outfox, "sim", "serve", str(system)],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        where = {}
+        while "front" not in where:
+            match = re.match(r"(\S+) http://(\S+)", server.stdout.readline())
+            where[match[1]] = match[2]
+        made = [float(subprocess.check_output(
+            ["taskset", "-c", "0", peers / "bare", where["front"], path, "2000"], text=True))
+            for _ in range(3)]
+        return statistics.median(made)
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--outfox", type=Path, required=True)
+    parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--runs", type=int, default=100000, help="of the longest campaign")
+    args = parser.parse_args()
+    outfox, peers = args.outfox.resolve(), args.peers.resolve()
+    print("campaigns on real sockets, one job")
+    for name in PATTERNS:
+        system = TOP / f"examples/patterns/{name}.yaml"
+        checks = {"search": {"check-every": 10}}
+        short = Campaign(outfox, system, "--max-runs", "200", config={**MANY})
+        long = Campaign(outfox, system, "--max-runs", "3000", config={**MANY})
+        if long.runs > short.runs + 100:
+            rate = (long.runs - short.runs) / (long.seconds - short.seconds)
+            report(f"{name}: runs per second", rate, "1/s", ">= 400")
+        timed = Campaign(outfox, system, "--max-runs", "1000", config={**MANY, **checks})
+        bare = bare_ns(outfox, peers, system, "/page")
+        report(f"{name}: fault-free run", timed.fault_free_ns() / 1000, "us")
+        report(f"{name}: the same without proxies", bare / 1000, "us")
+        report(f"{name}: run / bare", timed.fault_free_ns() / bare, "", "<= 2")
+    whole = Campaign(outfox, TOP / "examples/corpus/netflix.yaml")
+    report("netflix exact: runs", whole.runs, "", "2440")
+    report("netflix exact: seconds", whole.seconds, "s", "<= 12")
+    system = TOP / "examples/patterns/retry.yaml"
+    early = Campaign(outfox, system, "--max-runs", str(args.runs // 10), config=MANY)
+    late = Campaign(outfox, system, "--max-runs", str(args.runs), config=MANY)
+    report(f"peak memory after {early.runs} runs", early.peak_kib / 1024, "MiB")
+    report(f"peak memory after {late.runs} runs", late.peak_kib / 1024, "MiB", "flat")
+    report("memory per run beyond that",
+           (late.peak_kib - early.peak_kib) * 1024 / max(1, late.runs - early.runs), "bytes")
+    report("time per run, late over early",
+           (late.seconds - early.seconds) / max(1, late.runs - early.runs) /
+           (early.seconds / early.runs), "", "<= 1.2")
+    if args.json:
+        args.json.write_text("".join(json.dumps(figure) + "\n" for figure in figures),
+                             encoding="utf-8")
+    return 0
+
+
+sys.exit(main())

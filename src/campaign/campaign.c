@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop of a campaign: as many runs under way as there are jobs; what has ended is looked at,
+ * one by one.
+ *
+ *   search_next --> campaign_begin --> ... live_wait --> verify --> store --> search_observe
+ *
+ * A failure of a run that was not alone is looked at when all others have ended: none is begun
+ * until then. */
+#include "campaign/campaign_int.h"
+
+#include "base/clock.h"
+
+static const int64_t SHOW_NS = 50000000; /* counting what is queued costs something */
+
+static void campaign_init(struct campaign *c, const struct campaign_options *options)
+{
+    *c = (struct campaign){.opt = *options};
+    c->spec = &options->config->scenarios.at[options->scenario];
+    c->jobs = options->jobs ? options->jobs : 1;
+    c->search = search_new(options->names, options->faultloads, &options->search);
+    c->tally = tally_new(c->search, options->faultloads, &c->summary);
+    c->summary.names = options->names;
+    c->summary.faultloads = options->faultloads;
+    for (uint32_t i = 0; i < JOBS_MAX; i++)
+        plan_init(&c->plan[i], options->names);
+}
+
+struct campaign *campaign_new(const struct campaign_options *options)
+{
+    struct campaign *c = mem_zero(sizeof *c);
+    campaign_init(c, options);
+    return c;
+}
+
+static void campaign_deinit(struct campaign *c)
+{
+    for (uint32_t i = 0; i < JOBS_MAX; i++)
+        plan_deinit(&c->plan[i]);
+    tally_free(c->tally);
+    search_free(c->search);
+    summary_deinit(&c->summary);
+    overlaps_deinit(&c->overlaps);
+    vec_deinit(&c->known);
+    vec_deinit(&c->blasts);
+    map_deinit(&c->known_at);
+    arena_deinit(&c->keep);
+    arena_deinit(&c->held);
+}
+
+void campaign_free(struct campaign *c)
+{
+    if (!c)
+        return;
+    campaign_deinit(c);
+    mem_free(c);
+}
+
+/* As if nothing had been restored. */
+static void campaign_reset(struct campaign *c)
+{
+    struct campaign_options options = c->opt;
+    campaign_deinit(c);
+    campaign_init(c, &options);
+}
+
+/* ---- telling ---- */
+
+void campaign_show(struct campaign *c, const char *phase)
+{
+    struct search_stats stats;
+    int64_t now = clock_ns();
+    if (!c->opt.show || now < c->show_ns)
+        return;
+    c->show_ns = now + SHOW_NS;
+    search_stats(c->search, &stats);
+    struct campaign_facts facts = {.scenario = c->spec->name.p,
+                                   .phase = phase,
+                                   .runs = stats.runs,
+                                   .queued = stats.queued,
+                                   .findings = tally_findings(c->tally) + c->blasts.n,
+                                   .elapsed_ns = now - c->start_ns};
+    c->opt.show(c->opt.ctx, &facts);
+}
+
+void campaign_note(struct campaign *c, const char *text)
+{
+    for (uint32_t i = 0; i < c->summary.notes.n; i++)
+        if (strcmp(c->summary.notes.at[i], text) == 0)
+            return;
+    vec_push(&c->summary.notes, arena_copy(&c->keep, text, strlen(text)));
+}
+
+/* ---- runs ---- */
+
+void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning)
+{
+    uint32_t i = 0;
+    while (c->plan_used[i])
+        i++;
+    c->plan_used[i] = true;
+    plan_set(&c->plan[i], c->opt.names, c->opt.faultloads, f);
+    struct execution_order order = {.scenario = c->opt.scenario,
+                                    .faultload = f,
+                                    .plan = &c->plan[i],
+                                    .purpose = purpose,
+                                    .learning = learning};
+    live_begin(c->live, &order);
+}
+
+/* The next run that ended, with its trace in order. */
+static int take_run(struct campaign *c, struct run *out, struct err *e)
+{
+    const struct execution_result *r;
+    int status = live_wait(c->live, &r);
+    if (status)
+        return status;
+    c->plan_used[r->order.plan - c->plan] = false;
+    *out = r->run;
+    if (r->broken) {
+        vec_deinit(&out->trace.calls);
+        *e = r->why;
+        return -1;
+    }
+    overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
+    trace_align(&out->trace, &c->overlaps, c->opt.names);
+    return 0;
+}
+
+int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
+                       struct err *e)
+{
+    campaign_begin(c, f, purpose, false);
+    return take_run(c, out, e);
+}
+
+void campaign_hold(struct arena *a, struct run *run)
+{
+    run->body = slice_copy(a, run->body);
+    if (run->verdict.detail)
+        run->verdict.detail = arena_copy(a, run->verdict.detail, strlen(run->verdict.detail));
+    if (run->event)
+        run->event = arena_copy(a, run->event, strlen(run->event));
+}
+
+int campaign_observe(struct campaign *c, struct run *run, struct err *e)
+{
+    bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
+    run->number = ++c->number;
+    if (campaign_keep(c, run, e))
+        return -1;
+    campaign_remember(c, run);
+    if (asked) {
+        search_observe(c->search, run->faultload, &run->trace, &run->verdict);
+        tally_run(c->tally, run);
+        c->recent[c->n_recent++ % RECENT_RUNS] = run->faultload;
+    }
+    return 0;
+}
+
+/* ---- the loop ---- */
+
+bool campaign_stopped(struct campaign *c)
+{
+    const char *by = NULL;
+    if (live_signal(c->live))
+        by = "interrupt";
+    else if (c->opt.max_runs && c->explored >= c->opt.max_runs)
+        by = "runs";
+    else if (c->opt.max_time_ns && clock_ns() - c->start_ns >= c->opt.max_time_ns)
+        by = "time";
+    else if (c->opt.fail_fast && (tally_findings(c->tally) || c->blasts.n))
+        by = "finding";
+    if (by)
+        c->summary.stopped = by;
+    return by != NULL;
+}
+
+static void fill(struct campaign *c)
+{
+    faultload f;
+    while (live_running(c->live) < c->jobs && !campaign_is_due(c) && !campaign_stopped(c) &&
+           search_next(c->search, &f)) {
+        campaign_begin(c, f, RUN_SEARCH, false);
+        c->explored++;
+    }
+}
+
+/* Runs that ended while another's failure waits to be looked at. */
+static int drain(struct campaign *c, struct run *waiting, uint32_t *n, struct err *e)
+{
+    while (live_running(c->live) > 0) {
+        int status = take_run(c, &waiting[*n], e);
+        if (status)
+            return status;
+        ++*n;
+    }
+    return 0;
+}
+
+/* A call came that did not say of which of the runs it was: from now on they are made one at a
+ * time. */
+static bool call_was_lost(struct campaign *c)
+{
+    uint32_t service;
+    uint64_t n = track_lost(live_tracker(c->live), &service);
+    if (n == c->lost)
+        return false;
+    c->lost = n;
+    c->jobs = 1;
+    struct buf text = BUF_INIT(600);
+    buf_addf(&text,
+             "%s lost the trace context while several runs were under way: those were repeated "
+             "alone, and --jobs is 1 from then on. Let it pass on traceparent and tracestate",
+             c->opt.config->services.at[service].name.p);
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+    return true;
+}
+
+/* One run has ended, and it failed, or was not seen in full (doubt): the others are waited for,
+ * then each is looked at. */
+static int settle_failures(struct campaign *c, struct run *first, bool doubt, struct err *e)
+{
+    struct run waiting[JOBS_MAX] = {*first};
+    uint32_t n = 1;
+    bool alone = live_running(c->live) == 0 && !doubt;
+    int status = drain(c, waiting, &n, e);
+    doubt |= call_was_lost(c);
+    arena_reset(&c->held);
+    for (uint32_t i = 0; i < n && !alone; i++)
+        campaign_hold(&c->held, &waiting[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (status == 0 && (doubt || !waiting[i].verdict.pass))
+            status = campaign_verify(c, &waiting[i], alone && n == 1, e);
+        if (status == 0)
+            status = campaign_observe(c, &waiting[i], e);
+        vec_deinit(&waiting[i].trace.calls);
+    }
+    return status;
+}
+
+static int step(struct campaign *c, struct err *e)
+{
+    struct run run = {0};
+    int status = take_run(c, &run, e);
+    if (status)
+        return status;
+    bool doubt = call_was_lost(c);
+    if (doubt || !run.verdict.pass)
+        return settle_failures(c, &run, doubt, e);
+    status = campaign_observe(c, &run, e);
+    vec_deinit(&run.trace.calls);
+    return status;
+}
+
+static int explore_on(struct campaign *c, struct err *e)
+{
+    for (uint32_t healed = 0;;) {
+        campaign_show(c, "search");
+        if (live_running(c->live) == 0) {
+            int status = campaign_check(c, false, e);
+            if (status)
+                return status;
+        }
+        fill(c);
+        if (live_running(c->live) == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
+            if (++healed == HEALS_MAX)
+                return err_set(e, 0, 0,
+                               "a service dies again and again without being called: see "
+                               "its log");
+            continue;
+        }
+        if (live_running(c->live) == 0)
+            return live_signal(c->live) ? 0 : campaign_check(c, true, e);
+        healed = 0;
+        int status = step(c, e);
+        if (status)
+            return status;
+    }
+}
+
+int campaign_explore(struct campaign *c, struct live *live, struct err *e)
+{
+    uint32_t service;
+    if (c->summary.broken)
+        campaign_reset(c); /* it may work by now */
+    c->live = live;
+    c->start_ns = clock_ns();
+    c->lost = track_lost(live_tracker(live), &service);
+    int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
+    if (!status && !c->learned)
+        status = campaign_learn(c, e);
+    if (!status && !c->summary.broken)
+        status = explore_on(c, e);
+    live_cancel(live);
+    memset(c->plan_used, 0, sizeof c->plan_used);
+    if (status > 0)
+        c->summary.stopped = "interrupt";
+    if (status < 0)
+        c->summary.stopped = "error";
+    c->summary.took_ns = clock_ns() - c->start_ns;
+    struct err second = {0};
+    if (status < 0) { /* what is known is kept all the same */
+        (void)campaign_finish(c);
+        if (campaign_keep_findings(c, &second))
+            status = -1; /* the first error is the one to be told */
+    }
+    c->live = NULL;
+    return status < 0 ? -1 : 0;
+}
+
+bool campaign_complete(const struct campaign *c)
+{
+    return c->learned && c->ended && search_done(c->search);
+}
+
+/* ---- the end ---- */
+
+static void add_blasts(struct campaign *c)
+{
+    for (uint32_t i = 0; i < c->blasts.n; i++) {
+        const struct blast *b = &c->blasts.at[i];
+        struct buf why = BUF_INIT(600);
+        buf_addf(&why, "the system stays broken afterwards: %s", b->why);
+        vec_push(&c->summary.findings,
+                 (struct finding){.faultload = b->faultload,
+                                  .why = arena_copy(&c->keep, buf_text(&why), why.n),
+                                  .kind = FINDING_BLAST,
+                                  .state = b->certain ? FINDING_CONFIRMED : FINDING_FLAKY,
+                                  .number = b->number,
+                                  .runs = 1});
+        buf_deinit(&why);
+    }
+}
+
+void campaign_note_descriptors(struct campaign *c)
+{
+    for (uint32_t i = 0; i < c->opt.config->services.n; i++) {
+        uint32_t first, now;
+        struct buf text = BUF_INIT(400);
+        if (!live_descriptors(c->live, i, &first, &now) || now < first + LEAK_LEAST)
+            continue;
+        buf_addf(&text,
+                 "%s had %u open descriptors when it started and has %u now: it may leak one "
+                 "with each failed call",
+                 c->opt.config->services.at[i].name.p, (unsigned)first, (unsigned)now);
+        campaign_note(c, buf_text(&text));
+        buf_deinit(&text);
+    }
+}
+
+static void note_strays(struct campaign *c)
+{
+    slice example;
+    uint64_t n = track_strays(live_tracker(c->live), &example);
+    struct buf text = BUF_INIT(600);
+    if (n)
+        buf_addf(&text,
+                 "%llu calls came after their run had ended (%.*s): they were not failed. Give "
+                 "`quiet` a time that they come within",
+                 (unsigned long long)n, SLICE_ARG(example));
+    if (text.n)
+        campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
+static void note_outlived(struct campaign *c)
+{
+    struct buf text = BUF_INIT(1 << 14);
+    if (!c->n_outlived)
+        return;
+    buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
+             (unsigned long long)c->n_outlived, c->n_outlived == 1 ? "run" : "runs");
+    if (c->outlived) {
+        buf_adds(&text, ", such as ");
+        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);
+    }
+    buf_adds(&text, ": they were cut off");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
+const struct summary *campaign_finish(struct campaign *c)
+{
+    if (c->finished)
+        return &c->summary;
+    c->finished = true;
+    tally_finish(c->tally);
+    if (!c->summary.stopped && !search_done(c->search))
+        c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
+    add_blasts(c);
+    note_outlived(c);
+    if (c->live) {
+        campaign_note_descriptors(c);
+        note_strays(c);
+    }
+    campaign_settle_known(c);
+    return &c->summary;
+}
+
+struct summary *campaign_summary(struct campaign *c)
+{
+    return &c->summary;
+}
+
+const struct search *campaign_search(const struct campaign *c)
+{
+    return c->search;
+}

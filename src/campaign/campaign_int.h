@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of a campaign: campaign.c (the loop), campaign_learn.c (fault-free runs and what they
+ * teach), campaign_trust.c (is a failure to be believed?), campaign_confirm.c (findings made small
+ * and sure), campaign_store.c (kept and restored). */
+#ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
+#define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
+
+#include "base/index.h"
+#include "campaign/campaign.h"
+#include "campaign/tally.h"
+
+enum { RECENT_RUNS = 8, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 30 };
+
+/* A faultload whose result is known. */
+struct known {
+    faultload faultload;
+    const char *why;   /* NULL: it passed */
+    uint64_t number;   /* of the run */
+    bool tried;        /* it was run once more, to confirm it */
+    const char *again; /* why it failed then; NULL: it passed */
+};
+
+/* After this faultload the system stayed broken. */
+struct blast {
+    faultload faultload;
+    const char *why;
+    uint64_t number;
+    bool certain; /* it was seen again */
+};
+
+struct campaign {
+    struct campaign_options opt;
+    const struct scenario_spec *spec;
+    struct search *search;
+    struct tally *tally;
+    struct summary summary;
+    struct overlaps overlaps;
+    struct plan plan[JOBS_MAX];
+    bool plan_used[JOBS_MAX];
+    uint64_t id;     /* in the store */
+    uint64_t number; /* of the last run */
+    uint64_t since_check;
+    uint64_t explored; /* runs of this process, for the budget */
+    uint32_t jobs;     /* that are possible */
+    bool learned;
+    bool finished;     /* the summary is filled in */
+    bool ended;        /* nothing is left, and the findings are confirmed */
+    uint64_t lost;     /* calls that belonged to nobody, so far */
+    struct arena keep; /* sentences and notes */
+    struct arena held; /* runs that wait to be believed */
+    VEC(struct known) known;
+    struct map known_at; /* key of a faultload -> known */
+    VEC(struct blast) blasts;
+    faultload recent[RECENT_RUNS]; /* the last ones, a ring */
+    uint32_t n_recent;
+    int64_t show_ns;             /* when progress is told next */
+    int64_t start_ns, before_ns; /* of this process; what earlier ones took */
+    slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
+    uint64_t n_outlived;         /* runs with calls that were cut off; one of those calls */
+    uid outlived;
+    uint32_t unfired;  /* patterns of the last replay that matched nothing */
+    struct live *live; /* NULL: none, now */
+};
+
+/* ---- campaign.c ---- */
+
+/* Begins a run of this faultload. */
+void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning);
+
+/* Runs one faultload, alone, and waits for it. 0, 1: interrupted, -1 with *e. The trace is the
+ * campaign's and lives until the next run. */
+int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
+                       struct err *e) MUST_USE;
+
+/* What a run points to is overwritten by later ones: here it is copied. */
+void campaign_hold(struct arena *a, struct run *run);
+
+/* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
+int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
+void campaign_show(struct campaign *c, const char *phase);
+/* Says which services have many more open descriptors than at first. */
+void campaign_note_descriptors(struct campaign *c);
+void campaign_note(struct campaign *c, const char *text);
+bool campaign_stopped(struct campaign *c);
+
+/* ---- campaign_learn.c ---- */
+
+/* The fault-free runs. */
+int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
+
+/* ---- campaign_trust.c ---- */
+
+/* A run that failed, alone or not: is it to be believed? Replaces it by a repetition where it is
+ * not, and looks whether the system still works. */
+int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
+
+/* A fault-free run now and then; `last`: after any run with faults. */
+int campaign_check(struct campaign *c, bool last, struct err *e) MUST_USE;
+
+/* Is a fault-free run due, or a service to be started again? */
+bool campaign_is_due(const struct campaign *c);
+
+/* Services that died are started again. 0, 1: interrupted, -1. */
+int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
+
+/* ---- campaign_confirm.c ---- */
+
+/* The findings made as small and sure as what is known allows, without any further run. */
+void campaign_settle_known(struct campaign *c);
+
+/* ---- campaign_store.c ---- */
+
+/* What is known of a faultload, whatever the order of its faults; NULL: nothing. */
+struct known *campaign_known(struct campaign *c, faultload f);
+void campaign_remember(struct campaign *c, const struct run *run);
+
+int campaign_keep(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
+int campaign_keep_facts(struct campaign *c, struct err *e) MUST_USE;
+int campaign_keep_findings(struct campaign *c, struct err *e) MUST_USE;
+int campaign_keep_blasts(struct campaign *c, struct err *e) MUST_USE;
+
+/* Nothing is left to be done. */
+int campaign_keep_end(struct campaign *c, struct err *e) MUST_USE;
+
+/* Tells the live system what an earlier process has learned. */
+int campaign_teach(struct campaign *c, struct err *e) MUST_USE;
+
+/* Begins in the store. */
+int campaign_open_store(struct campaign *c, struct err *e) MUST_USE;
+
+#endif

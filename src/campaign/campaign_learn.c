@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The fault-free runs, one after the other, and what they teach: whether the scenario passes at
+ * all, which payloads are part of names, how the services pass the context on, and how long after
+ * the answer calls may still begin. */
+#include "campaign/campaign_int.h"
+
+enum { LEARNING_QUIET_MS = 100, QUIET_MAX_MS = 2000, LESSONS_MAX = 16 };
+
+struct lessons {
+    struct track_lesson *lesson[LESSONS_MAX];
+    struct run run[LESSONS_MAX];
+    uint32_t n;
+    int64_t late_ns;
+};
+
+static int one_run(struct campaign *c, struct lessons *all, struct err *e)
+{
+    const struct execution_result *r;
+    campaign_begin(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
+    int status = live_wait(c->live, &r);
+    if (status)
+        return status;
+    c->plan_used[r->order.plan - c->plan] = false;
+    if (r->broken) {
+        struct run broken = r->run;
+        vec_deinit(&broken.trace.calls);
+        if (r->lesson)
+            track_lesson_free(r->lesson);
+        *e = r->why;
+        return -1;
+    }
+    struct run *run = &all->run[all->n];
+    *run = r->run;
+    campaign_hold(&c->keep, run);
+    if (r->late_ns > all->late_ns)
+        all->late_ns = r->late_ns;
+    all->lesson[all->n++] = r->lesson;
+    return 0;
+}
+
+/* Calls that begin after the answer are waited for in later runs, with some room. */
+static void learn_quiet(struct campaign *c, int64_t late_ns)
+{
+    if (c->opt.config->quiet_ns >= 0)
+        return;
+    int64_t quiet = late_ns ? 3 * late_ns + 20000000 : 0;
+    int64_t most = (int64_t)QUIET_MAX_MS * 1000000;
+    live_set_quiet(c->live, quiet < most ? quiet : most);
+}
+
+/* ---- levels ---- */
+
+static const char *lost_note(struct campaign *c, const char *name, const struct track_facts *f)
+{
+    struct buf text = BUF_INIT(600);
+    if (f->ambiguous)
+        buf_addf(&text,
+                 "%s makes calls while several of its own are open, and does not say for which: "
+                 "who made them was guessed. Let it pass on traceparent and tracestate",
+                 name);
+    else if (f->by[TRACK_NONE])
+        buf_addf(&text,
+                 "%s loses the trace context: its calls were recognised by the address they "
+                 "came to, so runs are made one at a time. Let it pass on traceparent and "
+                 "tracestate (any OpenTelemetry SDK does)",
+                 name);
+    const char *note = text.n ? arena_copy(&c->keep, buf_text(&text), text.n) : NULL;
+    buf_deinit(&text);
+    return note;
+}
+
+static void learn_levels(struct campaign *c)
+{
+    const struct campaign_config *config = c->opt.config;
+    for (uint32_t i = 0; i < config->services.n; i++) {
+        const struct track_facts *f = track_service(live_tracker(c->live), i);
+        if (!f->made)
+            continue;
+        enum track_level level = f->by[TRACK_NONE]    ? TRACK_NONE
+                                 : f->by[TRACK_TRACE] ? TRACK_TRACE
+                                                      : TRACK_STATE;
+        const char *note = lost_note(c, config->services.at[i].name.p, f);
+        vec_push(&c->summary.levels,
+                 (struct summary_level){.service = config->services.at[i].name.p,
+                                        .calls = f->made,
+                                        .level = track_level_names[level],
+                                        .note = note});
+        if (level == TRACK_NONE && c->jobs > 1) {
+            c->jobs = 1;
+            campaign_note(c, "--jobs needs services that pass the trace context on: one run is "
+                             "made at a time");
+        }
+    }
+}
+
+/* A level that was asked for, and that a service does not reach. */
+static int check_level(struct campaign *c, struct err *e)
+{
+    enum identify_level wanted = c->opt.config->identify.level;
+    for (uint32_t i = 0; i < c->summary.levels.n; i++) {
+        const struct summary_level *l = &c->summary.levels.at[i];
+        bool state = strcmp(l->level, track_level_names[TRACK_STATE]) == 0;
+        bool none = strcmp(l->level, track_level_names[TRACK_NONE]) == 0;
+        if (wanted == IDENTIFY_STATE && !state)
+            return err_set(e, 0, 0,
+                           "%s does not pass on what the level `state` needs (traceparent and "
+                           "tracestate, or baggage): add that, or leave the level to outfox "
+                           "(--identify auto)",
+                           l->service);
+        if (wanted == IDENTIFY_TRACE && none)
+            return err_set(e, 0, 0,
+                           "%s passes on no trace id, which the level `trace` needs: add that, or "
+                           "leave the level to outfox (--identify auto)",
+                           l->service);
+    }
+    return 0;
+}
+
+/* A call that is gRPC needs modes that are. */
+static void check_modes(struct campaign *c, const struct trace *trace)
+{
+    uint32_t without = 0;
+    for (uint32_t i = 1; i < trace->calls.n; i++) {
+        bool takes = trace->calls.at[i].flags & CALL_EXEMPT;
+        for (uint32_t k = 0; k < c->opt.search.n_modes; k++)
+            takes |= call_takes(&trace->calls.at[i], c->opt.search.modes[k]);
+        without += !takes;
+    }
+    if (without) {
+        struct buf text = BUF_INIT(300);
+        buf_addf(&text,
+                 "%u %s no mode that fits: give gRPC calls modes such as grpc:14, HTTP calls "
+                 "statuses such as 503",
+                 (unsigned)without, without == 1 ? "call has" : "calls have");
+        campaign_note(c, buf_text(&text));
+        buf_deinit(&text);
+    }
+}
+
+static int observe_lessons(struct campaign *c, struct lessons *all, struct err *e)
+{
+    track_decide(live_tracker(c->live), all->lesson, all->n);
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct run *run = &all->run[i];
+        run->trace = (struct trace){0};
+        track_lesson_trace(live_tracker(c->live), all->lesson[i], &run->trace);
+        overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
+    }
+    learn_quiet(c, all->late_ns);
+    learn_levels(c);
+    check_modes(c, &all->run[0].trace);
+    if (all->n > 1 && !all->run[all->n - 1].verdict.pass)
+        campaign_note(c, "without faults the scenario passed at first and failed later: does it "
+                         "leave state behind? The command `before` can bring it back");
+    int status = check_level(c, e);
+    if (!status)
+        status = campaign_keep_facts(c, e);
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct run *run = &all->run[i];
+        trace_align(&run->trace, &c->overlaps, c->opt.names);
+        if (!status)
+            status = campaign_observe(c, run, e);
+        if (!run->verdict.pass && !c->summary.broken) {
+            c->summary.broken = run->verdict.why;
+            c->summary.broken_detail = run->verdict.detail;
+        }
+        vec_deinit(&run->trace.calls);
+    }
+    c->learned = true;
+    return status;
+}
+
+int campaign_learn(struct campaign *c, struct err *e)
+{
+    struct lessons all = {0};
+    uint32_t n = c->opt.search.baselines ? c->opt.search.baselines : 3;
+    n = n < LESSONS_MAX ? n : LESSONS_MAX;
+    int64_t quiet = c->opt.config->quiet_ns;
+    int status = 0;
+    tracker_forget(live_tracker(c->live)); /* other scenarios have taught it other things */
+    live_set_quiet(c->live, quiet >= 0 ? quiet : (int64_t)LEARNING_QUIET_MS * 1000000);
+    while (status == 0 && all.n < n) {
+        campaign_show(c, "baseline");
+        status = one_run(c, &all, e);
+        if (status == 0 && !all.run[all.n - 1].verdict.pass)
+            break; /* nothing can be learned of a scenario that fails by itself */
+    }
+    if (status == 0 && all.n)
+        status = observe_lessons(c, &all, e);
+    for (uint32_t i = 0; i < all.n; i++)
+        track_lesson_free(all.lesson[i]);
+    return status;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One faultload, run once more on a live system, next to a run without faults. */
+#include "campaign/campaign_int.h"
+
+static int run_plan(struct campaign *c, struct plan *plan, struct run *out, struct err *e)
+{
+    const struct execution_result *r;
+    struct execution_order order = {
+        .scenario = c->opt.scenario, .plan = plan, .purpose = RUN_REPLAY};
+    live_begin(c->live, &order);
+    int status = live_wait(c->live, &r);
+    if (status)
+        return status > 0 ? 1 : -1;
+    *out = r->run;
+    if (r->broken) {
+        *e = r->why;
+        return -1;
+    }
+    overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
+    trace_align(&out->trace, &c->overlaps, c->opt.names);
+    campaign_hold(&c->keep, out);
+    return 0;
+}
+
+/* The system may have died of it. */
+static int run_after(struct campaign *c, struct plan *none, struct run *out, struct err *e)
+{
+    int status = campaign_heal(c, false, e);
+    return status ? status : run_plan(c, none, out, e);
+}
+
+int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
+                    uint32_t n_patterns, struct replay *out, struct err *e)
+{
+    struct plan plan, none;
+    c->live = live;
+    if (!c->learned)
+        c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
+    int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
+    plan_init(&plan, c->opt.names);
+    plan_init(&none, c->opt.names);
+    if (!status)
+        status = run_plan(c, &none, &out->before, e);
+    plan_set(&plan, c->opt.names, c->opt.faultloads, f);
+    for (uint32_t i = 0; i < n_patterns && !status; i++)
+        status = plan_add(&plan, c->opt.names, live_request(live, c->opt.scenario),
+                          slice_of(patterns[i]), e);
+    if (!status)
+        status = run_plan(c, &plan, &out->faulty, e);
+    if (!status)
+        status = run_after(c, &none, &out->after, e);
+    c->unfired = 0;
+    for (uint32_t i = 0; i < plan.patterns.n; i++)
+        c->unfired += plan.patterns.at[i].fired == 0;
+    plan_deinit(&plan);
+    plan_deinit(&none);
+    return status;
+}
+
+uint32_t campaign_unfired(const struct campaign *c)
+{
+    return c->unfired;
+}

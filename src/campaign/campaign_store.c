@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A campaign on disk: what is kept of it, and how it is taken up again. The search is pure, so it
+ * is brought to where it was by observing the stored runs in their order. */
+#include "base/hash.h"
+#include "campaign/campaign_int.h"
+
+/* ---- what is known of faultloads ---- */
+
+static uint64_t key_of(const struct faultloads *fl, faultload f)
+{
+    uint64_t key = 1;
+    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
+        key += hash_mix(fl->rows.at[f].last.point, fl->rows.at[f].last.mode);
+    return key;
+}
+
+struct known *campaign_known(struct campaign *c, faultload f)
+{
+    const uint32_t *at = map_get(&c->known_at, key_of(c->opt.faultloads, f));
+    return at ? &c->known.at[*at] : NULL;
+}
+
+/* The first call that was still open when its run ended, for the report. */
+static void note_outlived(struct campaign *c, const struct run *run)
+{
+    c->n_outlived++;
+    for (uint32_t i = 1; i < run->trace.calls.n && !c->outlived; i++)
+        if (run->trace.calls.at[i].flags & CALL_OPEN)
+            c->outlived = run->trace.calls.at[i].uid;
+}
+
+void campaign_remember(struct campaign *c, const struct run *run)
+{
+    struct known *k = campaign_known(c, run->faultload);
+    const char *why = run->verdict.pass ? NULL : run->verdict.why;
+    c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
+    if (run->flags & RUN_OUTLIVED)
+        note_outlived(c, run);
+    if (!k) {
+        map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
+        vec_push(&c->known,
+                 (struct known){.faultload = run->faultload, .why = why, .number = run->number});
+        k = &vec_last(&c->known);
+    }
+    if (run->purpose == RUN_CONFIRM) {
+        k->tried = true;
+        k->again = why;
+    }
+}
+
+/* ---- keeping ---- */
+
+int campaign_open_store(struct campaign *c, struct err *e)
+{
+    if (!c->opt.store)
+        return 0;
+    if (store_begin(c->opt.store, c->spec->name, &c->id, e))
+        return -1;
+    return store_set(c->opt.store, c->id, SLICE("options"), slice_of(c->opt.options), e);
+}
+
+int campaign_keep(struct campaign *c, const struct run *run, struct err *e)
+{
+    if (!c->opt.store)
+        return 0;
+    return store_add(c->opt.store, c->id, c->opt.names, c->opt.faultloads, run, e);
+}
+
+/* SERVICE calls LEVEL, a line each. */
+static void print_levels(const struct campaign *c, struct buf *out)
+{
+    for (uint32_t i = 0; i < c->summary.levels.n; i++) {
+        const struct summary_level *l = &c->summary.levels.at[i];
+        buf_addf(out, "%s %llu %s\n", l->service, (unsigned long long)l->calls, l->level);
+    }
+}
+
+static void print_notes(const struct campaign *c, struct buf *out)
+{
+    for (uint32_t i = 0; i < c->summary.notes.n; i++)
+        buf_addf(out, "%s\n", c->summary.notes.at[i]);
+}
+
+int campaign_keep_facts(struct campaign *c, struct err *e)
+{
+    struct buf learned = BUF_INIT(1 << 20), levels = BUF_INIT(1 << 20), notes = BUF_INIT(1 << 20);
+    struct buf quiet = BUF_INIT(40);
+    int failed = 0;
+    if (c->opt.store) {
+        track_learned_print(live_tracker(c->live), &learned);
+        print_levels(c, &levels);
+        print_notes(c, &notes);
+        buf_addf(&quiet, "%lld", (long long)live_quiet(c->live));
+        failed = store_set(c->opt.store, c->id, SLICE("learned"), buf_slice(&learned), e) ||
+                 store_set(c->opt.store, c->id, SLICE("levels"), buf_slice(&levels), e) ||
+                 store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
+                 store_set(c->opt.store, c->id, SLICE("quiet"), buf_slice(&quiet), e);
+    }
+    buf_deinit(&learned);
+    buf_deinit(&levels);
+    buf_deinit(&notes);
+    buf_deinit(&quiet);
+    return failed ? -1 : 0;
+}
+
+int campaign_keep_findings(struct campaign *c, struct err *e)
+{
+    if (!c->opt.store)
+        return 0;
+    uint32_t n = c->summary.findings.n;
+    struct store_finding *list = mem_zero((n + 1) * sizeof *list);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct finding *f = &c->summary.findings.at[i];
+        list[i] = (struct store_finding){.id = i + 1,
+                                         .faultload = f->faultload,
+                                         .why = slice_of(f->why),
+                                         .state = slice_of(finding_state_names[f->state])};
+    }
+    int failed =
+        store_set_findings(c->opt.store, c->id, c->opt.names, c->opt.faultloads, list, n, e);
+    mem_free(list);
+    return failed;
+}
+
+/* One line each: certain or not, the run's number, the faultload, a tab, why. */
+int campaign_keep_blasts(struct campaign *c, struct err *e)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    for (uint32_t i = 0; i < c->blasts.n; i++) {
+        const struct blast *b = &c->blasts.at[i];
+        buf_addf(&text, "%d %llu ", b->certain, (unsigned long long)b->number);
+        faultload_print(c->opt.names, c->opt.faultloads, b->faultload, &text);
+        buf_addc(&text, '\t');
+        for (const char *p = b->why; *p; p++)
+            buf_addc(&text, *p == '\n' ? ' ' : *p);
+        buf_addc(&text, '\n');
+    }
+    int failed =
+        c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e) : 0;
+    buf_deinit(&text);
+    return failed;
+}
+
+int campaign_keep_end(struct campaign *c, struct err *e)
+{
+    struct buf notes = BUF_INIT(1 << 20);
+    int failed = 0;
+    print_notes(c, &notes);
+    if (c->opt.store)
+        failed = store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
+                 store_set(c->opt.store, c->id, SLICE("ended"), SLICE("1"), e);
+    c->ended = !failed;
+    buf_deinit(&notes);
+    return failed ? -1 : 0;
+}
+
+/* ---- restoring ---- */
+
+static void parse_levels(struct campaign *c, slice text)
+{
+    slice line, service, calls, level;
+    while (slice_cut(&text, '\n', &line)) {
+        uint64_t n;
+        if (!slice_word(&line, &service) || !slice_word(&line, &calls) ||
+            !slice_word(&line, &level) || !slice_to_u64(calls, UINT64_MAX, &n))
+            continue;
+        vec_push(&c->summary.levels,
+                 (struct summary_level){.service = slice_copy(&c->keep, service).p,
+                                        .calls = n,
+                                        .level = slice_copy(&c->keep, level).p});
+        if (slice_is(level, "none"))
+            c->jobs = 1;
+    }
+}
+
+static int restore_run(void *ctx, const struct run *run, struct err *e)
+{
+    struct campaign *c = ctx;
+    struct run copy = *run;
+    (void)e;
+    c->number = run->number;
+    copy.trace = (struct trace){0};
+    for (uint32_t i = 0; i < run->trace.calls.n; i++)
+        vec_push(&copy.trace.calls, run->trace.calls.at[i]);
+    overlaps_learn(&c->overlaps, c->opt.names, &copy.trace);
+    trace_align(&copy.trace, &c->overlaps, c->opt.names);
+    campaign_remember(c, &copy);
+    if (run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH) {
+        search_observe(c->search, copy.faultload, &copy.trace, &copy.verdict);
+        tally_run(c->tally, &copy);
+        c->recent[c->n_recent++ % RECENT_RUNS] = copy.faultload;
+        if (run->purpose == RUN_BASELINE && !run->verdict.pass)
+            c->summary.broken = run->verdict.why;
+    }
+    vec_deinit(&copy.trace.calls);
+    return 0;
+}
+
+static int check_options(struct campaign *c, struct err *e)
+{
+    slice then;
+    if (store_get(c->opt.store, c->id, SLICE("options"), &c->keep, &then, e))
+        return -1;
+    if (!then.p)
+        return 1; /* it was killed as it began */
+    if (slice_eq(then, slice_of(c->opt.options)))
+        return 0;
+    slice was = then, is = slice_of(c->opt.options), a, b;
+    while (slice_cut(&was, '\n', &a) && slice_cut(&is, '\n', &b) && slice_eq(a, b))
+        continue;
+    err_set(e, 0, 0,
+            "the campaign of \"%s\" was made with other options (then \"%.*s\", now \"%.*s\"): "
+            "give the same ones, or start anew without --resume",
+            c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, (int)(b.n < 100 ? b.n : 100), b.p);
+    return CAMPAIGN_OTHER;
+}
+
+static int restore_blasts(struct campaign *c, slice text, struct err *e)
+{
+    slice line;
+    while (slice_cut(&text, '\n', &line)) {
+        slice certain, number, faults;
+        struct blast b = {0};
+        if (!line.n)
+            continue;
+        if (!slice_word(&line, &certain) || !slice_word(&line, &number) ||
+            !slice_to_u64(number, UINT64_MAX, &b.number))
+            return err_set(e, 0, 0, "the store is damaged: start anew without --resume");
+        slice_cut(&line, '\t', &faults);
+        if (faultload_parse(c->opt.names, c->opt.faultloads, slice_trim(faults), &b.faultload, e))
+            return -1;
+        b.why = slice_copy(&c->keep, line).p;
+        b.certain = slice_is(certain, "1");
+        vec_push(&c->blasts, b);
+    }
+    return 0;
+}
+
+int campaign_recall(struct campaign *c, struct err *e)
+{
+    slice learned, quiet;
+    if (store_find(c->opt.store, c->spec->name, &c->id, e))
+        return -1;
+    if (!c->id)
+        return 1;
+    if (store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
+        store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &quiet, e))
+        return -1;
+    if (!learned.p || !quiet.p)
+        return 1; /* it ended before anything was learned */
+    c->lesson = learned;
+    c->quiet = quiet;
+    c->learned = true;
+    return 0;
+}
+
+int campaign_restore(struct campaign *c, struct err *e)
+{
+    slice levels, notes, blasts, ended, line;
+    int status = campaign_recall(c, e);
+    c->learned = false;
+    if (status == 0)
+        status = check_options(c, e);
+    if (status)
+        return status;
+    if (store_get(c->opt.store, c->id, SLICE("blasts"), &c->keep, &blasts, e) ||
+        store_get(c->opt.store, c->id, SLICE("ended"), &c->keep, &ended, e) ||
+        store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
+        store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
+        return -1;
+    if (!levels.p || !notes.p)
+        return 1;
+    if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
+                       c, e) ||
+        restore_blasts(c, blasts, e))
+        return -1;
+    c->ended = ended.p != NULL;
+    parse_levels(c, levels);
+    while (slice_cut(&notes, '\n', &line))
+        if (line.n)
+            campaign_note(c, slice_copy(&c->keep, line).p);
+    c->learned = true;
+    return 0;
+}
+
+/* What an earlier process has learned, for the live system of this one. */
+int campaign_teach(struct campaign *c, struct err *e)
+{
+    uint64_t quiet;
+    if (!c->lesson.p)
+        return 0;
+    if (track_learned_parse(live_tracker(c->live), c->lesson) ||
+        !slice_to_u64(c->quiet, INT64_MAX, &quiet))
+        return err_set(e, 0, 0,
+                       "what the store says of \"%s\" cannot be read: start anew without "
+                       "--resume",
+                       c->spec->name.p);
+    live_set_quiet(c->live, (int64_t)quiet);
+    return 0;
+}
+
+int campaign_run_of(struct campaign *c, faultload f, struct arena *keep, struct run *out,
+                    struct err *e)
+{
+    const struct known *k = campaign_known(c, f);
+    if (!k || !c->opt.store)
+        return 1;
+    return store_run(c->opt.store, c->id, k->number, c->opt.names, c->opt.faultloads, keep, out, e);
+}

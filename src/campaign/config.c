@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The configuration of a campaign: found, read, expanded, and put together by the rows of
+ * config_keys.c; what depends on the whole is checked last (config_check.c). */
+#include "campaign/config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/yaml.h"
+#include "campaign/config_int.h"
+#include "sim/sim.h"
+
+#define FILE_NAME "outfox.yaml"
+enum { LEVELS_UP = 40 };
+
+/* ---- making and freeing ---- */
+
+static struct campaign_config *config_make(const char *source)
+{
+    static const char *const propagate[] = {"traceparent", "tracestate", "baggage"};
+    static const char *const modes[] = {"500", "502", "503", "504", "grpc:13", "grpc:14", "grpc:4"};
+    struct campaign_config *c = mem_zero(sizeof *c);
+    const char *slash = strrchr(source, '/');
+    slice dir =
+        !slash ? SLICE(".") : (slice){source, slash == source ? 1 : (size_t)(slash - source)};
+    c->source = arena_copy(&c->arena, source, strlen(source));
+    c->dir = slice_copy(&c->arena, dir);
+    c->name = c->simulate = SLICE("");
+    c->search.order = SLICE("size");
+    c->search.jobs = 1;
+    c->search.baselines = 3;
+    c->search.check_every = 100;
+    c->quiet_ns = -1;
+    c->settle_ns = 5 * INT64_C(1000000000);
+    c->fault_header = true;
+    for (size_t i = 0; i < sizeof propagate / sizeof *propagate; i++)
+        vec_push(&c->propagate, slice_of(propagate[i]));
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct err e = {0};
+        mode m = MODE_NONE;
+        if (mode_parse(slice_of(modes[i]), &m, &e) == 0)
+            vec_push(&c->modes, m);
+    }
+    return c;
+}
+
+static void expect_deinit(struct expect_spec *x)
+{
+    vec_deinit(&x->status);
+    vec_deinit(&x->json);
+    vec_deinit(&x->headers);
+}
+
+void campaign_config_free(struct campaign_config *c)
+{
+    if (!c)
+        return;
+    for (uint32_t i = 0; i < c->services.n; i++)
+        vec_deinit(&c->services.at[i].env);
+    for (uint32_t i = 0; i < c->scenarios.n; i++) {
+        vec_deinit(&c->scenarios.at[i].headers);
+        vec_deinit(&c->scenarios.at[i].env);
+        expect_deinit(&c->scenarios.at[i].expect);
+        expect_deinit(&c->scenarios.at[i].under_faults);
+    }
+    vec_deinit(&c->services);
+    vec_deinit(&c->scenarios);
+    vec_deinit(&c->propagate);
+    vec_deinit(&c->modes);
+    vec_deinit(&c->ignore);
+    vec_deinit(&c->identify.normalise);
+    vec_deinit(&c->identify.headers);
+    arena_deinit(&c->arena);
+    mem_free(c);
+}
+
+uint32_t config_service(const struct campaign_config *c, slice name)
+{
+    for (uint32_t i = 0; i < c->services.n; i++)
+        if (slice_eq(c->services.at[i].name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+uint32_t config_scenario(const struct campaign_config *c, slice name)
+{
+    for (uint32_t i = 0; i < c->scenarios.n; i++)
+        if (slice_eq(c->scenarios.at[i].name, name))
+            return i;
+    return UINT32_MAX;
+}
+
+/* ---- a simulated system ---- */
+
+/* Its services, by name. The file is checked in full, so that what is wrong with it is said now. */
+static int simulated_services(struct conf_reader *r)
+{
+    struct campaign_config *c = r->c;
+    const struct node *root;
+    struct names names;
+    struct sim *sim = NULL;
+    struct err inner = {0};
+    names_init(&names);
+    int status = yaml_load(c->simulate.p, &c->arena, &root, &inner);
+    if (status == 0)
+        status = sim_load(root, &names, &sim, &inner);
+    const struct node *services = status == 0 ? node_get(root, SLICE("services")) : NULL;
+    for (uint32_t i = 0; services && i < services->n; i++)
+        vec_push(&c->services, conf_service(r, &services->map[i]));
+    sim_free(sim);
+    names_deinit(&names);
+    if (status && !r->e->text[0])
+        *r->e = inner;
+    return status;
+}
+
+/* ---- the file ---- */
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+/* Keys that the whole cannot do without. */
+static int whole_check(struct conf_reader *r, const struct node *root)
+{
+    const struct node *simulate = node_get(root, SLICE("simulate"));
+    const struct node *services = node_get(root, SLICE("services"));
+    if (!node_get(root, SLICE("version")))
+        return conf_fail(r, root, "\"version: 1\" is missing");
+    if (simulate && services)
+        return conf_fail(r, simulate,
+                         "\"simulate\" stands in place of \"services\": leave one out");
+    if (!simulate && !services)
+        return conf_fail(r, root, "\"services\" is missing, or \"simulate\" in its place");
+    if (!simulate && !r->c->scenarios.n)
+        return conf_fail(r, root, "\"scenarios\" is missing: what shall be exercised?");
+    return 0;
+}
+
+static void paths_default(struct conf_reader *r)
+{
+    if (!r->c->store.n)
+        r->c->store = conf_path(r, SLICE(".outfox/campaign.db"));
+    if (!r->c->logs.n)
+        r->c->logs = conf_path(r, SLICE(".outfox/logs"));
+}
+
+static int config_build(struct conf_reader *r, const struct node *root, bool files)
+{
+    struct campaign_config *c = r->c;
+    if (root->type != NODE_MAP)
+        return conf_fail(r, root,
+                         "a configuration is a map with the keys version, services, scenarios ..., "
+                         "not %s",
+                         node_type_name(root->type));
+    root = conf_env(root, &c->arena, environment, r->e);
+    if (!root || conf_map(r, IN_FILE, c, root) || whole_check(r, root))
+        return -1;
+    paths_default(r);
+    if (c->simulate.n && files && simulated_services(r))
+        return -1;
+    r->any_name = c->simulate.n && !files;
+    if (conf_finish(r))
+        return -1;
+    if (c->simulate.n)
+        c->services.n = 0; /* they were needed for their names alone */
+    return 0;
+}
+
+static int config_read_nodes(struct campaign_config *c, const struct node *root, bool files,
+                             struct err *e)
+{
+    struct conf_reader r = {.c = c, .e = e};
+    int status = config_build(&r, root, files);
+    vec_deinit(&r.texts);
+    vec_deinit(&r.requests);
+    return status;
+}
+
+static int config_end(struct campaign_config *c, int status, struct campaign_config **out)
+{
+    *out = status ? NULL : c;
+    if (status)
+        campaign_config_free(c);
+    return status;
+}
+
+int campaign_config_parse(slice text, const char *source, struct campaign_config **out,
+                          struct err *e)
+{
+    struct campaign_config *c = config_make(source);
+    const struct node *root;
+    if (!e->text[0])
+        snprintf(e->source, sizeof e->source, "%s", source);
+    int status = yaml_parse(text, &c->arena, &root, e);
+    if (status == 0)
+        status = config_read_nodes(c, root, false, e);
+    return config_end(c, status, out);
+}
+
+/* Looks for the file here and in the directories above. */
+static int config_find(char path[PATH_MAX], struct err *e)
+{
+    char up[PATH_MAX] = "";
+    struct stat here, above;
+    for (int i = 0; i < LEVELS_UP; i++) {
+        snprintf(path, PATH_MAX, "%.*s" FILE_NAME, 3 * LEVELS_UP, up);
+        if (access(path, F_OK) == 0)
+            return 0;
+        char *end = up + 3 * i;
+        if (stat(i ? up : ".", &here))
+            break;
+        memcpy(end, "../", 4);
+        if (stat(up, &above) || (here.st_ino == above.st_ino && here.st_dev == above.st_dev))
+            break;
+    }
+    return err_set(e, 0, 0,
+                   "there is no " FILE_NAME " in this directory or above it: name a file, or let "
+                   "outfox init write one");
+}
+
+/* The name of the directory, for a system that was given none. */
+static slice name_default(struct campaign_config *c)
+{
+    char full[PATH_MAX];
+    if (!realpath(c->dir.p, full))
+        return SLICE("system");
+    const char *last = strrchr(full, '/');
+    slice name = slice_of(last && last[1] ? last + 1 : "system");
+    return slice_copy(&c->arena, name.n <= 100 ? name : SLICE("system"));
+}
+
+int campaign_config_load(const char *path, struct campaign_config **out, struct err *e)
+{
+    char found[PATH_MAX];
+    *out = NULL;
+    if (!path && config_find(found, e))
+        return -1;
+    struct campaign_config *c = config_make(path ? path : found);
+    const struct node *root;
+    int status = yaml_load(c->source, &c->arena, &root, e);
+    if (status == 0)
+        status = config_read_nodes(c, root, true, e);
+    if (status == 0 && !c->name.n)
+        c->name = name_default(c);
+    return config_end(c, status, out);
+}

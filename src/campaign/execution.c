@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One execution of a scenario.
+ *
+ *   BEFORE --> ACTING --> SETTLING --> STATE --> AFTER --> DONE --> (taken by live_wait) FREE
+ *
+ * Steps that a scenario does not have are passed over. SETTLING lasts until all calls of the run
+ * have ended and none has begun for the quiet time, at the latest for `settle`; what is open then
+ * is cut off, so that the next run begins with nothing under way.
+ *
+ * 1. The run of the tracker exists from ACTING to the end of SETTLING.
+ * 2. One timer per execution; what it means depends on the state.
+ * 3. A result is filled in exactly once, when the state becomes DONE. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "campaign/execution_int.h"
+
+static const int64_t DEATH_NS = 100000000; /* from a broken connection to the news of a death */
+
+static const struct scenario_spec *spec_of(const struct execution *x)
+{
+    return &x->live->config->scenarios.at[x->order.scenario];
+}
+
+static const char *say(const struct execution *x, const char *format, const char *text)
+{
+    struct buf sentence_text = BUF_INIT(400);
+    buf_addf(&sentence_text, "%s%s", format, text);
+    const char *out = sentence(x->live->opt.sentences, buf_slice(&sentence_text));
+    buf_deinit(&sentence_text);
+    return out;
+}
+
+static void go(struct execution *x, enum execution_state state);
+
+/* It could not be executed at all. */
+static void fail(struct execution *x, const char *what, const char *why)
+{
+    x->result.broken = true;
+    err_set(&x->result.why, 0, 0, "%s: %s", what, why);
+    go(x, EXECUTION_DONE);
+}
+
+/* ---- commands ---- */
+
+static void on_side_command(void *user, const struct command_result *r)
+{
+    struct execution *x = user;
+    struct buf text = BUF_INIT(300);
+    bool before = x->state == EXECUTION_BEFORE;
+    x->command = NULL;
+    if (r->started && !r->timed_out && r->exit_code == 0) {
+        go(x, before ? EXECUTION_ACTING : EXECUTION_DONE);
+        return;
+    }
+    slice end = r->output;
+    if (end.n > 200)
+        end = slice_from(end, end.n - 200);
+    if (!r->started)
+        buf_adds(&text, r->error ? r->error : "it could not be started");
+    else if (r->timed_out)
+        buf_adds(&text, "it took too long");
+    else
+        buf_addf(&text, "exit code %d: %.*s", r->exit_code, SLICE_ARG(slice_trim(end)));
+    fail(x, before ? "the command `before` failed" : "the command `after` failed", buf_text(&text));
+    buf_deinit(&text);
+}
+
+static void run_side_command(struct execution *x, slice text)
+{
+    command_run(x, text, on_side_command);
+}
+
+/* ---- the request or command ---- */
+
+static void on_answer(void *user, const struct client_answer *a)
+{
+    struct execution *x = user;
+    x->request = NULL;
+    x->answer = *a;
+    x->answer.body = slice_copy(&x->arena, a->body);
+    x->answer.head = a->head ? head_copy(&x->arena, a->head) : NULL;
+    x->answer.trailers = NULL;
+    x->answer.error = a->error ? arena_copy(&x->arena, a->error, strlen(a->error)) : NULL;
+    x->answered_ns = a->end_ns;
+    if (outcome_kind(a->seen) == OUT_TIMEOUT)
+        x->result.run.flags |= RUN_HUNG;
+    track_answered(x->run, a->seen, a->end_ns);
+    go(x, EXECUTION_SETTLING);
+}
+
+static void on_command(void *user, const struct command_result *r)
+{
+    struct execution *x = user;
+    x->command = NULL;
+    if (!r->started) {
+        fail(x, "the command of the scenario could not be started", r->error ? r->error : "");
+        return;
+    }
+    x->ended = *r;
+    x->ended.output = slice_copy(&x->arena, r->output);
+    x->answered_ns = r->end_ns;
+    if (r->timed_out)
+        x->result.run.flags |= RUN_HUNG;
+    /* what a test thinks of what it saw is no answer of a service: it is always the same */
+    track_answered(x->run, OUTCOME_OK, r->end_ns);
+    go(x, EXECUTION_SETTLING);
+}
+
+static void act(struct execution *x)
+{
+    struct live *l = x->live;
+    const struct scenario_spec *spec = spec_of(x);
+    struct buf interface = BUF_INIT(1 << 14);
+    x->begun_ns = clock_ns();
+    x->result.run.wall_ns = clock_wall_ns();
+    request_interface(l, spec, &interface);
+    uint8_t flags = spec->is_command ? 0 : spec->method.n ? CALL_HTTP : CALL_GRPC;
+    x->run =
+        track_begin(l->tracker, x->slot, spec->is_command ? CALLER_CLIENT : spec->service,
+                    buf_slice(&interface), flags, x->order.plan, x->order.learning, x->begun_ns);
+    x->result.trace_key = track_key(x->run);
+    buf_deinit(&interface);
+    if (spec->is_command)
+        command_run(x, spec->command, on_command);
+    else
+        request_send(x, on_answer);
+}
+
+/* ---- the end of a run ---- */
+
+/* A service that breaks a connection off may be dying; the news of that takes a moment. */
+static bool may_be_dying(const struct execution *x)
+{
+    const struct trace *trace = track_trace(x->run);
+    if (x->result.run.flags & RUN_CRASHED)
+        return false;
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        enum outcome_kind kind = outcome_kind(trace->calls.at[i].reply);
+        if (kind == OUT_RESET || kind == OUT_CLOSED || kind == OUT_REFUSED)
+            return true;
+    }
+    return false;
+}
+
+/* When there is nothing more to be waited for; INT64_MAX: not before an open call ends. */
+static int64_t settled_ns(const struct execution *x)
+{
+    if (track_open(x->run) > 0)
+        return INT64_MAX;
+    int64_t last = track_active_ns(x->run);
+    int64_t quiet = live_quiet(x->live);
+    if (quiet < DEATH_NS && may_be_dying(x))
+        quiet = DEATH_NS;
+    return (last > x->answered_ns ? last : x->answered_ns) + quiet;
+}
+
+static void leave_run(struct execution *x, int64_t now)
+{
+    struct live *l = x->live;
+    struct run *run = &x->result.run;
+    uint64_t key = track_key(x->run);
+    bool open = track_open(x->run) > 0;
+    if (open)
+        run->flags |= RUN_OUTLIVED;
+    x->result.late_ns = track_late_ns(x->run);
+    run->took_ns = x->answered_ns - x->begun_ns;
+    if (x->order.learning)
+        x->result.lesson = track_end_learning(l->tracker, x->run, now);
+    else
+        track_end(l->tracker, x->run, &run->trace, now);
+    x->run = NULL;
+    if (open)
+        plane_cut(l->plane, key);
+    bool ask = l->config->simulated_scenarios && sim_wants_state(l->opt.sim, x->order.scenario);
+    go(x, ask ? EXECUTION_STATE : EXECUTION_AFTER);
+}
+
+static void settle(struct execution *x)
+{
+    int64_t now = clock_ns(), at = settled_ns(x);
+    int64_t latest = x->answered_ns + x->live->config->settle_ns;
+    if (now >= at || now >= latest)
+        leave_run(x, now);
+    else
+        timer_start(x->live->loop, &x->timer, at < latest ? at : latest);
+}
+
+static const struct trace *trace_of(const struct execution *x)
+{
+    return x->result.lesson ? track_lesson_view(x->result.lesson) : &x->result.run.trace;
+}
+
+static bool any_fired(const struct trace *trace)
+{
+    for (uint32_t i = 0; i < trace->calls.n; i++)
+        if (trace->calls.at[i].mode != MODE_NONE)
+            return true;
+    return false;
+}
+
+static void judge_simulated(struct execution *x, const struct node *state)
+{
+    const struct node *body = &node_null;
+    if (x->answer.body.n && node_parse_json(&x->arena, x->answer.body, &body))
+        body = node_str(&x->arena, x->answer.body);
+    sim_judge(x->live->opt.sim, x->order.scenario, x->answer.seen, body, trace_of(x), state,
+              &x->result.run.verdict);
+}
+
+static void judge_command(struct execution *x, const struct expect_spec *expect)
+{
+    const struct command_result *r = &x->ended;
+    struct verdict *v = &x->result.run.verdict;
+    expect_command(expect, r, x->live->opt.sentences, &x->arena, v);
+    v->status = r->timed_out        ? OUTCOME(OUT_TIMEOUT, 0)
+                : r->exit_code >= 0 ? OUTCOME(OUT_EXIT, r->exit_code)
+                                    : OUTCOME(OUT_EXIT, 128 + r->signal); /* as shells count */
+}
+
+static void judge(struct execution *x, const struct node *state)
+{
+    struct run *run = &x->result.run;
+    const struct scenario_spec *spec = spec_of(x);
+    bool faulty = spec->under_faults.given && any_fired(trace_of(x));
+    const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
+    struct sentences *s = x->live->opt.sentences;
+    run->body = spec->is_command ? x->ended.output : x->answer.body;
+    if (run->body.n > RUN_BODY_MAX)
+        run->body.n = RUN_BODY_MAX;
+    if (x->live->config->simulated_scenarios)
+        judge_simulated(x, state);
+    else if (spec->is_command)
+        judge_command(x, expect);
+    else
+        expect_answer(expect, &x->answer, s, &x->arena, &run->verdict);
+    if (run->flags & RUN_HUNG) {
+        struct buf within = BUF_INIT(40);
+        buf_add_ns(&within, spec->timeout_ns);
+        run->verdict.pass = false;
+        run->verdict.why = say(x, "the scenario does not end within ", buf_text(&within));
+        buf_deinit(&within);
+    }
+    if (run->flags & RUN_CRASHED) {
+        slice who = slice_of(run->event);
+        const char *bracket = strstr(run->event, " (");
+        if (bracket)
+            who.n = (size_t)(bracket - run->event);
+        run->verdict.pass = false;
+        run->verdict.why = sentence(s, who);
+        run->verdict.detail = run->event;
+    }
+}
+
+/* The state of a simulated system decides about some expectations. */
+static void on_state(void *user, const struct client_answer *a)
+{
+    struct execution *x = user;
+    const struct node *state = NULL;
+    x->request = NULL;
+    slice bytes = slice_copy(&x->arena, a->body);
+    if (a->error || node_parse_json(&x->arena, bytes, &state)) {
+        fail(x, "the simulated system does not tell its state",
+             a->error ? a->error : "what it says is no JSON");
+        return;
+    }
+    judge(x, state);
+    go(x, EXECUTION_AFTER);
+}
+
+static void finish(struct execution *x)
+{
+    struct live *l = x->live;
+    timer_stop(l->loop, &x->timer);
+    if (x->run) { /* it was broken off */
+        track_end(l->tracker, x->run, &x->result.run.trace, clock_ns());
+        x->run = NULL;
+    }
+    x->result.order = x->order;
+    x->result.run.purpose = x->order.purpose;
+    x->result.run.faultload = x->order.faultload;
+    live_leave(l);
+}
+
+static void go(struct execution *x, enum execution_state state)
+{
+    const struct scenario_spec *spec = spec_of(x);
+    enum execution_state from = x->state;
+    x->state = state;
+    switch (state) {
+    case EXECUTION_BEFORE: run_side_command(x, spec->before); break;
+    case EXECUTION_ACTING: act(x); break;
+    case EXECUTION_SETTLING: settle(x); break;
+    case EXECUTION_STATE: request_state(x, on_state); break;
+    case EXECUTION_AFTER:
+        if (from == EXECUTION_SETTLING)
+            judge(x, NULL);
+        if (spec->after.n)
+            run_side_command(x, spec->after);
+        else
+            go(x, EXECUTION_DONE);
+        break;
+    case EXECUTION_DONE: finish(x); break;
+    case EXECUTION_FREE: break;
+    }
+}
+
+static void on_timer(struct timer *t)
+{
+    struct execution *x = OWNER(t, struct execution, timer);
+    if (x->state == EXECUTION_SETTLING)
+        settle(x);
+}
+
+/* ---- from outside ---- */
+
+void live_begin(struct live *l, const struct execution_order *order)
+{
+    uint32_t slot = 0;
+    while (l->slot[slot].state != EXECUTION_FREE)
+        slot++;
+    struct execution *x = &l->slot[slot];
+    struct arena arena = x->arena;
+    arena_reset(&arena);
+    *x = (struct execution){
+        .live = l, .slot = slot, .order = *order, .arena = arena, .timer.fire = on_timer};
+    l->n_running++;
+    go(x, spec_of(x)->before.n ? EXECUTION_BEFORE : EXECUTION_ACTING);
+}
+
+void execution_poke(struct live *l, uint64_t run)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++) {
+        struct execution *x = &l->slot[i];
+        if (x->state == EXECUTION_SETTLING && track_key(x->run) == run)
+            timer_start(l->loop, &x->timer, l->loop->now_ns); /* after the events of now */
+    }
+}
+
+bool execution_hurt(struct live *l, const char *how)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < l->opt.slots; i++) {
+        struct execution *x = &l->slot[i];
+        bool runs = x->state == EXECUTION_ACTING || x->state == EXECUTION_SETTLING;
+        any |= runs;
+        if (!runs || x->result.run.event)
+            continue;
+        x->result.run.flags |= RUN_CRASHED;
+        x->result.run.event = arena_copy(&x->arena, how, strlen(how));
+        if (x->state == EXECUTION_SETTLING)
+            timer_start(l->loop, &x->timer, l->loop->now_ns);
+    }
+    return any;
+}
+
+void execution_cancel(struct execution *x)
+{
+    struct live *l = x->live;
+    if (x->state == EXECUTION_FREE)
+        return;
+    if (x->request)
+        client_cancel(x->request);
+    if (x->command)
+        command_cancel(x->command);
+    timer_stop(l->loop, &x->timer);
+    if (x->run) {
+        uint64_t key = track_key(x->run);
+        track_end(l->tracker, x->run, &x->result.run.trace, clock_ns());
+        plane_cut(l->plane, key);
+    }
+    vec_deinit(&x->result.run.trace.calls);
+    if (x->result.lesson)
+        track_lesson_free(x->result.lesson);
+    l->n_running--;
+    struct arena arena = x->arena;
+    *x = (struct execution){.arena = arena};
+}

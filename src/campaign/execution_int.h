@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an execution sends and starts (request.c). */
+#ifndef OUTFOX_CAMPAIGN_EXECUTION_INT_H
+#define OUTFOX_CAMPAIGN_EXECUTION_INT_H
+
+#include "campaign/live_int.h"
+
+/* The interface of a scenario's own request; of a command, a name for it. */
+void request_interface(const struct live *l, const struct scenario_spec *spec, struct buf *out);
+
+/* Sends the scenario's request, with the context of the run. */
+void request_send(struct execution *x, void (*done)(void *, const struct client_answer *));
+
+/* Asks a simulated system for its state in this run. */
+void request_state(struct execution *x, void (*done)(void *, const struct client_answer *));
+
+/* Runs a command of the scenario, with its environment. */
+void command_run(struct execution *x, slice text,
+                 void (*done)(void *, const struct command_result *));
+
+#endif

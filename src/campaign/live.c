@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A live system's start and end. The order matters: the keeper is forked while there is nothing
+ * that it could inherit; proxies listen before services start, whose environment names their
+ * addresses; at the end services go first, so that nobody talks to a proxy that is gone. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "campaign/live_int.h"
+#include "core/interface.h"
+#include "io/sys.h"
+
+static const int64_t STOP_NS = 30000000000;  /* for services to end; each has its own deadline */
+static const int64_t FOREVER_NS = INT64_MAX; /* what is waited for has a deadline of its own */
+
+/* ---- running the loop until something happens ---- */
+
+void live_leave(struct live *l)
+{
+    if (l->waiting)
+        loop_stop(l->loop);
+}
+
+static void run_once(struct live *l)
+{
+    l->waiting = true;
+    loop_run(l->loop);
+    l->waiting = false;
+}
+
+struct deadline {
+    struct timer timer;
+    struct live *live;
+    bool passed;
+};
+
+static void on_deadline(struct timer *t)
+{
+    struct deadline *d = OWNER(t, struct deadline, timer);
+    d->passed = true;
+    live_leave(d->live);
+}
+
+bool live_run_until(struct live *l, const bool *flag, int64_t timeout_ns)
+{
+    struct deadline d = {.timer.fire = on_deadline, .live = l};
+    if (timeout_ns != FOREVER_NS)
+        timer_start(l->loop, &d.timer, clock_ns() + timeout_ns);
+    while (!*flag && !d.passed && !l->failed)
+        run_once(l);
+    timer_stop(l->loop, &d.timer);
+    return *flag;
+}
+
+/* ---- hooks of the services ---- */
+
+static int on_expand(void *ctx, uint32_t service, slice text, struct buf *out, struct err *e)
+{
+    struct live *l = ctx;
+    if (service == l->sim_process && slice_eq(text, l->config->services.at[service].run)) {
+        sim_command(l, out);
+        return 0;
+    }
+    return wiring_expand(l->wiring, service, text, out, e);
+}
+
+static const struct addr *on_address(void *ctx, uint32_t service)
+{
+    const struct live *l = ctx;
+    return &l->wiring->address[service];
+}
+
+static void on_ready(void *ctx)
+{
+    struct live *l = ctx;
+    l->ready = true;
+    live_leave(l);
+}
+
+static void on_failed(void *ctx, const struct err *e)
+{
+    struct live *l = ctx;
+    l->failed = true;
+    l->failure = *e;
+    live_leave(l);
+}
+
+static void on_died(void *ctx, uint32_t service, const char *how)
+{
+    struct live *l = ctx;
+    (void)service;
+    l->n_died++;
+    if (!execution_hurt(l, how))
+        (void)snprintf(l->death, sizeof l->death, "%s", how);
+}
+
+static void on_stopped(void *ctx)
+{
+    struct live *l = ctx;
+    l->stopped = true;
+    live_leave(l);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct live *l = handle->data;
+    loop_batch(l->loop);
+    if (l->signal) /* twice: at once. The keeper ends what we started */
+        _exit(128 + number);
+    l->signal = number;
+    live_leave(l);
+}
+
+/* ---- opening ---- */
+
+static int open_tls(struct live *l, struct err *e)
+{
+    const struct campaign_config *c = l->config;
+    l->tls = mem_zero((c->services.n + 1) * sizeof *l->tls);
+    for (uint32_t i = 0; i < c->services.n; i++) {
+        const struct service_spec *spec = &c->services.at[i];
+        struct tls_client_options o = {.ca = spec->ca.n ? spec->ca.p : NULL,
+                                       .name = l->wiring->address[i].host,
+                                       .insecure = spec->insecure};
+        if (!spec->tls)
+            continue;
+        l->tls[i] = tls_client(&o, e);
+        if (!l->tls[i])
+            return -1;
+    }
+    return 0;
+}
+
+static int read_rewrites(struct live *l, struct err *e)
+{
+    l->rewrite = rewrite_new();
+    for (uint32_t i = 0; i < l->config->identify.normalise.n; i++)
+        if (rewrite_add(l->rewrite, l->config->identify.normalise.at[i], e))
+            return -1;
+    return 0;
+}
+
+static void make_tracker(struct live *l)
+{
+    const struct campaign_config *c = l->config;
+    struct track_options o = {.names = l->opt.names,
+                              .services = l->wiring->name,
+                              .n_services = l->wiring->n_services,
+                              .best = l->opt.best,
+                              .payload = (enum track_payload)c->identify.payload,
+                              .predecessors = c->identify.predecessors,
+                              .custom = c->identify.headers.at,
+                              .n_custom = c->identify.headers.n,
+                              .ignore = c->ignore.at,
+                              .n_ignore = c->ignore.n,
+                              .seed = l->opt.seed};
+    l->tracker = tracker_new(&o);
+}
+
+static int open_plane(struct live *l, struct err *e)
+{
+    struct proxy_config *proxies;
+    direct_init(l);
+    if (wiring_proxies(l->wiring, &proxies, e))
+        return -1;
+    if (plane_embed(proxies, &l->director, l->opt.note, &l->plane, e)) {
+        config_free(proxies);
+        return -1;
+    }
+    l->loop = plane_loop(l->plane);
+    wiring_bind(l->wiring, l->plane);
+    return 0;
+}
+
+static void watch_signals(struct live *l)
+{
+    (void)uv_signal_init(&l->loop->uv, &l->on_int);
+    (void)uv_signal_init(&l->loop->uv, &l->on_term);
+    l->on_int.data = l->on_term.data = l;
+    (void)uv_signal_start(&l->on_int, on_signal, SIGINT);
+    (void)uv_signal_start(&l->on_term, on_signal, SIGTERM);
+    uv_unref((uv_handle_t *)&l->on_int);
+    uv_unref((uv_handle_t *)&l->on_term);
+}
+
+static int wait_ready(struct live *l, struct err *e)
+{
+    l->ready = l->failed = false;
+    while (!l->ready && !l->failed && !l->signal)
+        run_once(l);
+    if (l->failed) {
+        *e = l->failure;
+        return -1;
+    }
+    if (l->signal)
+        (void)err_set(e, 0, 0, "interrupted while the services were starting");
+    return l->signal ? 1 : 0;
+}
+
+static int start_services(struct live *l, struct err *e)
+{
+    struct services_hooks hooks = {.ctx = l,
+                                   .expand = on_expand,
+                                   .address = on_address,
+                                   .ready = on_ready,
+                                   .failed = on_failed,
+                                   .died = on_died};
+    if (services_new(l->loop, l->keeper, l->client, l->config, &hooks, &l->services, e))
+        return -1;
+    services_start(l->services);
+    int status = wait_ready(l, e);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < l->wiring->n_services; i++)
+        l->first_fds[i] = services_descriptors(l->services, i);
+    return 0;
+}
+
+static int open_all(struct live *l, struct err *e)
+{
+    if (keeper_new(&l->keeper, e))
+        return -1;
+    if (wiring_new(l->config, l->opt.sim, l->opt.slots, &l->wiring, e) || read_rewrites(l, e) ||
+        open_tls(l, e))
+        return -1;
+    uint32_t n = l->wiring->n_services + 1;
+    l->pid = mem_zero(n * sizeof *l->pid);
+    l->first_fds = mem_zero(n * sizeof *l->first_fds);
+    make_tracker(l);
+    if (open_plane(l, e))
+        return -1;
+    watch_signals(l);
+    if (keeper_attach(l->keeper, l->loop, e))
+        return -1;
+    l->client = client_new(l->loop);
+    return start_services(l, e);
+}
+
+int live_open(struct campaign_config *config, const struct live_options *options, struct live **out,
+              struct err *e)
+{
+    struct live *l = mem_zero(sizeof *l);
+    l->config = config;
+    l->opt = *options;
+    l->sim_process = UINT32_MAX;
+    l->quiet_ns = config->quiet_ns;
+    if (options->sim)
+        l->sim_process = config->services.n - 1; /* sim_adopt put it there */
+    if (options->sim && options->slots == 1)
+        sys_stay(true); /* one call at a time, between two processes */
+    int status = open_all(l, e);
+    if (status) {
+        int signal = l->signal;
+        live_close(l);
+        return status > 0 ? signal : -1;
+    }
+    *out = l;
+    return 0;
+}
+
+/* ---- closing ---- */
+
+static void close_plane(struct live *l)
+{
+    uv_close((uv_handle_t *)&l->on_int, NULL);
+    uv_close((uv_handle_t *)&l->on_term, NULL);
+    plane_stop(l->plane, true);
+    loop_run(l->loop);
+    plane_free(l->plane);
+}
+
+void live_close(struct live *l)
+{
+    if (!l)
+        return;
+    sys_stay(false);
+    live_cancel(l);
+    if (l->services) {
+        l->failed = false;
+        services_stop(l->services, on_stopped, l);
+        (void)live_run_until(l, &l->stopped, STOP_NS);
+        services_free(l->services);
+    }
+    if (l->client)
+        client_free(l->client);
+    if (l->keeper)
+        keeper_free(l->keeper);
+    if (l->plane)
+        close_plane(l);
+    for (uint32_t i = 0; l->tls && i < l->config->services.n; i++)
+        tls_context_free(l->tls[i]);
+    for (uint32_t i = 0; i < LIVE_SLOTS_MAX; i++)
+        arena_deinit(&l->slot[i].arena);
+    tracker_free(l->tracker);
+    wiring_free(l->wiring);
+    rewrite_free(l->rewrite);
+    mem_free(l->tls);
+    mem_free(l->pid);
+    mem_free(l->first_fds);
+    mem_free(l);
+}
+
+/* ---- in between ---- */
+
+struct tracker *live_tracker(struct live *l)
+{
+    return l->tracker;
+}
+
+void live_set_quiet(struct live *l, int64_t ns)
+{
+    l->quiet_ns = ns;
+}
+
+int64_t live_quiet(const struct live *l)
+{
+    return l->quiet_ns;
+}
+
+int live_signal(const struct live *l)
+{
+    return l->signal;
+}
+
+uint32_t live_running(const struct live *l)
+{
+    return l->n_running;
+}
+
+static struct execution *find_done(struct live *l)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++)
+        if (l->slot[i].state == EXECUTION_DONE)
+            return &l->slot[i];
+    return NULL;
+}
+
+int live_wait(struct live *l, const struct execution_result **out)
+{
+    for (;;) {
+        struct execution *x = find_done(l);
+        if (x) {
+            l->n_running--;
+            x->state = EXECUTION_FREE; /* its arena stays until the slot is used again */
+            *out = &x->result;
+            return 0;
+        }
+        if (l->signal)
+            return 1;
+        if (l->n_running == 0)
+            return -1;
+        run_once(l);
+    }
+}
+
+void live_cancel(struct live *l)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++)
+        execution_cancel(&l->slot[i]);
+}
+
+bool live_hurt(const struct live *l)
+{
+    return l->n_died > 0;
+}
+
+const char *live_death(const struct live *l)
+{
+    return l->death[0] ? l->death : NULL;
+}
+
+int live_heal(struct live *l, bool all, struct err *e)
+{
+    l->n_died = 0;
+    l->death[0] = 0;
+    services_restart(l->services, all);
+    return wait_ready(l, e);
+}
+
+bool live_has_own(const struct live *l)
+{
+    for (uint32_t i = 0; i < l->config->services.n; i++)
+        if (l->config->services.at[i].run.n)
+            return true;
+    return false;
+}
+
+bool live_descriptors(struct live *l, uint32_t service, uint32_t *first, uint32_t *now)
+{
+    *first = l->first_fds[service];
+    *now = services_descriptors(l->services, service);
+    return *first != UINT32_MAX && *now != UINT32_MAX && *first != 0;
+}
+
+uid live_request(struct live *l, uint32_t scenario)
+{
+    const struct scenario_spec *spec = &l->config->scenarios.at[scenario];
+    struct names *names = l->opt.names;
+    struct buf interface = BUF_INIT(1 << 14);
+    if (spec->is_command)
+        buf_addf(&interface, "scenario/%.*s", SLICE_ARG(spec->name));
+    else
+        interface_make(spec->method, spec->target, spec->method.n ? l->rewrite : NULL, &interface);
+    struct element el = {
+        .service =
+            names_sym(names, spec->is_command ? SLICE("client") : l->wiring->name[spec->service]),
+        .interface = names_sym(names, buf_slice(&interface))};
+    buf_deinit(&interface);
+    return names_uid(names, UID_NONE, names_element(names, el));
+}

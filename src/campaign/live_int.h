@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of a live system: live.c (start and end), direct.c (what happens to calls),
+ * execution.c (one run of a scenario). */
+#ifndef OUTFOX_CAMPAIGN_LIVE_INT_H
+#define OUTFOX_CAMPAIGN_LIVE_INT_H
+
+#include "campaign/client.h"
+#include "campaign/command.h"
+#include "campaign/expect.h"
+#include "campaign/live.h"
+#include "campaign/services.h"
+#include "campaign/wiring.h"
+
+enum { LIVE_SLOTS_MAX = 64 };
+
+enum execution_state {
+    EXECUTION_FREE,
+    EXECUTION_BEFORE,   /* the command that comes before */
+    EXECUTION_ACTING,   /* the request or command */
+    EXECUTION_SETTLING, /* calls that it has caused may still be open, or begin */
+    EXECUTION_STATE,    /* simulated: its state is asked for */
+    EXECUTION_AFTER,    /* the command that comes after */
+    EXECUTION_DONE,     /* waits to be taken by live_wait */
+};
+
+struct execution {
+    struct live *live;
+    uint32_t slot;
+    enum execution_state state;
+    struct execution_order order;
+    struct execution_result result;
+    struct arena arena; /* of this run */
+    struct track_run *run;
+    struct client_call *request;
+    struct command *command;
+    struct timer timer;
+    int64_t begun_ns, answered_ns;
+    struct client_answer answer; /* kept in the arena */
+    struct command_result ended;
+    bool poked; /* a call ended; look at it after the events */
+};
+
+struct live {
+    struct campaign_config *config;
+    struct live_options opt;
+    struct wiring *wiring;
+    struct keeper *keeper;
+    struct plane *plane;
+    struct loop *loop;
+    struct director director;
+    struct tracker *tracker;
+    struct client *client;
+    struct services *services;
+    struct tls_context **tls; /* by service; NULL: plain */
+    struct execution slot[LIVE_SLOTS_MAX];
+    uint32_t n_running;      /* not FREE */
+    struct rewrite *rewrite; /* the normalisations of paths */
+    int64_t quiet_ns;
+    uv_signal_t on_int, on_term;
+    int signal;
+    bool waiting; /* the loop is to be left when something happened */
+    bool ready, failed, stopped;
+    struct err failure;
+    uint32_t n_died;
+    char death[400];      /* of a service that died when no run was under way */
+    pid_t *pid;           /* of services that others run; 0: not looked for, -1: not known */
+    uint32_t *first_fds;  /* descriptors when it was ready */
+    uint32_t sim_process; /* the service that serves the simulated system; UINT32_MAX: none */
+};
+
+/* Leaves the loop: somebody waits for what has just happened. */
+void live_leave(struct live *l);
+
+/* Runs the loop until *flag, or a signal, or the deadline; false: the deadline. */
+bool live_run_until(struct live *l, const bool *flag, int64_t timeout_ns);
+
+/* ---- direct.c ---- */
+void direct_init(struct live *l);
+
+/* ---- sim_serve.c ---- */
+
+/* The command that serves the simulated system. */
+void sim_command(const struct live *l, struct buf *out);
+
+/* ---- execution.c ---- */
+
+/* A call of this run ended. */
+void execution_poke(struct live *l, uint64_t run);
+
+/* A service died. Was a run under way? */
+bool execution_hurt(struct live *l, const char *how);
+void execution_cancel(struct execution *x);
+
+#endif

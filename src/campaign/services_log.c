@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the output of services goes, and the sentences about them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "campaign/services_int.h"
+#include "io/sys.h"
+
+enum { PATH_MOST = 4096, TAIL_READ = 4096, TAIL_MOST = 260, TAIL_LINES = 4 };
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* Makes a directory and those above it. 0, or -1 with errno. */
+static int make_dirs(const char *path)
+{
+    struct buf part = BUF_INIT(PATH_MOST);
+    slice rest = slice_of(path), name;
+    int rc = 0;
+    while (rc == 0 && slice_cut(&rest, '/', &name)) {
+        buf_add(&part, name);
+        if (name.n && mkdir(buf_text(&part), 0777) && errno != EEXIST)
+            rc = -1;
+        buf_addc(&part, '/');
+    }
+    struct stat st;
+    if (rc == 0 && (stat(path, &st) || !S_ISDIR(st.st_mode))) {
+        rc = -1;
+        errno = ENOTDIR;
+    }
+    buf_deinit(&part);
+    return rc;
+}
+
+/* DIRECTORY/NAME.log; a name that is none of a file loses its slashes. */
+static char *log_path(slice dir, slice name)
+{
+    struct buf b = BUF_INIT(PATH_MOST);
+    buf_add(&b, dir.n ? dir : SLICE("."));
+    buf_addc(&b, '/');
+    for (size_t i = 0; i < name.n; i++)
+        buf_addc(&b, name.p[i] == '/' || (i == 0 && name.p[i] == '.') ? '_' : name.p[i]);
+    buf_adds(&b, ".log");
+    return b.p; /* the buffer's memory becomes the caller's */
+}
+
+static int log_open(const struct service *s, int flags, struct err *e)
+{
+    int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | flags, 0666);
+    if (fd < 0)
+        service_err(s, e, "cannot have its log file %s: %s; \"logs\" names another directory",
+                    s->log, strerror(errno));
+    return fd;
+}
+
+int service_logs_make(struct services *all, struct err *e)
+{
+    const char *dir = all->config->logs.n ? all->config->logs.p : ".";
+    if (make_dirs(dir))
+        return err_set(e, 0, 0,
+                       "the directory for log files, %s, cannot be made: %s; \"logs\" names "
+                       "another one",
+                       dir, strerror(errno));
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct service *s = &all->at[i];
+        if (s->spec->run.n == 0)
+            continue;
+        s->log = log_path(slice_of(dir), s->spec->name);
+        int fd = log_open(s, O_TRUNC, e);
+        if (fd < 0)
+            return -1;
+        sys_close(fd);
+    }
+    return 0;
+}
+
+int service_log_open(struct service *s, struct err *e)
+{
+    static const char line[] = "--- started again by outfox ---\n";
+    int fd = log_open(s, 0, e);
+    if (fd >= 0 && s->starts++ > 0 && write(fd, line, sizeof line - 1) < 0)
+        return fd; /* the disk is full: the service may still work */
+    return fd;
+}
+
+/* --- Sentences -------------------------------------------------------------------------------- */
+
+void status_print(int status, struct buf *out)
+{
+    if (WIFEXITED(status)) {
+        buf_addf(out, "exit code %d", WEXITSTATUS(status));
+        return;
+    }
+    const char *name = strsignal(WTERMSIG(status));
+    buf_addf(out, "signal %d, ", WTERMSIG(status));
+    buf_addc(out, (char)(name[0] | 0x20)); /* "Segmentation fault" */
+    buf_adds(out, name + 1);
+}
+
+void service_err(const struct service *s, struct err *e, const char *format, ...)
+{
+    struct buf text = BUF_INIT(sizeof e->text);
+    va_list args;
+    va_start(args, format);
+    buf_addv(&text, format, args);
+    va_end(args);
+    (void)err_set(e, s->spec->line, s->spec->col, "service %.*s %s", SLICE_ARG(s->spec->name),
+                  buf_text(&text));
+    if (s->spec->line && s->all->config->source)
+        (void)snprintf(e->source, sizeof e->source, "%s", s->all->config->source);
+    buf_deinit(&text);
+}
+
+/* The end of a file; how much was read. */
+static size_t tail_read(const char *path, char room[TAIL_READ])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return 0;
+    off_t end = lseek(fd, 0, SEEK_END);
+    ssize_t n = -1;
+    if (end >= 0 && lseek(fd, end > TAIL_READ ? end - TAIL_READ : 0, SEEK_SET) >= 0)
+        n = sys_read(fd, room, TAIL_READ);
+    sys_close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* The last lines of the text that have something in them, as far as they are short enough. */
+static slice tail_lines(slice text)
+{
+    text = slice_trim(text);
+    size_t at = text.n;
+    for (int lines = 0; at > 0 && text.n - at < TAIL_MOST; at--)
+        if (text.p[at - 1] == '\n' && ++lines == TAIL_LINES)
+            break;
+    while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80)
+        at++; /* not in the middle of a character */
+    return slice_from(text, at);
+}
+
+void service_log_print(const struct service *s, struct buf *out)
+{
+    char room[TAIL_READ];
+    slice rest = tail_lines((slice){room, tail_read(s->log, room)}), line;
+    buf_addf(out, "; see %s", s->log);
+    const char *between = rest.n ? ", which ends with: " : "";
+    for (bool more = rest.n > 0; more && slice_cut(&rest, '\n', &line);) {
+        line = slice_trim(line);
+        if (line.n == 0)
+            continue;
+        buf_adds(out, between);
+        buf_add(out, line);
+        between = " | ";
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * outfox run, outfox report: campaigns from the command line. */
+#include <signal.h>
+
+#include "base/clock.h"
+#include "cmd/reports.h"
+#include "report/progress.h"
+
+/* ---- running ---- */
+
+struct watch {
+    struct progress *progress;
+    const struct session *session;
+};
+
+static void show(void *ctx, const struct campaign_facts *f)
+{
+    const struct watch *w = ctx;
+    const struct args *args = w->session->args;
+    const struct campaign_config *c = w->session->config;
+    struct progress_facts facts = {.runs = f->runs,
+                                   .queued = f->queued,
+                                   .findings = f->findings,
+                                   .elapsed_ns = f->elapsed_ns,
+                                   .max_time_ns =
+                                       args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
+                                   .max_runs = args->max_runs ? args->max_runs : c->search.max_runs,
+                                   .scenario = f->scenario,
+                                   .phase = f->phase};
+    progress_show(w->progress, &facts, clock_ns());
+}
+
+static int explore_all(struct session *s, struct err *e)
+{
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        struct campaign *c = s->campaigns.at[i];
+        if (campaign_explore(c, s->live, e) || campaign_confirm(c, s->live, e))
+            return -1;
+        if (live_signal(s->live))
+            break;
+    }
+    return 0;
+}
+
+/* Takes up what the store has; *left: is there anything to be done? 0, or an exit code. */
+static int restore_all(struct session *s, bool *left, struct err *e)
+{
+    *left = false;
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        int status = campaign_restore(s->campaigns.at[i], e);
+        if (status < 0 || status == CAMPAIGN_OTHER)
+            return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
+        *left |= !campaign_complete(s->campaigns.at[i]);
+    }
+    return 0;
+}
+
+/* From the store to the end of the last run. 0, or an exit code. */
+static int run_campaigns(struct session *s, struct err *e)
+{
+    bool left = true;
+    int code = s->args->resume ? restore_all(s, &left, e) : 0;
+    if (code || !left)
+        return code;
+    code = session_start(s, e);
+    if (code)
+        return code;
+    code = explore_all(s, e) ? EXIT_ENVIRONMENT : 0;
+    s->signal = live_signal(s->live);
+    live_close(s->live);
+    s->live = NULL;
+    return code;
+}
+
+static int run_session(struct session *s)
+{
+    struct err e = {0};
+    struct watch watch = {.session = s};
+    if (session_open_store(s, STORE_WRITE, &e) || (s->args->resume && session_adopt(s, &e))) {
+        cmd_fail(&e);
+        return EXIT_ENVIRONMENT;
+    }
+    if (!s->args->quiet)
+        watch.progress = progress_new(stderr, style_terminal(2));
+    session_make_campaigns(s, &watch, s->args->quiet ? NULL : show);
+    int failed = run_campaigns(s, &e);
+    progress_end(watch.progress);
+    if (failed)
+        cmd_fail(&e);
+    int code = failed == EXIT_USAGE ? failed : reports_make(s, failed ? e.text : NULL);
+    code = failed && (code == EXIT_OK || code == EXIT_INCONCLUSIVE) ? failed : code;
+    return s->signal == SIGTERM ? EXIT_TERMINATED : s->signal ? EXIT_INTERRUPTED : code;
+}
+
+int cmd_run(const struct args *args)
+{
+    struct session s;
+    int code = reports_check(args);
+    if (!code)
+        code = session_open(&s, args, args->positional[0]);
+    if (code)
+        return code;
+    code = run_session(&s);
+    session_close(&s);
+    return code;
+}
+
+int cmd_report(const struct args *args)
+{
+    struct session s;
+    struct err e = {0};
+    bool left;
+    int code = reports_check(args);
+    if (!code)
+        code = session_open(&s, args, args->positional[0]);
+    if (code)
+        return code;
+    if (session_open_store(&s, STORE_READ, &e)) {
+        cmd_fail(&e);
+        code = EXIT_ENVIRONMENT;
+    } else {
+        code = session_adopt(&s, &e);
+        session_make_campaigns(&s, NULL, NULL);
+        if (!code)
+            code = restore_all(&s, &left, &e);
+        if (code)
+            cmd_fail(&e);
+        else
+            code = reports_make(&s, NULL);
+    }
+    session_close(&s);
+    return code;
+}

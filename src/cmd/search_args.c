@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options of a search, from the command line to numbers and back to words. */
+#include "cmd/search_args.h"
+
+static int parse_modes(const char *list, mode *out, uint32_t max, uint32_t *n, struct err *e)
+{
+    slice rest = slice_of(list), word;
+    *n = 0;
+    while (slice_cut(&rest, ',', &word)) {
+        if (*n == max)
+            return err_set(e, 0, 0, "--modes takes at most %u modes", (unsigned)max);
+        if (mode_parse(word, &out[*n], e))
+            return -1;
+        for (uint32_t i = 0; i < *n; i++)
+            if (out[i] == out[*n])
+                return err_set(e, 0, 0, "--modes names \"%.*s\" twice", SLICE_ARG(word));
+        ++*n;
+    }
+    return 0;
+}
+
+static int parse_assume(const char *list, uint32_t *bits, struct err *e)
+{
+    slice rest = slice_of(list), word;
+    while (slice_cut(&rest, ',', &word)) {
+        const char *names[REDUCTIONS];
+        size_t n = 0;
+        bool found = false;
+        word = slice_trim(word);
+        for (enum reduction r = 0; r < REDUCTIONS; r++) {
+            if (!reduction_rows[r].flag)
+                continue;
+            names[n++] = reduction_rows[r].name;
+            if (slice_is(word, reduction_rows[r].name)) {
+                *bits |= 1u << r;
+                found = true;
+            }
+        }
+        const char *near = err_nearest(word, names, n);
+        if (!found)
+            return err_set(
+                e, 0, 0,
+                "--assume knows stateless, modes, modes-once and retries, not \"%.*s\"%s%s%s",
+                SLICE_ARG(word), near ? "; did you mean \"" : "", near ? near : "",
+                near ? "\"?" : "");
+    }
+    return 0;
+}
+
+static int parse_order(const char *name, uint32_t *out, struct err *e)
+{
+    for (*out = 0; *out < order_count; ++*out)
+        if (strcmp(name, order_rows[*out].name) == 0)
+            return 0;
+    return err_set(e, 0, 0, "--order is size, depth or random, not \"%s\"", name);
+}
+
+int search_args(const struct args *args, mode *modes, struct search_options *out, struct err *e)
+{
+    if (args->audit > 0)
+        out->audit = args->audit;
+    if (args->seed)
+        out->seed = args->seed;
+    if (args->modes) {
+        out->modes = modes;
+        if (parse_modes(args->modes, modes, MODES_MAX, &out->n_modes, e))
+            return -1;
+    }
+    if (args->assume)
+        out->assume = 0;
+    if ((args->assume && parse_assume(args->assume, &out->assume, e)) ||
+        (args->order && parse_order(args->order, &out->order, e)))
+        return -1;
+    if (args->t_way && (args->t_way < 2 || args->t_way > 4))
+        return err_set(e, 0, 0, "--t-way takes 2, 3 or 4");
+    if (args->max_faults) {
+        out->assume |= 1u << REDUCE_MAX_FAULTS;
+        out->max_faults = args->max_faults > UINT32_MAX ? UINT32_MAX : (uint32_t)args->max_faults;
+    }
+    if (args->t_way) {
+        out->assume |= 1u << REDUCE_T_WAY;
+        out->t_way = (uint32_t)args->t_way;
+    }
+    if (args->audit > 0 && !out->assume)
+        return err_set(
+            e, 0, 0,
+            "--audit runs what reductions skip, and none is in use: add --assume, --max-faults or --t-way");
+    return 0;
+}
+
+/* The assumptions in use, in words. A t-way search may have done less than it was asked for. */
+void search_assumptions(const struct search *search, const struct search_options *options,
+                        struct arena *arena, struct summary *summary)
+{
+    struct search_stats stats;
+    search_stats(search, &stats);
+    if (options->t_way && stats.t_way < options->t_way)
+        fprintf(stderr, "outfox: --t-way %u would take too many rows; %s\n",
+                (unsigned)options->t_way,
+                stats.t_way < 2 ? "the search was exact" : "a smaller one was done");
+    for (enum reduction r = 0; r < REDUCTIONS; r++) {
+        if (!(options->assume >> r & 1))
+            continue;
+        struct buf text = BUF_INIT(1000);
+        buf_addf(&text, "%s", reduction_rows[r].name);
+        if (r == REDUCE_MAX_FAULTS)
+            buf_addf(&text, " %u", (unsigned)options->max_faults);
+        if (r == REDUCE_T_WAY)
+            buf_addf(&text, " %u", (unsigned)stats.t_way);
+        buf_addf(&text, ": %s", reduction_rows[r].assumption);
+        vec_push(&summary->assumptions, arena_copy(arena, text.p, text.n));
+        buf_deinit(&text);
+    }
+}

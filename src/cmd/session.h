@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * session: a configuration, its scenarios and their campaigns, as the verbs run, replay, explain
+ * and report need them. */
+#ifndef OUTFOX_CMD_SESSION_H
+#define OUTFOX_CMD_SESSION_H
+
+#include "campaign/campaign.h"
+#include "cmd/search_args.h"
+
+struct session {
+    const struct args *args;
+    struct campaign_config *config;
+    struct arena arena;
+    struct names names;
+    struct faultloads faultloads;
+    struct sentences *sentences; /* why runs failed */
+    struct sim *sim;             /* NULL: real services */
+    struct store *store;
+    struct live *live;
+    mode modes[MODES_MAX];
+    struct search_options search;
+    uint32_t jobs;
+    VEC(uint32_t) scenarios;          /* that were chosen */
+    VEC(struct campaign *) campaigns; /* one each */
+    const char *program;
+    int signal; /* that has ended it, or 0 */
+};
+
+/* Reads everything; nothing is started. 0, or an exit code after the error was printed. */
+int session_open(struct session *s, const struct args *args, const char *file);
+void session_close(struct session *s);
+
+int session_open_store(struct session *s, enum store_access access, struct err *e) MUST_USE;
+
+/* What the stored campaign was made with, where the command line says nothing else: so that it can
+ * be resumed and reported without saying all of it again. 0, or an exit code, with *e. */
+int session_adopt(struct session *s, struct err *e) MUST_USE;
+
+/* Starts the system. 0, or an exit code, with *e; that of a signal that came meanwhile. */
+int session_start(struct session *s, struct err *e) MUST_USE;
+
+/* A campaign for each scenario. */
+void session_make_campaigns(struct session *s, void *ctx,
+                            void (*show)(void *ctx, const struct campaign_facts *facts));
+
+const char *session_scenario(const struct session *s, uint32_t i);
+
+#endif

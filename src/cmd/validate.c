@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "campaign/config.h"
+#include "cmd/cmd.h"
+#include "report/report.h"
+
+static void print_schema(void)
+{
+    struct buf schema = BUF_INIT(1 << 20);
+    campaign_config_schema(&schema);
+    fputs(buf_text(&schema), stdout);
+    buf_deinit(&schema);
+}
+
+static uint32_t started(const struct campaign_config *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->services.n; i++)
+        n += c->services.at[i].run.n > 0;
+    return n;
+}
+
+static void print_ok(const struct campaign_config *c)
+{
+    struct buf text = BUF_INIT(2000);
+    if (c->simulate.n)
+        buf_addf(&text, "the simulated system %s, ", c->simulate.p);
+    else
+        buf_addf(&text, "%u service%s (%u started by Outfox), ", c->services.n,
+                 c->services.n == 1 ? "" : "s", started(c));
+    if (c->scenarios.n)
+        buf_addf(&text, "%u scenario%s, ", c->scenarios.n, c->scenarios.n == 1 ? "" : "s");
+    else
+        buf_adds(&text, "its scenarios, ");
+    printf("%s: right: %s%u mode%s\n", c->source, buf_text(&text), c->modes.n,
+           c->modes.n == 1 ? "" : "s");
+    buf_deinit(&text);
+}
+
+static void print_json(const struct campaign_config *c)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    buf_addf(&text, "{\n  \"schema_version\": %d,\n  \"file\": ", REPORT_SCHEMA_VERSION);
+    buf_add_json_string(&text, slice_of(c->source));
+    buf_adds(&text, ",\n  \"name\": ");
+    buf_add_json_string(&text, c->name);
+    buf_addf(&text, ",\n  \"services\": %u,\n  \"started\": %u,\n  \"simulated\": %s,\n",
+             c->services.n, started(c), c->simulate.n ? "true" : "false");
+    buf_addf(&text, "  \"scenarios\": %u,\n  \"modes\": %u\n}\n", c->scenarios.n, c->modes.n);
+    fputs(buf_text(&text), stdout);
+    buf_deinit(&text);
+}
+
+int cmd_validate(const struct args *args)
+{
+    struct campaign_config *c;
+    struct err e = {0};
+    if (args->schema) {
+        print_schema();
+        return EXIT_OK;
+    }
+    if (campaign_config_load(args->positional[0], &c, &e))
+        return cmd_fail(&e);
+    if (args->json)
+        print_json(c);
+    else
+        print_ok(c);
+    campaign_config_free(c);
+    return EXIT_OK;
+}

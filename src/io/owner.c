@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who has the other end of a connection, asked of Linux: sock_diag finds one socket by its two
+ * addresses without looking at the others; where it is not to be had (no permission, no such
+ * protocol in the kernel) the table in /proc/net/tcp is read. The process is then found by the
+ * links in /proc/PID/fd.
+ *
+ * 1. Nothing here blocks: netlink answers while it is asked, /proc is made of memory.
+ * 2. A doubt is "not known": a socket must have exactly the addresses that were asked for.
+ * 3. An IPv4 address in the clothes of IPv6 (::ffff:a.b.c.d) is the IPv4 address. */
+#include "io/owner.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "io/addr.h"
+#include "io/sys.h"
+
+/* ---- ends of connections ---- */
+
+/* One end: address and port as they are on the wire. */
+struct end {
+    uint32_t word[4]; /* of IPv4 the first */
+    uint16_t port;
+};
+
+/* The socket that is looked for: its own end and the other one; a listener has no other. */
+struct ends {
+    bool v6, listens;
+    uint32_t scope; /* the interface of an address that means something there only; else 0 */
+    struct end own, other;
+};
+
+bool owner_by_table;
+
+/* False: neither IPv4 nor IPv6. */
+static bool end_of(const struct sockaddr_storage *sa, bool *v6, struct end *out)
+{
+    *out = (struct end){.port = 0};
+    *v6 = sa->ss_family == AF_INET6;
+    if (sa->ss_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, sa, sizeof in);
+        out->word[0] = in.sin_addr.s_addr;
+        out->port = in.sin_port;
+        return true;
+    }
+    if (!*v6)
+        return false;
+    struct sockaddr_in6 in6;
+    memcpy(&in6, sa, sizeof in6);
+    memcpy(out->word, &in6.sin6_addr, sizeof out->word);
+    out->port = in6.sin6_port;
+    if (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) {
+        *v6 = false;
+        out->word[0] = out->word[3];
+        out->word[1] = out->word[2] = out->word[3] = 0;
+    }
+    return true;
+}
+
+static uint32_t scope_of(const struct sockaddr_storage *sa)
+{
+    struct sockaddr_in6 in6;
+    memcpy(&in6, sa, sizeof in6);
+    return sa->ss_family == AF_INET6 ? in6.sin6_scope_id : 0;
+}
+
+/* The same for an end that the system has told; `v6` is then what it is. */
+static void end_unmap(struct end *e, bool *v6)
+{
+    if (!*v6 || e->word[0] || e->word[1] || e->word[2] != htonl(0xffff))
+        return;
+    *v6 = false;
+    e->word[0] = e->word[3];
+    e->word[2] = e->word[3] = 0;
+}
+
+static bool end_eq(const struct end *a, const struct end *b)
+{
+    return a->port == b->port && memcmp(a->word, b->word, sizeof a->word) == 0;
+}
+
+static bool end_is_any(const struct end *e)
+{
+    return !(e->word[0] | e->word[1] | e->word[2] | e->word[3]);
+}
+
+/* How well a socket with these ends answers the question; 0: not at all. A listener may listen at
+ * all addresses, and one of IPv6 then also at those of IPv4. */
+static uint32_t ends_match(const struct ends *asked, bool v6, struct end own, struct end other,
+                           uint32_t state)
+{
+    bool other_v6 = v6;
+    end_unmap(&own, &v6);
+    end_unmap(&other, &other_v6);
+    if (asked->listens != (state == TCP_LISTEN))
+        return 0;
+    if (v6 == asked->v6 && end_eq(&own, &asked->own))
+        return asked->listens || end_eq(&other, &asked->other) ? 2 : 0;
+    return asked->listens && own.port == asked->own.port && end_is_any(&own) && (v6 || !asked->v6);
+}
+
+/* ---- sock_diag ---- */
+
+struct diag_request {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 body;
+};
+
+static struct diag_request diag_request(const struct ends *asked)
+{
+    struct diag_request r = {
+        .head = {.nlmsg_len = sizeof r,
+                 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                 .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.sdiag_family = asked->v6 ? AF_INET6 : AF_INET,
+                 .sdiag_protocol = IPPROTO_TCP,
+                 .idiag_states = UINT32_MAX},
+    };
+    struct inet_diag_sockid *id = &r.body.id;
+    id->idiag_sport = asked->own.port;
+    id->idiag_dport = asked->other.port;
+    memcpy(id->idiag_src, asked->own.word, sizeof id->idiag_src);
+    memcpy(id->idiag_dst, asked->other.word, sizeof id->idiag_dst);
+    id->idiag_if = asked->scope;
+    id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+    return r;
+}
+
+/* 0 with the inode (0: there is no such socket), or -1: sock_diag does not work here. */
+static int diag_answer(const struct ends *asked, const char *bytes, size_t n, uint64_t *inode)
+{
+    struct nlmsghdr head;
+    struct inet_diag_msg body;
+    struct nlmsgerr error;
+    if (n < sizeof head)
+        return -1;
+    memcpy(&head, bytes, sizeof head);
+    bytes += NLMSG_HDRLEN;
+    n -= NLMSG_HDRLEN;
+    if (head.nlmsg_type == NLMSG_ERROR && n >= sizeof error) {
+        memcpy(&error, bytes, sizeof error);
+        return error.error == -ENOENT ? 0 : -1;
+    }
+    if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY || n < sizeof body)
+        return -1;
+    memcpy(&body, bytes, sizeof body);
+    bool v6 = body.idiag_family == AF_INET6;
+    struct end own = {.port = body.id.idiag_sport}, other = {.port = body.id.idiag_dport};
+    memcpy(own.word, body.id.idiag_src, v6 ? 16 : 4);
+    memcpy(other.word, body.id.idiag_dst, v6 ? 16 : 4);
+    if (ends_match(asked, v6, own, other, body.idiag_state))
+        *inode = body.idiag_inode;
+    return 0;
+}
+
+static int diag_find(const struct ends *asked, uint64_t *inode)
+{
+    struct diag_request r = diag_request(asked);
+    char answer[1024];
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG), rc = -1;
+    if (fd < 0)
+        return -1;
+    if (send(fd, &r, sizeof r, MSG_DONTWAIT) == (ssize_t)sizeof r) {
+        ssize_t n = recv(fd, answer, sizeof answer, MSG_DONTWAIT);
+        if (n > 0)
+            rc = diag_answer(asked, answer, (size_t)n, inode);
+    }
+    sys_close(fd);
+    return rc;
+}
+
+/* ---- /proc/net/tcp ---- */
+
+/* ADDRESS:PORT, the address in words of the machine, the port as a number. */
+static bool line_end(slice text, bool v6, struct end *out)
+{
+    char digits[9] = "";
+    size_t words = v6 ? 4 : 1;
+    *out = (struct end){.port = 0};
+    if (text.n != words * 8 + 5 || text.p[words * 8] != ':')
+        return false;
+    for (size_t i = 0; i < words; i++) {
+        memcpy(digits, text.p + i * 8, 8);
+        out->word[i] = (uint32_t)strtoul(digits, NULL, 16);
+    }
+    memcpy(digits, text.p + words * 8 + 1, 4);
+    digits[4] = 0;
+    out->port = htons((uint16_t)strtoul(digits, NULL, 16));
+    return true;
+}
+
+/* NUMBER: OWN OTHER STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE ... */
+static uint32_t line_match(slice line, const struct ends *asked, bool v6, uint64_t *inode)
+{
+    slice word[10];
+    struct end own, other;
+    uint64_t number;
+    for (size_t i = 0; i < 10; i++)
+        if (!slice_word(&line, &word[i]))
+            return 0;
+    if (!line_end(word[1], v6, &own) || !line_end(word[2], v6, &other) || word[3].n != 2 ||
+        !slice_to_u64(word[9], UINT64_MAX, &number))
+        return 0;
+    uint32_t state = slice_is(word[3], "0A") ? TCP_LISTEN : TCP_ESTABLISHED;
+    uint32_t match = ends_match(asked, v6, own, other, state);
+    if (match)
+        *inode = number;
+    return match;
+}
+
+static uint64_t table_find(const struct ends *asked)
+{
+    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    uint64_t found = 0, inode;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < 2 && best < 2; i++) {
+        char line[512];
+        FILE *f = fopen(tables[i], "re");
+        while (f && best < 2 && fgets(line, sizeof line, f)) {
+            uint32_t match = line_match(slice_of(line), asked, i == 1, &inode);
+            if (match <= best)
+                continue;
+            best = match;
+            found = inode;
+        }
+        if (f)
+            fclose(f);
+    }
+    return found;
+}
+
+static uint64_t ends_find(const struct ends *asked)
+{
+    uint64_t inode = 0;
+    if (!owner_by_table && diag_find(asked, &inode) == 0)
+        return inode;
+    return table_find(asked);
+}
+
+uint64_t owner_inode(int fd)
+{
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t n_here = sizeof here, n_there = sizeof there;
+    struct ends asked = {.listens = false};
+    bool v6;
+    if (getsockname(fd, (struct sockaddr *)&here, &n_here) ||
+        getpeername(fd, (struct sockaddr *)&there, &n_there))
+        return 0;
+    if (!end_of(&there, &asked.v6, &asked.own) || !end_of(&here, &v6, &asked.other) ||
+        v6 != asked.v6)
+        return 0;
+    asked.scope = scope_of(&there);
+    return ends_find(&asked);
+}
+
+/* ---- processes ---- */
+
+struct proc {
+    pid_t pid, parent, group;
+    bool alive; /* not a zombie */
+    bool taken;
+};
+
+struct procs {
+    VEC(struct proc) list;
+};
+
+/* PID (NAME) STATE PARENT GROUP ...; the name may have blanks and brackets of its own. */
+static bool proc_parse(slice stat, struct proc *out)
+{
+    slice word[3];
+    uint64_t parent, group;
+    const char *close = memrchr(stat.p, ')', stat.n);
+    if (!close)
+        return false;
+    stat = slice_from(stat, (size_t)(close - stat.p) + 1);
+    for (size_t i = 0; i < 3; i++)
+        if (!slice_word(&stat, &word[i]))
+            return false;
+    if (!slice_to_u64(word[1], INT32_MAX, &parent) || !slice_to_u64(word[2], INT32_MAX, &group))
+        return false;
+    out->parent = (pid_t)parent;
+    out->group = (pid_t)group;
+    out->alive = !memchr("ZXx", word[0].p[0], 3);
+    return true;
+}
+
+/* False: it has ended meanwhile. */
+static bool proc_read(int proc, const char *name, struct proc *out)
+{
+    char path[64], stat[1024];
+    uint64_t pid;
+    if (!slice_to_u64(slice_of(name), INT32_MAX, &pid))
+        return false;
+    snprintf(path, sizeof path, "%u/stat", (unsigned)pid);
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, stat, sizeof stat);
+    close(fd);
+    *out = (struct proc){.pid = (pid_t)pid};
+    return n > 0 && proc_parse((slice){stat, (size_t)n}, out);
+}
+
+static void procs_read(struct procs *out)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    struct proc p;
+    while (dir && (entry = readdir(dir)))
+        if (proc_read(dirfd(dir), entry->d_name, &p))
+            vec_push(&out->list, p);
+    if (dir)
+        closedir(dir);
+}
+
+bool owner_holds(pid_t pid, uint64_t inode)
+{
+    char path[64], link[64], wanted[64];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    snprintf(wanted, sizeof wanted, "socket:[%llu]", (unsigned long long)inode);
+    DIR *dir = inode && pid > 0 ? opendir(path) : NULL;
+    const struct dirent *entry;
+    bool found = false;
+    while (dir && !found && (entry = readdir(dir))) {
+        ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof link);
+        found = n > 0 && slice_is((slice){link, (size_t)n}, wanted);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* Servers share a listening socket with the workers that they start: it is the first of them whose
+ * own parent does not hold it. */
+static pid_t procs_holder(const struct procs *procs, uint64_t inode)
+{
+    for (uint32_t i = 0; i < procs->list.n; i++) {
+        const struct proc *p = &procs->list.at[i];
+        if (owner_holds(p->pid, inode) && !owner_holds(p->parent, inode))
+            return p->pid;
+    }
+    return 0;
+}
+
+pid_t owner_listener(const struct addr *a)
+{
+    struct ends asked = {.listens = true};
+    struct procs procs = {.list = {0}};
+    if (!end_of(&a->sa, &asked.v6, &asked.own))
+        return 0;
+    asked.scope = scope_of(&a->sa);
+    uint64_t inode = ends_find(&asked);
+    if (!inode)
+        return 0;
+    procs_read(&procs);
+    pid_t pid = procs_holder(&procs, inode);
+    vec_deinit(&procs.list);
+    return pid;
+}
+
+static void family_take(struct procs *procs, pid_t pid, pid_t group, pid_t parent, struct pids *out)
+{
+    for (uint32_t i = 0; i < procs->list.n; i++) {
+        struct proc *p = &procs->list.at[i];
+        if (p->taken || !p->alive || !(p->pid == pid || p->group == group || p->parent == parent))
+            continue;
+        p->taken = true;
+        vec_push(&out->list, p->pid);
+    }
+}
+
+void owner_family(pid_t pid, struct pids *out)
+{
+    struct procs procs = {.list = {0}};
+    out->list.n = 0;
+    if (pid <= 0)
+        return;
+    procs_read(&procs);
+    family_take(&procs, pid, -1, -1, out);
+    family_take(&procs, -1, pid, -1, out);
+    for (uint32_t i = 0; i < out->list.n; i++)
+        family_take(&procs, -1, -1, out->list.at[i], out);
+    vec_deinit(&procs.list);
+}

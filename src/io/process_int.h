@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What our side (process.c), the keeper and its guards say to each other. All of it goes over pairs
+ * of SOCK_SEQPACKET sockets in small messages of fixed size, so nothing is ever half read.
+ *
+ *   we ==== one pair for all ====> keeper      a byte, and three descriptors: start this
+ *   we <=== one pair per process ===> guard    notes to us, numbers of signals to it
+ *
+ * The keeper forks a guard for each process, which takes over one end of that process's own pair.
+ * The guard is the subreaper of its process: whatever the process starts stays below the guard,
+ * also when it makes sessions of its own and its parents end. So it can always be found. */
+#ifndef OUTFOX_IO_PROCESS_INT_H
+#define OUTFOX_IO_PROCESS_INT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+
+/* What a request to start something carries. The text is the command, the directory ("": ours) and
+ * the environment, each with a NUL behind it. */
+enum spawn_fd { SPAWN_SOCKET, SPAWN_TEXT, SPAWN_OUTPUT, SPAWN_FDS };
+
+enum note_kind {
+    NOTE_STARTED = 1, /* value: its process; more: its guard */
+    NOTE_FAILED,      /* value: errno; more: enum spawn_step */
+    NOTE_ENDED,       /* value: status as of waitpid */
+    NOTE_GONE,        /* so are its descendants */
+};
+
+enum spawn_step { STEP_GUARD, STEP_FORK, STEP_TEXT, STEP_OUTPUT, STEP_DIR, STEP_EXEC, STEPS };
+
+struct note {
+    uint32_t kind;
+    int32_t value, more;
+};
+
+/* keeper.c: what the keeper does until we are gone. Everything but `sock` is closed. */
+_Noreturn void keeper_main(int sock);
+void note_send(int sock, enum note_kind kind, int value, int more);
+
+/* keeper.c: SIGCHLD, which is blocked, as a descriptor; -1 with errno. child_signals_drain forgets
+ * what has come. */
+int child_signals_open(void);
+void child_signals_drain(int fd);
+
+/* keeper_guard.c: what a guard does until its process and all below it are gone. */
+_Noreturn void guard_main(const int fds[SPAWN_FDS]);
+
+/* keeper_family.c: one process of the system. */
+struct relative {
+    pid_t pid, parent, group, session;
+    bool below; /* it is a descendant of the one that was asked for */
+};
+
+struct family {
+    VEC(struct relative) all; /* not only the descendants */
+};
+
+/* Fills in all but pid and `below`; false: there is no such process. */
+bool relative_read(struct relative *r) MUST_USE;
+
+/* Reads /proc and marks what is below root. */
+void family_read(struct family *f, pid_t root);
+void family_deinit(struct family *f);
+
+/* Sends a signal to all that is below us but is not in this group (0: in any). Returns how many. */
+uint32_t family_signal(pid_t except_group, int signal);
+
+/* Kills and reaps until nothing is below us; gives up after some seconds, because what waits for a
+ * broken disk cannot be killed. */
+void family_end(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Text of others, made harmless for where it is printed. Whatever comes in, what goes out is valid
+ * UTF-8: bytes that are none become U+FFFD. */
+#ifndef OUTFOX_REPORT_ESCAPE_H
+#define OUTFOX_REPORT_ESCAPE_H
+
+#include "base/str.h"
+
+/* One line for a terminal or a log: control characters become '?'. */
+void escape_line(slice text, struct buf *out);
+
+/* XML 1.0, content and attributes alike. What XML cannot hold, even escaped, is left out. */
+void escape_xml(slice text, struct buf *out);
+
+/* One line of Markdown, in a table too, in which nothing has a meaning. */
+void escape_markdown(slice text, struct buf *out);
+
+/* A block of code in Markdown, with a fence that is in no way part of it. Ends with a newline. */
+void escape_code(slice text, const char *language, struct buf *out);
+
+/* Of a workflow command of GitHub: its message, or the value of a property. */
+void escape_github(slice text, bool property, struct buf *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * progress: what long work says of itself while it lasts, on standard error. On a terminal one line
+ * that is redrawn in place, at most ten times a second, no wider than the terminal, and gone at the
+ * end; elsewhere (a log of CI) a plain line every five seconds. */
+#ifndef OUTFOX_REPORT_PROGRESS_H
+#define OUTFOX_REPORT_PROGRESS_H
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "report/style.h"
+
+struct progress_facts {
+    uint64_t runs, queued, findings;
+    int64_t elapsed_ns;
+    int64_t max_time_ns;          /* 0: no bound */
+    uint64_t max_runs;            /* 0: no bound */
+    const char *scenario, *phase; /* NULL or "": none */
+};
+
+struct progress;
+
+/* terminal: can a line be rewritten there (style_terminal)? `out` stays the caller's, and is
+ * written to by nobody else until progress_end. */
+struct progress *progress_new(FILE *out, bool terminal);
+
+/* Says how far it is, when the time for that has come. Cheap: may be called for every run. now_ns:
+ * of a clock that never goes back. */
+void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns);
+
+/* A line of its own, above the one that is redrawn. The text is printed as it is. */
+void progress_note(struct progress *p, const char *text);
+
+/* Clears the line. Accepts NULL. */
+void progress_end(struct progress *p);
+
+/* ---- what it says: pure ---- */
+
+/* What is left for the queue and the bounds that were set, at this rate; -1: nobody knows. */
+int64_t progress_left_ns(const struct progress_facts *f, double runs_per_s);
+
+/* How much of what is known to be there is done, 0 to 1; -1: nobody knows. */
+double progress_share(const struct progress_facts *f);
+
+/* The line of a terminal of `width` columns: at most width - 1. What is least worth knowing is left
+ * out first. */
+void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t width,
+                   const struct style *style, struct buf *out);
+
+/* The same as a sentence. */
+void progress_sentence(const struct progress_facts *f, double runs_per_s, struct buf *out);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The words of progress: pieces of text, of which as many are shown as fit. */
+#include "report/progress.h"
+
+#include <math.h>
+
+#define SECOND_NS 1000000000LL
+
+enum {
+    PIECE_MAX = 96,     /* bytes of one */
+    SCENARIO_MOST = 24, /* columns */
+    BAR_LEAST = 8,
+    BAR_MOST = 30,
+    BAR_ROUND = 4,        /* brackets and two blanks */
+    LEFT_RUNS_LEAST = 10, /* before that nobody knows the rate */
+};
+
+/* ---- figures ---- */
+
+/* Runs that are known to be due. */
+static uint64_t runs_due(const struct progress_facts *f)
+{
+    uint64_t left = f->queued;
+    if (f->max_runs) {
+        uint64_t allowed = f->max_runs > f->runs ? f->max_runs - f->runs : 0;
+        left = left < allowed ? left : allowed;
+    }
+    return left;
+}
+
+int64_t progress_left_ns(const struct progress_facts *f, double runs_per_s)
+{
+    int64_t left = -1;
+    if (f->queued && f->runs >= LEFT_RUNS_LEAST && runs_per_s > 0) {
+        double s = (double)runs_due(f) / runs_per_s;
+        left = s < 1e9 ? (int64_t)(s * SECOND_NS) : -1;
+    }
+    if (f->max_time_ns > 0) {
+        int64_t allowed = f->max_time_ns > f->elapsed_ns ? f->max_time_ns - f->elapsed_ns : 0;
+        if (left < 0 || allowed < left)
+            left = allowed;
+    }
+    return left;
+}
+
+double progress_share(const struct progress_facts *f)
+{
+    double share = -1;
+    if (f->runs && (f->queued || f->max_runs))
+        share = (double)f->runs / ((double)f->runs + (double)runs_due(f));
+    if (f->max_time_ns > 0)
+        share = fmax(share, (double)f->elapsed_ns / (double)f->max_time_ns);
+    return fmin(share, 1);
+}
+
+/* 7s, 1m05s, 2h03m: two units at most, no fractions that flicker. */
+static void add_time(struct buf *out, int64_t ns)
+{
+    long long s = (ns < 0 ? 0 : ns) / SECOND_NS;
+    if (s < 60)
+        buf_addf(out, "%llds", s);
+    else if (s < 3600)
+        buf_addf(out, "%lldm%02llds", s / 60, s % 60);
+    else
+        buf_addf(out, "%lldh%02lldm", s / 3600, s / 60 % 60);
+}
+
+static void add_rate(struct buf *out, double runs_per_s)
+{
+    buf_addf(out, runs_per_s < 9.95 ? "%.1f" : "%.0f", runs_per_s);
+}
+
+/* ---- the line of a terminal ---- */
+
+enum piece_kind { SCENARIO, PHASE, BAR, RUNS, QUEUED, FINDINGS, RATE, ELAPSED, LEFT, PIECES };
+
+/* Left out in this order, as long as the line is too wide; the first two also for the bar. */
+static const enum piece_kind least_first[] = {PHASE,    ELAPSED, RATE,     LEFT,
+                                              SCENARIO, QUEUED,  FINDINGS, RUNS};
+
+struct piece {
+    struct buf text;
+    uint32_t columns; /* 0: it is not there */
+    const char *mark; /* style */
+};
+
+/* Adds at most `most` columns of a name; returns how many. Large characters count twice: a line
+ * that is too short does no harm, one that wraps does. */
+static uint32_t add_name(struct buf *out, const char *text, uint32_t most)
+{
+    uint32_t columns = 0;
+    const char *p = text;
+    while (*p) {
+        uint8_t c = (uint8_t)*p;
+        uint32_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4, wide = n < 3 ? 1 : 2;
+        if (columns + wide > most || strnlen(p, n) < n)
+            break;
+        bool plain = (c >= ' ' && c < 0x7f) || n > 1;
+        buf_add(out, plain ? (slice){p, n} : SLICE("?"));
+        columns += wide;
+        p += n;
+    }
+    return columns;
+}
+
+static void add_count(struct buf *out, uint64_t n, const char *one, const char *many)
+{
+    buf_addf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+}
+
+/* All of them but the bar, which takes what is left. */
+static void make_pieces(const struct progress_facts *f, double rate, const struct style *style,
+                        struct piece piece[PIECES])
+{
+    for (int i = 0; i < PIECES; i++)
+        piece[i] = (struct piece){.text = BUF_INIT(PIECE_MAX), .mark = ""};
+    if (f->scenario)
+        piece[SCENARIO].columns = add_name(&piece[SCENARIO].text, f->scenario, SCENARIO_MOST);
+    if (f->phase)
+        piece[PHASE].columns = add_name(&piece[PHASE].text, f->phase, SCENARIO_MOST);
+    add_count(&piece[RUNS].text, f->runs, "run", "runs");
+    if (f->queued)
+        buf_addf(&piece[QUEUED].text, "%llu queued", (unsigned long long)f->queued);
+    add_count(&piece[FINDINGS].text, f->findings, "finding", "findings");
+    if (rate > 0) {
+        add_rate(&piece[RATE].text, rate);
+        buf_adds(&piece[RATE].text, "/s");
+    }
+    add_time(&piece[ELAPSED].text, f->elapsed_ns);
+    int64_t left = progress_left_ns(f, rate);
+    if (left >= 0) {
+        buf_addc(&piece[LEFT].text, '~');
+        add_time(&piece[LEFT].text, left);
+        buf_adds(&piece[LEFT].text, " left");
+    }
+    for (int i = RUNS; i < PIECES; i++)
+        piece[i].columns = (uint32_t)piece[i].text.n;
+    piece[SCENARIO].mark = style->bold;
+    piece[FINDINGS].mark = f->findings ? style->red : "";
+    piece[ELAPSED].mark = piece[LEFT].mark = style->dim;
+}
+
+/* Columns of the pieces with two blanks between them. */
+static uint32_t columns_of(const struct piece piece[PIECES])
+{
+    uint32_t n = 0;
+    for (int i = 0; i < PIECES; i++)
+        if (piece[i].columns)
+            n += piece[i].columns + (n ? 2 : 0);
+    return n;
+}
+
+static void make_bar(const struct progress_facts *f, uint32_t room, struct piece *bar)
+{
+    double share = progress_share(f);
+    if (share < 0 || room < BAR_LEAST + BAR_ROUND)
+        return;
+    uint32_t inside = room - BAR_ROUND < BAR_MOST ? room - BAR_ROUND : BAR_MOST;
+    uint32_t done = (uint32_t)(share * inside);
+    buf_addc(&bar->text, '[');
+    for (uint32_t i = 0; i < inside; i++)
+        buf_addc(&bar->text, i < done ? '#' : '-');
+    buf_addc(&bar->text, ']');
+    bar->columns = inside + 2;
+}
+
+void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t width,
+                   const struct style *style, struct buf *out)
+{
+    struct piece piece[PIECES];
+    uint32_t most = width ? width - 1 : 0;
+    uint32_t bar = progress_share(f) < 0 ? 0 : BAR_LEAST + BAR_ROUND;
+    make_pieces(f, runs_per_s, style, piece);
+    for (size_t i = 0; i < sizeof least_first / sizeof *least_first; i++) {
+        bool gives_way = least_first[i] == PHASE || least_first[i] == ELAPSED;
+        if (columns_of(piece) + (gives_way ? bar : 0) > most)
+            piece[least_first[i]].columns = 0;
+    }
+    make_bar(f, most - columns_of(piece), &piece[BAR]);
+    bool first = true;
+    for (int i = 0; i < PIECES; i++) {
+        if (piece[i].columns) {
+            buf_addf(out, "%s%s", first ? "" : "  ", piece[i].mark);
+            buf_add(out, buf_slice(&piece[i].text));
+            buf_adds(out, piece[i].mark[0] ? style->off : "");
+            first = false;
+        }
+        buf_deinit(&piece[i].text);
+    }
+}
+
+/* ---- the sentence ---- */
+
+void progress_sentence(const struct progress_facts *f, double runs_per_s, struct buf *out)
+{
+    const char *const names[] = {f->scenario, f->phase};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!names[i] || !names[i][0])
+            continue;
+        add_name(out, names[i], PIECE_MAX);
+        buf_adds(out, ": ");
+    }
+    add_count(out, f->runs, "run", "runs");
+    if (f->queued)
+        buf_addf(out, ", %llu queued", (unsigned long long)f->queued);
+    buf_adds(out, ", ");
+    add_count(out, f->findings, "finding", "findings");
+    if (runs_per_s > 0) {
+        buf_adds(out, ", ");
+        add_rate(out, runs_per_s);
+        buf_adds(out, " runs/s");
+    }
+    buf_adds(out, ", ");
+    add_time(out, f->elapsed_ns);
+    int64_t left = progress_left_ns(f, runs_per_s);
+    if (left >= 0) {
+        buf_adds(out, ", about ");
+        add_time(out, left);
+        buf_adds(out, " left");
+    }
+}

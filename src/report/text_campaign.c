@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The summary of a campaign for people: the verdict first, then each finding with the calls of a
+ * run that shows it and how to replay it, then what else is worth knowing, then the figures. */
+#include "report/campaign_int.h"
+#include "report/text_int.h"
+#include "report/words.h"
+
+enum { CALLS_SHOWN = 60, TREES_SHOWN = 5 };
+
+static void print_title(const struct summary *s, const struct finding *f, const struct style *st,
+                        FILE *out)
+{
+    struct buf id = BUF_INIT(1 << 12);
+    words_id(s, f, &id);
+    fprintf(out, "\n%sFINDING %s%s  %s%s%s\n", st->red, buf_text(&id), st->off, st->bold, f->why,
+            st->off);
+    buf_deinit(&id);
+}
+
+static void print_kind(const struct finding *f, const struct style *st, FILE *out)
+{
+    const char *colour = f->state == FINDING_FLAKY ? st->yellow : "";
+    fprintf(out, "  what    %s, %s%s%s%s\n", words_kind(f->kind), colour, words_state(f->state),
+            *colour ? st->off : "",
+            f->shrunk ? "; faults that it does not need were left out" : "");
+}
+
+static void print_then(const struct finding *f, FILE *out)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    words_then(f, &text);
+    if (text.n)
+        fprintf(out, "  then    %s (seen in %llu %s)\n", buf_text(&text),
+                (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
+    if (f->detail)
+        fprintf(out, "  %s    %s\n", text.n ? "    " : "then", f->detail);
+    buf_deinit(&text);
+}
+
+static void print_finding(const struct report_source *source, uint32_t scenario, uint32_t i,
+                          const struct style *st, FILE *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    const struct finding *f = &s->findings.at[i];
+    struct buf text = BUF_INIT(1 << 16);
+    struct report_runs runs;
+    report_runs(source, scenario, f, &runs);
+    print_title(s, f, st, out);
+    print_kind(f, st, out);
+    words_finding_runs(s, f, runs.plain, runs.seen, &text);
+    fprintf(out, "  when    %s\n", buf_text(&text));
+    print_then(f, out);
+    if (runs.seen && i < TREES_SHOWN) {
+        fputs("  calls\n", out);
+        report_calls(runs.seen, s->names, "    ", CALLS_SHOWN, st, out);
+    }
+    buf_clear(&text);
+    words_replay(s, f, &text);
+    fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
+    report_runs_deinit(&runs);
+    buf_deinit(&text);
+}
+
+static void print_notes(const struct summary *s, const struct style *st, FILE *out)
+{
+    if (s->notes.n)
+        fprintf(out, "\n%sNOTES%s\n", st->yellow, st->off);
+    for (uint32_t i = 0; i < s->notes.n; i++)
+        fprintf(out, "  - %s\n", s->notes.at[i]);
+}
+
+void text_levels(const struct summary *s, FILE *out)
+{
+    if (s->levels.n == 0)
+        return;
+    fputs("  how calls are told apart, by the service that makes them\n", out);
+    for (uint32_t i = 0; i < s->levels.n; i++) {
+        const struct summary_level *l = &s->levels.at[i];
+        fprintf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
+                l->calls == 1 ? "call " : "calls");
+        fprintf(out, l->note ? "%-6s  %s\n" : "%s%s\n", l->level, l->note ? l->note : "");
+    }
+}
+
+static void print_time(const struct summary *s, FILE *out)
+{
+    struct buf took = BUF_INIT(64);
+    if (s->took_ns <= 0)
+        return;
+    int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
+    buf_add_ns(&took, s->took_ns / unit * unit);
+    fprintf(out, "  took %s, %.3g runs per second\n", buf_text(&took), report_rate(s));
+    buf_deinit(&took);
+}
+
+/* It fails without faults: what is to be seen of that, and how to see it again. */
+static void print_broken(const struct report_source *source, uint32_t scenario,
+                         const struct style *st, FILE *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    struct run run = {0};
+    struct buf text = BUF_INIT(1 << 16);
+    if (s->broken_detail)
+        fprintf(out, "  %s\n", s->broken_detail);
+    if (source->run_of && source->run_of(source->ctx, scenario, FAULTLOAD_EMPTY, &run) == 0 &&
+        !run.verdict.pass) {
+        fputs("  calls\n", out);
+        report_calls(&run.trace, s->names, "    ", CALLS_SHOWN, st, out);
+    }
+    words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
+    fprintf(out, "  again   %s%s%s\n", st->dim, buf_text(&text), st->off);
+    print_notes(s, st, out);
+    vec_deinit(&run.trace.calls);
+    buf_deinit(&text);
+}
+
+static void print_scenario(const struct report_source *source, uint32_t scenario,
+                           const struct style *st, FILE *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
+    text_verdict(s, st, out);
+    fputc('\n', out);
+    if (s->broken)
+        print_broken(source, scenario, st, out);
+    if (s->broken || s->runs_by_size.n == 0)
+        return;
+    text_what(s, out);
+    for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
+        print_finding(source, scenario, i, st, out);
+    text_more(s, out);
+    text_suspects(s, st, out);
+    print_notes(s, st, out);
+    text_figures(s, out);
+    text_levels(s, out);
+    print_time(s, out);
+}
+
+/* One line for each scenario, when there are several. */
+static void print_overview(const struct report_source *source, const struct style *st, FILE *out)
+{
+    fprintf(out, "%s%s%s: %u scenarios\n", st->bold, source->system, st->off, (unsigned)source->n);
+    for (uint32_t i = 0; i < source->n; i++) {
+        fprintf(out, "  %-20s ", source->scenarios[i]->scenario);
+        text_verdict(source->scenarios[i], st, out);
+        fputc('\n', out);
+    }
+    fputc('\n', out);
+}
+
+void report_campaign_text(const struct report_source *source, const struct style *st, FILE *out)
+{
+    if (source->n > 1)
+        print_overview(source, st, out);
+    for (uint32_t i = 0; i < source->n; i++) {
+        if (i)
+            fputc('\n', out);
+        print_scenario(source, i, st, out);
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control port: what services remember can be asked for and reset between runs.
+ *
+ *   POST /reset                   everything as in the file
+ *   GET /state[?trace=HEX]        {service: {name: value}} of this trace, else of trace 0
+ *   DELETE /state[?trace=HEX]     forgets it */
+#include "serve/request_int.h"
+
+static bool trace_asked(slice target, uint64_t *trace)
+{
+    slice query = target;
+    *trace = 0;
+    query.n = slice_find(target, '?');
+    query = slice_from(target, query.n);
+    if (query.n <= 1)
+        return true;
+    if (!slice_starts(query, SLICE("?trace=")) || query.n > 7 + 16)
+        return false;
+    for (size_t i = 7; i < query.n; i++) {
+        char c = query.p[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0)
+            return false;
+        *trace = *trace << 4 | (uint64_t)digit;
+    }
+    return true;
+}
+
+void control_handle(struct request *r)
+{
+    uint64_t trace;
+    slice path = r->target;
+    path.n = slice_find(path, '?');
+    r->grpc = false;
+    r->content_type = SLICE("application/json");
+    r->status = 404;
+    if (!trace_asked(r->target, &trace)) {
+        r->status = 400;
+    } else if (slice_is(path, "/reset") && slice_is(r->method, "POST")) {
+        states_reset(r->serve->states);
+        r->status = 204;
+    } else if (slice_is(path, "/state") && slice_is(r->method, "GET")) {
+        states_print(r->serve->states, trace, r->serve->served, &r->answer);
+        r->status = r->answer.full ? 500 : 200;
+    } else if (slice_is(path, "/state") && slice_is(r->method, "DELETE")) {
+        states_forget(r->serve->states, trace);
+        r->status = 204;
+    }
+}

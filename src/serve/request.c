@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A request from its head to its answer. */
+#include "serve/request_int.h"
+
+#include "base/hash.h"
+#include "wire/grpc.h"
+
+struct request *request_new(struct serve *s, uint32_t service)
+{
+    struct request *r = mem_zero(sizeof *r);
+    r->serve = s;
+    r->service = service;
+    r->grpc_status = -1;
+    r->body = BUF_INIT(SERVE_BODY_MAX);
+    r->answer = BUF_INIT(SERVE_BODY_MAX);
+    r->grpc_message = BUF_INIT(4096);
+    atomic_init(&r->refs, 1);
+    pthread_mutex_init(&r->lock, NULL);
+    return r;
+}
+
+struct request *request_hold(struct request *r)
+{
+    atomic_fetch_add(&r->refs, 1);
+    return r;
+}
+
+void request_drop(struct request *r)
+{
+    if (atomic_fetch_sub(&r->refs, 1) != 1)
+        return;
+    for (struct request_arena *m = r->more, *next; m; m = next) {
+        next = m->next;
+        arena_deinit(&m->arena);
+        mem_free(m);
+    }
+    arena_deinit(&r->arena);
+    buf_deinit(&r->body);
+    buf_deinit(&r->answer);
+    buf_deinit(&r->grpc_message);
+    pthread_mutex_destroy(&r->lock);
+    mem_free(r);
+}
+
+/* ---- what comes in ---- */
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* The last 16 hex digits of the text, dashes aside; 0 when other bytes are in it. */
+static uint64_t low_half(slice text)
+{
+    uint64_t low = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '-')
+            continue;
+        if (hex(text.p[i]) < 0)
+            return 0;
+        low = low << 4 | (uint64_t)hex(text.p[i]);
+    }
+    return low;
+}
+
+static uint64_t part_of(slice value, char separator, int which)
+{
+    slice part = {0};
+    for (int i = 0; i <= which; i++)
+        if (!slice_cut(&value, separator, &part))
+            return 0;
+    return low_half(part);
+}
+
+static uint64_t of_traceparent(slice value)
+{
+    return part_of(value, '-', 1);
+}
+
+static uint64_t of_b3(slice value)
+{
+    return part_of(value, '-', 0);
+}
+
+static uint64_t of_jaeger(slice value)
+{
+    return part_of(value, ':', 0);
+}
+
+static uint64_t of_datadog(slice value)
+{
+    uint64_t id;
+    return slice_to_u64(value, UINT64_MAX, &id) ? id : 0;
+}
+
+/* Root=1-TIME-ID;Parent=... */
+static uint64_t of_xray(slice value)
+{
+    slice part;
+    while (slice_cut(&value, ';', &part)) {
+        part = slice_trim(part);
+        if (slice_starts(part, SLICE("Root=")))
+            return part_of(part, '-', 2);
+    }
+    return 0;
+}
+
+uint64_t request_trace(const struct head *h)
+{
+    static const struct {
+        slice name;
+        uint64_t (*read)(slice value);
+    } rows[] = {
+        {{"traceparent", 11}, of_traceparent}, {{"b3", 2}, of_b3},
+        {{"x-b3-traceid", 12}, low_half},      {{"x-request-id", 12}, low_half},
+        {{"uber-trace-id", 13}, of_jaeger},    {{"x-datadog-trace-id", 18}, of_datadog},
+        {{"x-amzn-trace-id", 15}, of_xray},
+    };
+    uint64_t id = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !id; i++) {
+        slice value = head_get(h, rows[i].name);
+        id = value.p ? rows[i].read(slice_trim(value)) : 0;
+    }
+    return id;
+}
+
+static bool goes_on(const struct serve *s, slice name)
+{
+    for (uint32_t i = 0; i < s->n_propagate; i++)
+        if (slice_eq_nocase(s->propagate[i], name))
+            return true;
+    return false;
+}
+
+void request_head(struct request *r, const struct head *h, bool multiplexed)
+{
+    struct field *fields = arena_alloc(&r->arena, h->n_fields * sizeof *fields);
+    uint64_t depth = 0;
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        if (goes_on(r->serve, h->fields[i].name))
+            fields[r->n_fields++] = (struct field){slice_copy(&r->arena, h->fields[i].name),
+                                                   slice_copy(&r->arena, h->fields[i].value)};
+    if (slice_to_u64(head_get(h, SERVE_DEPTH_FIELD), SERVE_DEPTH_MAX, &depth))
+        r->depth = (uint32_t)depth;
+    r->fields = fields;
+    r->method = slice_copy(&r->arena, h->method);
+    r->target = slice_copy(&r->arena, h->target);
+    r->grpc = multiplexed && grpc_is_call(h);
+    r->head_only = slice_is(h->method, "HEAD");
+    r->trace = request_trace(h);
+}
+
+void request_data(struct request *r, slice bytes)
+{
+    buf_add(&r->body, bytes);
+    r->too_large |= r->body.full;
+}
+
+/* ---- what goes out ---- */
+
+static void answer_text(struct request *r, uint16_t status, int grpc, const char *text)
+{
+    buf_clear(&r->answer);
+    r->status = r->grpc ? 200 : status;
+    r->grpc_status = r->grpc ? grpc : -1;
+    r->content_type = SLICE("text/plain");
+    if (r->grpc)
+        grpc_message_encode(slice_of(text), &r->grpc_message);
+    else
+        buf_addf(&r->answer, "%s\n", text);
+}
+
+static void answer_value(struct request *r, outcome reply, const struct node *body)
+{
+    bool grpc_code = outcome_kind(reply) == OUT_GRPC;
+    uint32_t code = outcome_code(reply);
+    r->status = grpc_code ? 200 : (uint16_t)code;
+    r->grpc_status = grpc_code ? (int)code : r->grpc && outcome_ok(reply) ? 0 : -1;
+    if (!grpc_code && r->grpc_status == 0)
+        r->status = 200; /* gRPC knows one kind of success */
+    r->content_type = SLICE("application/json");
+    body_print(r->serve, r->service, body, &r->arena, &r->answer);
+    if (r->answer.full)
+        answer_text(r, 500, 8, "the answer is too large to be sent");
+    else if (!grpc_code && code < 200)
+        answer_text(r, 500, 13, "a status below 200 is no answer");
+}
+
+/* The payload in the body; false: it cannot be read. */
+static bool read_payload(struct request *r, const struct node **out)
+{
+    slice bytes = buf_slice(&r->body);
+    if (r->grpc) {
+        if (bytes.n && (bytes.n < GRPC_PREFIX || bytes.p[0] != 0))
+            return false;
+        bytes = bytes.n ? slice_from(bytes, GRPC_PREFIX) : bytes;
+    }
+    *out = body_parse(&r->arena, bytes);
+    return true;
+}
+
+static void handle(struct request *r)
+{
+    struct sim_request asked = {.service = r->service, .method = r->method, .path = r->target};
+    outcome reply;
+    const struct node *body;
+    struct err e = {0};
+    asked.path.n = slice_find(asked.path, '?');
+    if (r->grpc) {
+        asked.method = SLICE("");
+        asked.path = grpc_interface(r->target);
+    }
+    if (!read_payload(r, &asked.payload)) {
+        answer_text(r, 400, 12, "the message is compressed or incomplete");
+        return;
+    }
+    asked.seed = hash_mix(atomic_fetch_add(&r->serve->seed, 1), r->trace);
+    if (sim_handle(r->serve->sim, &serve_world, r, &asked, &reply, &body, &e))
+        answer_text(r, 500, 13, e.text);
+    else
+        answer_value(r, reply, body);
+}
+
+void request_handle(struct request *r)
+{
+    if (r->too_large)
+        answer_text(r, 413, 8, "the body is too large");
+    else if (r->service == UINT32_MAX)
+        control_handle(r);
+    else if (r->depth >= SERVE_DEPTH_MAX)
+        answer_text(r, 508, 13, "calls nest too deeply (the limit is 64)");
+    else
+        handle(r);
+}
+
+static void answer_grpc(struct request *r)
+{
+    static const struct field type = {{"content-type", 12}, {"application/grpc+json", 21}};
+    char code[DIGITS_MOST], prefix[GRPC_PREFIX];
+    struct field status[] = {
+        {SLICE("grpc-status"), slice_of_u64((uint64_t)r->grpc_status, code)},
+        {SLICE("grpc-message"), buf_slice(&r->grpc_message)},
+    };
+    struct head h = {.status = 200, .fields = &type, .n_fields = 1};
+    struct head trailers = {.fields = status, .n_fields = r->grpc_message.n ? 2 : 1};
+    stream_head(r->stream, &h, false);
+    if (r->answer.n || r->grpc_status == 0) {
+        grpc_prefix((uint32_t)r->answer.n, prefix);
+        stream_data(r->stream, (slice){prefix, sizeof prefix});
+        stream_data(r->stream, buf_slice(&r->answer));
+    }
+    stream_end(r->stream, &trailers);
+}
+
+void request_answer(struct request *r)
+{
+    char code[DIGITS_MOST];
+    struct field fields[2];
+    uint32_t n = 0;
+    if (!r->stream)
+        return;
+    if (r->grpc && r->grpc_status >= 0) {
+        answer_grpc(r);
+        return;
+    }
+    bool never = r->status == 204 || r->status == 304;
+    bool end = never || r->head_only || r->answer.n == 0;
+    if (r->answer.n && !never)
+        fields[n++] = (struct field){SLICE("content-type"), r->content_type};
+    if (r->grpc_status >= 0)
+        fields[n++] =
+            (struct field){SLICE("grpc-status"), slice_of_u64((uint64_t)r->grpc_status, code)};
+    struct head h = {.status = r->status,
+                     .fields = fields,
+                     .n_fields = n,
+                     .has_length = !never,
+                     .length = r->answer.n,
+                     .bodiless = r->head_only};
+    stream_head(r->stream, &h, end);
+    if (end)
+        return;
+    stream_data(r->stream, buf_slice(&r->answer));
+    stream_end(r->stream, NULL);
+}

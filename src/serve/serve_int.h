@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of serve/. Threads wait for sockets (io/blocking.h) and for each other; each comes
+ * from the crew.
+ *
+ *   serve.c      options, listening, accepting, stopping
+ *   link.c       a connection with a wire on it, on either side
+ *   server.c     requests that come in: one after the other (HTTP/1.1), or many at once (HTTP/2)
+ *   request.c    a request from its head to its answer
+ *   world.c      what its handler does: calls, waiting, branches
+ *   outgoing.c     a call that goes out, on a kept connection
+ *   body.c       values as bytes, and the addresses in them
+ *   state.c      what services remember, per trace
+ *   control.c    asking for that, and resetting it
+ *
+ *   accept --> connection --> request --sim_handle--> world --> client --> (another server)
+ *
+ * 1. A link is used by one thread at a time: under its lock where there are several.
+ * 2. A request lives as long as a thread works for it: every job holds a reference.
+ * 3. After serve.stopping no wait begins, and all that had begun come back. */
+#ifndef OUTFOX_SERVE_SERVE_INT_H
+#define OUTFOX_SERVE_SERVE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/vec.h"
+#include "io/addr.h"
+#include "io/crew.h"
+#include "serve/serve.h"
+#include "sim/handler.h"
+#include "wire/wire.h"
+
+enum {
+    SERVE_THREADS_MAX = 4000,
+    SERVE_BODY_MAX = 16 << 20, /* bytes of a body, either way */
+    SERVE_DEPTH_MAX = 64,      /* calls below each other */
+    SERVE_VALUE_MAX = 10000,   /* parts of a value that is received */
+    SERVE_PEERS_MAX = 1000,    /* addresses that came as data */
+    SERVE_STATES_MAX = 256,    /* traces whose state is kept */
+    SERVE_PROPAGATE_MAX = 32,  /* names of headers */
+};
+
+#define SERVE_WAIT_NS (60 * INT64_C(1000000000)) /* for an answer, where no timeout is given */
+#define SERVE_IDLE_NS (30 * INT64_C(1000000000)) /* a kept connection without a call */
+
+#define SERVE_SILENCE_NS (600 * INT64_C(1000000000)) /* of a client on a connection */
+
+#define SERVE_DEPTH_FIELD SLICE("outfox-depth")
+
+struct request; /* request_int.h */
+
+/* ---- link.c ---- */
+
+struct link {
+    int fd;
+    struct wire *wire;
+    struct chain out;
+    struct blocks blocks;
+    int64_t patience_ns; /* that the socket is set to */
+    int64_t idle_ns;     /* since when it is kept */
+    struct link *next;   /* of those that are kept */
+    struct link *all_next, **all_self;
+    struct serve *serve;
+    void *user;
+};
+
+struct link *link_new(struct serve *s, int fd);
+void link_wire(struct link *l, struct wire *w);
+
+/* Lets reads and writes wait until this deadline; false: it has passed. */
+bool link_patience(struct link *l, int64_t deadline_ns);
+
+/* Reads once, no longer than until the deadline (0: as long as a client may be silent). How many
+ * bytes it got, 0 at the end, or -errno; -EAGAIN: it was too long. */
+ssize_t link_get(struct link *l, int64_t deadline_ns);
+
+/* Gives the wire what this thread's last link_get got. */
+void link_feed(struct link *l, ssize_t got);
+
+/* Both. */
+ssize_t link_read(struct link *l, int64_t deadline_ns);
+
+/* Sends all that the wire has. 0, or -errno. */
+int link_flush(struct link *l);
+void link_free(struct link *l);
+
+/* ---- state.c ---- */
+
+struct states;
+struct states *states_new(const struct sim *sim);
+void states_free(struct states *st);
+const struct node **states_begin(struct states *st, uint64_t trace, uint32_t service);
+void states_end(struct states *st, uint64_t trace, uint32_t service, uint32_t slot);
+void states_reset(struct states *st);
+void states_forget(struct states *st, uint64_t trace);
+
+/* {service: {name: value}} of the services in `served`; of trace 0 where there is none of this. */
+void states_print(struct states *st, uint64_t trace, const bool *served, struct buf *out);
+
+/* ---- outgoing.c ---- */
+
+/* Somebody to be called, and the connections to it that are kept. */
+struct peer {
+    struct addr addr;
+    char authority[160];
+    bool h2;
+    struct link *kept; /* the last one used first */
+};
+
+struct outgoing;
+struct outgoing *outgoing_new(struct serve *s);
+void outgoing_free(struct outgoing *c);
+
+/* NULL: there are too many. */
+struct peer *outgoing_peer(struct outgoing *c, const struct addr *addr, slice authority, bool h2);
+
+outcome outgoing_call(struct outgoing *c, struct peer *peer, const struct request *r,
+                      const struct sim_call *call, struct arena *a, const struct node **body);
+
+/* ---- server.c ---- */
+
+/* Serves a connection to the end. */
+void server_serve(struct serve *s, int fd, uint32_t service);
+
+/* ---- world.c ---- */
+
+extern const struct sim_world serve_world; /* ctx: struct request */
+
+/* ---- body.c ---- */
+
+/* What is no JSON is text; nothing is null. */
+const struct node *body_parse(struct arena *a, slice bytes);
+
+/* The value as JSON, with http://SERVICE at the beginning of a text replaced by where `service`
+ * reaches it; nothing for null. */
+void body_print(const struct serve *s, uint32_t service, const struct node *value, struct arena *a,
+                struct buf *out);
+
+/* ---- serve.c ---- */
+
+struct route {
+    uint32_t caller; /* UINT32_MAX: all */
+    uint32_t callee;
+    struct addr addr;
+    slice authority;
+};
+
+struct port {
+    uint32_t service; /* UINT32_MAX: control */
+    bool served;
+    struct addr addr;
+    int fd;
+};
+
+struct serve {
+    const struct sim *sim;
+    struct arena arena; /* of the options */
+    bool *served;       /* by service */
+    bool chosen;        /* --service was given */
+    uint16_t *port;     /* by service; 0: any */
+    VEC(struct route) routes;
+    slice propagate[SERVE_PROPAGATE_MAX];
+    uint32_t n_propagate;
+    bool control;
+    uint16_t control_port;
+    VEC(struct port) ports; /* that are listened at */
+
+    struct states *states;
+    struct outgoing *outgoing;
+    struct crew *crew;
+    atomic_uint_fast64_t seed;
+    atomic_bool stopping;
+    pthread_mutex_t lock; /* of `links` */
+    pthread_cond_t stop;  /* with `lock` */
+    struct link *links;
+};
+
+/* Where `caller` reaches `callee`; false: nowhere. */
+bool serve_route(const struct serve *s, uint32_t caller, uint32_t callee, const struct addr **addr,
+                 slice *authority);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Connections of clients. The thread of a connection reads. A request of HTTP/1.1 it handles
+ * itself; those of HTTP/2, of which many may be open, are given to others.
+ *
+ *   bytes -> wire -> requests that are complete -> handled -> answered -> flushed
+ *
+ * 1. The lock is held wherever the wire is touched, and never while a request is handled. */
+#include "serve/request_int.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "io/blocking.h"
+#include "io/sys.h"
+
+enum { SNIFF_BYTES = 24, STREAMS_MAX = 1000 };
+
+struct server_link {
+    struct link *link;
+    struct serve *serve;
+    uint32_t service;
+    pthread_mutex_t lock;
+    pthread_cond_t done; /* with the lock: `jobs` is 0 */
+    uint32_t jobs;
+    struct request *ready, **ready_last; /* complete, in the order of arrival */
+};
+
+static const struct wire_limits limits = {
+    .head_bytes = 64 * 1024, .head_fields = 200, .streams = STREAMS_MAX, .resets = 10000};
+
+/* ---- events of the wire ---- */
+
+static struct server_link *owner_of(const struct stream *s)
+{
+    return ((struct link *)s->wire->owner)->user;
+}
+
+static void complete(struct request *r)
+{
+    struct server_link *sl = r->from;
+    r->complete = true;
+    request_hold(r);
+    *sl->ready_last = r;
+    sl->ready_last = &r->next;
+}
+
+static void on_head(struct stream *s, const struct head *h, bool end)
+{
+    struct server_link *sl = owner_of(s);
+    struct request *r = request_new(sl->serve, sl->service);
+    r->from = sl;
+    r->stream = s;
+    s->user = r;
+    request_head(r, h, s->wire->ops->multiplexed);
+    if (end)
+        complete(r);
+    else if (h->expects)
+        stream_head(s, &(struct head){.status = 100}, false);
+}
+
+static void on_data(struct stream *s, slice bytes)
+{
+    request_data(s->user, bytes);
+    stream_consume(s, bytes.n);
+}
+
+static void on_end(struct stream *s, const struct head *trailers)
+{
+    struct request *r = s->user;
+    (void)trailers;
+    if (!r->complete)
+        complete(r);
+}
+
+static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
+{
+    struct request *r = s->user;
+    (void)why;
+    (void)code;
+    r->stream = NULL;
+    request_drop(r);
+}
+
+static void on_sent(struct stream *s, size_t n)
+{
+    (void)s;
+    (void)n;
+}
+
+static const struct wire_events events = {on_head, on_data, on_end, on_abort, on_sent};
+
+/* ---- requests ---- */
+
+/* With the lock: the answer is given to the wire, and the stream let go. */
+static void answer(struct request *r)
+{
+    request_answer(r);
+    if (!r->stream)
+        return; /* gone, and with it the wire's reference */
+    struct stream *s = r->stream;
+    r->stream = NULL;
+    s->user = NULL;
+    stream_release(s);
+    request_drop(r);
+}
+
+static void handle_apart(void *arg)
+{
+    struct request *r = arg;
+    struct server_link *sl = r->from;
+    request_handle(r);
+    pthread_mutex_lock(&sl->lock);
+    answer(r);
+    if (link_flush(sl->link) != 0)
+        block_end(sl->link->fd); /* its own thread finds out */
+    if (--sl->jobs == 0)
+        pthread_cond_signal(&sl->done);
+    pthread_mutex_unlock(&sl->lock);
+    request_drop(r);
+}
+
+/* With the lock, which is open while a request is handled here. */
+static void handle_ready(struct server_link *sl)
+{
+    bool apart = sl->link->wire->ops->multiplexed;
+    while (sl->ready) {
+        struct request *r = sl->ready;
+        sl->ready = r->next;
+        if (!sl->ready)
+            sl->ready_last = &sl->ready;
+        if (apart) {
+            sl->jobs++;
+            if (crew_give(sl->serve->crew, handle_apart, r))
+                continue;
+            sl->jobs--; /* all hands are busy: lend one */
+        }
+        pthread_mutex_unlock(&sl->lock);
+        request_handle(r);
+        pthread_mutex_lock(&sl->lock);
+        answer(r);
+        request_drop(r);
+    }
+}
+
+/* ---- a connection ---- */
+
+/* Reads what tells the protocol, then gives it to a wire of that. False: nothing came of it. */
+static bool begin(struct server_link *sl)
+{
+    char room[4096];
+    size_t n = 0;
+    int which = 0;
+    struct link *l = sl->link;
+    while (!which) {
+        ssize_t got = sys_read(l->fd, room + n, sizeof room - n);
+        if (got <= 0)
+            return false;
+        n += (size_t)got;
+        which = wire_sniff((slice){room, n});
+    }
+    link_wire(l, (which == 2 ? h2_new : h1_new)(true, &events, &limits, &l->out));
+    wire_feed(l->wire, (slice){room, n});
+    return true;
+}
+
+/* With the lock: requests are handled, what is to be sent is. False: the connection is at its end.
+ */
+static bool go_on(struct server_link *sl)
+{
+    struct wire *w = sl->link->wire;
+    handle_ready(sl);
+    if (link_flush(sl->link) != 0)
+        return false;
+    while (w->resume && w->finish == FINISH_NOT) {
+        wire_resume(w);
+        handle_ready(sl);
+        if (link_flush(sl->link) != 0)
+            return false;
+    }
+    return w->finish == FINISH_NOT;
+}
+
+static void serve_on(struct server_link *sl)
+{
+    ssize_t got = 1;
+    if (!begin(sl))
+        return;
+    pthread_mutex_lock(&sl->lock);
+    while (go_on(sl) && got > 0) {
+        pthread_mutex_unlock(&sl->lock);
+        got = link_get(sl->link, 0);
+        pthread_mutex_lock(&sl->lock);
+        link_feed(sl->link, got);
+    }
+    wire_broken(sl->link->wire);
+    handle_ready(sl);
+    while (sl->jobs)
+        pthread_cond_wait(&sl->done, &sl->lock);
+    pthread_mutex_unlock(&sl->lock);
+}
+
+void server_serve(struct serve *s, int fd, uint32_t service)
+{
+    struct server_link sl = {.serve = s, .service = service};
+    sl.ready_last = &sl.ready;
+    pthread_mutex_init(&sl.lock, NULL);
+    pthread_cond_init(&sl.done, NULL);
+    block_init(fd);
+    sl.link = link_new(s, fd);
+    sl.link->user = &sl;
+    serve_on(&sl);
+    link_free(sl.link);
+    pthread_cond_destroy(&sl.done);
+    pthread_mutex_destroy(&sl.lock);
+}

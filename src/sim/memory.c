@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One run, in memory: a call is handled by recursion, time is a number that is passed along.
+ * Concurrent branches are evaluated one after the other from the same start time, which gives the
+ * same trace as interleaving them because handlers share nothing but state, and state changes in
+ * the order of evaluation.
+ *
+ * 1. Every call takes at least 1ns, so that a call that ended before another started did so
+ * visibly.
+ * 2. A caller that times out goes on; what it called goes on too, and stays in the trace. */
+#include "base/hash.h"
+#include "sim/exec_int.h"
+
+struct run {
+    struct exec exec; /* first: frames know it by this */
+    struct sim *sim;
+    struct plan *plan;
+    struct trace *trace;
+    uint32_t depth;
+};
+
+static struct run *run_of(const struct frame *f)
+{
+    return OWNER(f->exec, struct run, exec);
+}
+
+/* ---- naming ---- */
+
+static uint32_t payload_hash(const struct node *payload)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    node_print(payload, &text);
+    uint32_t hash = hash_fold(hash_slice(buf_slice(&text)));
+    buf_deinit(&text);
+    return hash;
+}
+
+/* A hash of the siblings that had ended when a call starts: each with its highest n. */
+static uint32_t before_hash(const struct frame *f, int64_t start_ns)
+{
+    const struct names *names = run_of(f)->sim->names;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < f->children.n; i++) {
+        const struct call *c = &run_of(f)->trace->calls.at[f->children.at[i]];
+        if (c->end_ns > start_ns)
+            continue;
+        const struct element *el = uid_element(names, c->uid);
+        uint64_t key = hash_mix(hash_slice(names_text(names, el->service)),
+                                hash_slice(names_text(names, el->interface)));
+        sum += hash_mix(hash_mix(key, el->payload), el->n);
+    }
+    return sum ? hash_fold(sum) : 0;
+}
+
+static uid name_call(const struct frame *f, const struct target *t, const struct node *payload,
+                     int64_t start_ns)
+{
+    struct sim *sim = run_of(f)->sim;
+    struct element el = {.service = sim->service[t->service].sym, .interface = t->interface};
+    if (sim->name_payload && payload->type != NODE_NULL)
+        el.payload = payload_hash(payload);
+    for (uint32_t i = 0; i < f->children.n; i++) {
+        const struct element *other =
+            uid_element(sim->names, run_of(f)->trace->calls.at[f->children.at[i]].uid);
+        el.n += other->service == el.service && other->interface == el.interface &&
+                other->payload == el.payload;
+    }
+    if (sim->name_before)
+        el.before = before_hash(f, start_ns);
+    return names_uid(sim->names, run_of(f)->trace->calls.at[f->call].uid,
+                     names_element(sim->names, el));
+}
+
+/* ---- calls ---- */
+
+/* The work of a service for one call. Returns what it answers and when. */
+static enum flow handle(struct run *run, const struct target *t, uint32_t call,
+                        const struct node *payload, int64_t now_ns, outcome *reply,
+                        const struct node **body, int64_t *end_ns)
+{
+    const struct service *service = &run->sim->service[t->service];
+    *reply = t->endpoint ? OUTCOME_OK : OUTCOME(OUT_STATUS, 404);
+    *body = &node_null;
+    *end_ns = later(now_ns, service->latency_ns > 0 ? service->latency_ns : 1);
+    if (!t->endpoint)
+        return FLOW_ON;
+    if (run->depth >= SIM_DEPTH_MAX)
+        return abort_run(&run->exec, "calls nest too deeply", SIM_DEPTH_MAX);
+    struct frame f;
+    frame_init(&f, &run->exec, t, &run->sim->run_arena, payload);
+    f.call = call;
+    f.env.sim = run->sim;
+    f.env.state = run->sim->state;
+    f.env.now_ns = *end_ns;
+    run->depth++;
+    enum flow flow = run_steps(&f, &t->endpoint->steps);
+    run->depth--;
+    vec_deinit(&f.children);
+    *reply = f.reply;
+    *body = f.body;
+    *end_ns = f.env.now_ns;
+    return flow == FLOW_ABORT ? FLOW_ABORT : FLOW_ON;
+}
+
+/* A call to a service outside of the system: nobody sees it. */
+static void call_external(const struct service *service, struct env *env, int64_t timeout_ns,
+                          struct slot *out)
+{
+    bool late = timeout_ns > 0 && service->latency_ns > timeout_ns;
+    out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : service->external_reply;
+    env->now_ns = later(env->now_ns, late ? timeout_ns : service->latency_ns);
+}
+
+/* The caller waits no longer than its timeout. */
+static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node **body)
+{
+    bool answered =
+        c->handled || mode_kind(c->mode) == MODE_HOLD; /* injected failures come at once */
+    if (answered && timeout_ns > 0 && c->end_ns - c->start_ns > timeout_ns) {
+        c->end_ns = later(c->start_ns, timeout_ns);
+        c->seen = OUTCOME(OUT_TIMEOUT, 0);
+    }
+    if (outcome_kind(c->seen) == OUT_TIMEOUT)
+        *body = &node_null;
+}
+
+/* One request to a service of the system, and its answer. The caller sent it at start_ns; it is on
+ * its way since env->now_ns, which moves to the end of the call. */
+static enum flow deliver(struct frame *f, const struct target *t, const struct node *payload,
+                         int64_t start_ns, int64_t timeout_ns, struct slot *out,
+                         struct call *record)
+{
+    struct run *run = run_of(f);
+    if (run->trace->calls.n >= SIM_CALLS_MAX)
+        return abort_run(&run->exec, "too many calls in one run", SIM_CALLS_MAX);
+    struct call c = {.parent = f->call, .start_ns = start_ns, .end_ns = f->env.now_ns};
+    c.uid = name_call(f, t, payload, c.start_ns);
+    c.mode = plan_find(run->plan, run->sim->names, c.uid, &c.fault_point);
+    c.handled = c.mode == MODE_NONE || mode_reached(c.mode);
+    uint32_t index = run->trace->calls.n;
+    vec_push(&run->trace->calls, c);
+    const struct node *body = &node_null;
+    if (c.handled) {
+        if (handle(run, t, index, payload, c.end_ns, &c.reply, &body, &c.end_ns) == FLOW_ABORT)
+            return FLOW_ABORT;
+        c.seen = c.reply;
+    }
+    if (c.mode != MODE_NONE)
+        fault_act(run->sim, &c, timeout_ns, &body);
+    apply_timeout(&c, timeout_ns, &body);
+    run->trace->calls.at[index] = c;
+    vec_push(&f->children, index);
+    f->env.now_ns = c.end_ns;
+    out->seen = c.seen;
+    out->value = body;
+    *record = c;
+    return FLOW_ON;
+}
+
+/* What a handler calls once.
+ *
+ * Under `duplicate` the request arrives once more when the first answer is there, unless the caller
+ * has gone by then. The copy is a call of its own, the next #n: a handler's calls and its answer
+ * are one transcript, and two of them in one would not be. It can be failed like any other call,
+ * but is not duplicated again. It counts as started with the first, as the caller sent only one:
+ * so its place among the caller's calls does not depend on how long the first took. */
+static enum flow call_once(struct frame *f, const struct target *t, const struct node *payload,
+                           int64_t timeout_ns, struct slot *out)
+{
+    struct call c;
+    int64_t start_ns = f->env.now_ns;
+    *out = (struct slot){.value = &node_null, .called = true};
+    if (t->service == UINT32_MAX) {
+        out->seen = OUTCOME(OUT_REFUSED, 0);
+        return FLOW_ON;
+    }
+    const struct service *service = &run_of(f)->sim->service[t->service];
+    if (service->external) {
+        call_external(service, &f->env, timeout_ns, out);
+        return FLOW_ON;
+    }
+    if (deliver(f, t, payload, start_ns, timeout_ns, out, &c) == FLOW_ABORT)
+        return FLOW_ABORT;
+    if (mode_kind(c.mode) == MODE_DUPLICATE && outcome_kind(c.seen) != OUT_TIMEOUT)
+        return deliver(f, t, payload, start_ns, timeout_ns, out, &c);
+    return FLOW_ON;
+}
+
+static enum flow memory_call(struct frame *f, const struct step *step, slice text,
+                             const struct node *payload, struct slot *out)
+{
+    struct target target = *target_find(run_of(f)->sim, text);
+    return call_once(f, &target, payload, step->ns, out);
+}
+
+static void memory_pause(struct frame *f, int64_t ns)
+{
+    f->env.now_ns = later(f->env.now_ns, ns);
+}
+
+/* One after the other, each from the same start. */
+static enum flow memory_branches(struct frame *f, const struct step *step, struct slot *after,
+                                 uint32_t *failed, outcome *seen)
+{
+    uint32_t n = f->n_slots;
+    size_t size = n * sizeof(struct slot);
+    struct slot *before = arena_alloc(f->env.arena, size);
+    int64_t start_ns = f->env.now_ns, last_ns = start_ns, error_ns = INT64_MAX;
+    memcpy(before, f->env.slot, size);
+    for (uint32_t i = 0; i < step->n_branches; i++) {
+        f->env.now_ns = start_ns;
+        f->last_seen = OUTCOME_OK;
+        memcpy(f->env.slot, before, size);
+        if (run_steps(f, &step->branch[i]) == FLOW_ABORT)
+            return FLOW_ABORT;
+        memcpy(after + (size_t)i * n, f->env.slot, size);
+        if (f->env.now_ns > last_ns)
+            last_ns = f->env.now_ns;
+        if (outcome_ok(f->last_seen))
+            continue;
+        if (*failed == UINT32_MAX) {
+            *failed = i;
+            *seen = f->last_seen;
+        }
+        if (f->env.now_ns < error_ns)
+            error_ns = f->env.now_ns;
+    }
+    f->env.now_ns = step->first_error && *failed != UINT32_MAX ? error_ns : last_ns;
+    return FLOW_ON;
+}
+
+static const struct exec_ops memory_ops = {memory_call, memory_pause, memory_branches};
+
+/* ---- a run ---- */
+
+/* State at the start of a run: as at the end of the last one, or as in the file. */
+static void prepare_state(struct sim *sim)
+{
+    struct arena *fresh = &sim->state_arena[0], last;
+    arena_reset(fresh); /* of the run before the last one */
+    for (uint32_t i = 0; i < sim->n_services; i++) {
+        const struct node *init = sim->service[i].state;
+        for (uint32_t k = 0; init && k < init->n; k++)
+            sim->state[i][k] =
+                sim->keep_state ? node_copy(fresh, sim->state[i][k]) : init->map[k].value;
+    }
+    last = sim->state_arena[1];
+    sim->state_arena[1] = *fresh;
+    sim->state_arena[0] = last;
+}
+
+/* Where the scenario's request goes. The text of a request has no references but constants. */
+static struct target request_target(struct sim *sim, const struct scenario *sc)
+{
+    struct env env = {.sim = sim, .arena = &sim->run_arena};
+    return *target_find(sim, node_as_text(expr_eval(sc->request, &env), &sim->run_arena));
+}
+
+static uid request_uid(struct sim *sim, const struct target *t)
+{
+    struct element el = {.service = sim->service[t->service].sym, .interface = t->interface};
+    return names_uid(sim->names, UID_NONE, names_element(sim->names, el));
+}
+
+uid sim_request(struct sim *sim, uint32_t scenario)
+{
+    struct target t = request_target(sim, &sim->scenario[scenario]);
+    return t.service == UINT32_MAX ? UID_NONE : request_uid(sim, &t);
+}
+
+int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed,
+            struct trace *trace, struct verdict *verdict, const struct node **body_out,
+            struct err *e)
+{
+    const struct scenario *sc = &sim->scenario[scenario];
+    prepare_state(sim);
+    arena_reset(&sim->run_arena);
+    trace->calls.n = 0;
+    struct run run = {.exec = {.ops = &memory_ops, .rng = {hash_mix(1, seed)}, .err = e},
+                      .sim = sim,
+                      .plan = plan,
+                      .trace = trace};
+    struct env env = {.sim = sim,
+                      .arena = &sim->run_arena,
+                      .rng = &run.exec.rng,
+                      .state = sim->state,
+                      .payload = &node_null,
+                      .body = &node_null,
+                      .trace = trace};
+    struct target t = request_target(sim, sc);
+    if (t.service == UINT32_MAX)
+        return err_set(e, sc->line, sc->col, "the request of the scenario goes to no service");
+    const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
+    struct call root = {.uid = request_uid(sim, &t), .parent = CALL_NONE, .handled = true};
+    vec_push(&trace->calls, root);
+    if (handle(&run, &t, 0, payload, 0, &root.reply, &env.body, &root.end_ns) == FLOW_ABORT)
+        return -1;
+    root.seen = root.reply;
+    trace->calls.at[0] = root;
+    env.status = root.seen;
+    scenario_judge(sc, &env, verdict);
+    if (body_out)
+        *body_out = env.body;
+    return 0;
+}

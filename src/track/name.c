@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Names of calls. They are given when calls arrive, and once more to the calls of the learning runs
+ * when it is known which payloads are part of names: the same function, over the same facts. */
+#include "track/track_int.h"
+
+#include "base/hash.h"
+
+uint64_t interface_key(const struct tracker *t, uint32_t service, slice interface)
+{
+    return hash_mix(hash_slice(t->opt.services[service]), hash_slice(interface));
+}
+
+static bool equal_call(const struct track_call *a, const struct track_call *b)
+{
+    return a->service == b->service && a->interface == b->interface && a->payload == b->payload;
+}
+
+/* A hash of the siblings that had ended when a call starts. */
+static uint32_t before_hash(const struct tracker *t, const struct track_calls *all, uint32_t parent,
+                            int64_t start_ns)
+{
+    const struct names *names = t->opt.names;
+    uint64_t sum = 0;
+    for (uint32_t i = all->calls.at[parent].first; i != CALL_NONE; i = all->calls.at[i].next) {
+        if (all->calls.at[i].open || all->trace.calls.at[i].end_ns > start_ns)
+            continue;
+        const struct element *el = uid_element(names, all->trace.calls.at[i].uid);
+        uint64_t key = hash_mix(hash_slice(names_text(names, el->service)),
+                                hash_slice(names_text(names, el->interface)));
+        sum += hash_mix(hash_mix(key, el->payload), el->n);
+    }
+    return sum ? hash_fold(sum) : 0;
+}
+
+uid name_call(struct tracker *t, const struct track_calls *all, uint32_t parent,
+              const struct track_call *call, int64_t start_ns)
+{
+    struct names *names = t->opt.names;
+    struct element el = {.service =
+                             call->service == CALLER_CLIENT ? t->client : t->service[call->service],
+                         .interface = call->interface,
+                         .payload = call->payload};
+    if (parent == CALL_NONE)
+        return names_uid(names, UID_NONE, names_element(names, el));
+    for (uint32_t i = all->calls.at[parent].first; i != CALL_NONE; i = all->calls.at[i].next)
+        el.n += equal_call(&all->calls.at[i], call);
+    if (t->opt.predecessors)
+        el.before = before_hash(t, all, parent, start_ns);
+    return names_uid(names, all->trace.calls.at[parent].uid, names_element(names, el));
+}
+
+void calls_link(struct track_calls *all, uint32_t i)
+{
+    struct track_call *c = &all->calls.at[i];
+    uint32_t parent = all->trace.calls.at[i].parent;
+    c->first = c->last = c->next = CALL_NONE;
+    if (parent == CALL_NONE)
+        return;
+    struct track_call *p = &all->calls.at[parent];
+    if (p->first == CALL_NONE)
+        p->first = i;
+    else
+        all->calls.at[p->last].next = i;
+    p->last = i;
+}
+
+void calls_deinit(struct track_calls *all)
+{
+    for (uint32_t i = 0; i < all->calls.n; i++)
+        payload_deinit(&all->calls.at[i].fields);
+    vec_deinit(&all->calls);
+    vec_deinit(&all->trace.calls);
+}
+
+/* ---- learning ---- */
+
+/* Where a call was made: the path of services and interfaces above it. */
+static uint64_t place_of(const struct tracker *t, const struct track_calls *all, uint32_t i)
+{
+    uint64_t place = 0;
+    for (i = all->trace.calls.at[i].parent; i != CALL_NONE; i = all->trace.calls.at[i].parent) {
+        const struct element *el = uid_element(t->opt.names, all->trace.calls.at[i].uid);
+        place = hash_mix(place, hash_mix(el->service, hash_mix(el->interface, el->n)));
+    }
+    return place;
+}
+
+static void learn(struct tracker *t, const struct track_calls *all, uint32_t run)
+{
+    for (uint32_t i = 1; i < all->calls.n; i++) {
+        const struct track_call *c = &all->calls.at[i];
+        const struct element *el = uid_element(t->opt.names, all->trace.calls.at[i].uid);
+        uint64_t key = interface_key(t, c->service, names_text(t->opt.names, c->interface));
+        payload_learn(t->payloads, run, key, place_of(t, all, i), el->n, &c->fields);
+    }
+}
+
+static void rename_calls(struct tracker *t, struct track_calls *all)
+{
+    for (uint32_t i = 0; i < all->calls.n; i++) {
+        struct track_call *c = &all->calls.at[i];
+        struct call *call = &all->trace.calls.at[i];
+        if (i > 0)
+            c->payload = payload_hash_of(
+                t->payloads, interface_key(t, c->service, names_text(t->opt.names, c->interface)),
+                &c->fields);
+        call->uid = name_call(t, all, call->parent, c, call->start_ns);
+        calls_link(all, i);
+    }
+}
+
+void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32_t n)
+{
+    t->decided = true;
+    t->dialects = 0;
+    for (uint32_t i = 0; i < t->opt.n_services; i++)
+        t->dialects |= t->facts[i].dialects;
+    if (!t->dialects) /* nobody has made a call yet: some may when others fail */
+        t->dialects = (1u << DIALECTS) - 1;
+    if (t->opt.payload != TRACK_PAYLOAD_AUTO)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        learn(t, &lessons[i]->all, i);
+    payload_decide(t->payloads);
+    for (uint32_t i = 0; i < n; i++)
+        rename_calls(t, &lessons[i]->all);
+}
+
+void track_lesson_trace(struct tracker *t, const struct track_lesson *l, struct trace *out)
+{
+    (void)t;
+    out->calls.n = 0;
+    for (uint32_t i = 0; i < l->all.trace.calls.n; i++)
+        vec_push(&out->calls, l->all.trace.calls.at[i]);
+}
+
+const struct trace *track_lesson_view(const struct track_lesson *l)
+{
+    return &l->all.trace;
+}
+
+void track_lesson_free(struct track_lesson *l)
+{
+    calls_deinit(&l->all);
+    mem_free(l);
+}
+
+/* ---- as text ---- */
+
+void track_learned_print(const struct tracker *t, struct buf *out)
+{
+    buf_addf(out, "dialects %x\n", (unsigned)t->dialects);
+    payload_rules_print(t->payloads, out);
+}
+
+int track_learned_parse(struct tracker *t, slice text)
+{
+    slice line, word;
+    uint64_t bits = 0;
+    slice_cut(&text, '\n', &line);
+    slice_word(&line, &word);
+    line = slice_trim(line);
+    if (!slice_is(word, "dialects") || !line.n || line.n > 8)
+        return -1;
+    for (size_t i = 0; i < line.n; i++) {
+        char c = line.p[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0)
+            return -1;
+        bits = bits << 4 | (uint64_t)digit;
+    }
+    t->dialects = (uint32_t)bits;
+    t->decided = true;
+    return payload_rules_parse(t->payloads, text.p ? text : (slice){"", 0});
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A body into its fields. What it is is said by the content type: a row of a table each.
+ *
+ * 1. Nothing that a body holds is believed: what cannot be read completely is one field.
+ * 2. The leaves are sorted by path, so the order of keys is forgotten here. */
+#include "track/payload_int.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { LOOK_MOST = 64 }; /* bytes of a body of no known kind that may be an id as a whole */
+
+static const uint64_t root = 0x6f7574666f780001u;
+static const uint64_t rest_path = UINT64_MAX; /* of what PAYLOAD_FIELDS_MAX leaves no room for */
+
+/* ---- leaves ---- */
+
+/* Values of different kinds are different. */
+enum kind { KIND_TEXT = 1, KIND_NUMBER, KIND_REAL, KIND_BYTES, KIND_WORD };
+
+static void leaves_add(struct leaves *l, uint64_t path, enum kind kind, uint64_t value, bool looks)
+{
+    vec_push(&l->list, (struct payload_field){path, hash_mix(kind, value), looks});
+}
+
+void leaves_add_text(struct leaves *l, uint64_t path, slice text)
+{
+    leaves_add(l, path, KIND_TEXT, hash_slice(text), look_text(text, l->now_ns));
+}
+
+void leaves_add_integer(struct leaves *l, uint64_t path, int64_t number)
+{
+    leaves_add(l, path, KIND_NUMBER, (uint64_t)number, look_integer(number, l->now_ns));
+}
+
+void leaves_add_real(struct leaves *l, uint64_t path, double number)
+{
+    /* What is whole is a whole number, however it was written. */
+    if (fabs(number) < 9e18 && !(fabs(number - trunc(number)) > 0)) {
+        leaves_add_integer(l, path, (int64_t)number);
+        return;
+    }
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    leaves_add(l, path, KIND_REAL, bits, look_real(number, l->now_ns));
+}
+
+void leaves_add_bytes(struct leaves *l, uint64_t path, slice bytes)
+{
+    leaves_add(l, path, KIND_BYTES, hash_slice(bytes), false);
+}
+
+void leaves_add_word(struct leaves *l, uint64_t path, const char *word)
+{
+    leaves_add(l, path, KIND_WORD, hash_slice(slice_of(word)), false);
+}
+
+/* ---- JSON ---- */
+
+static bool json_walk(struct leaves *l, uint64_t path, json_t *json, uint32_t depth);
+
+static bool json_walk_object(struct leaves *l, uint64_t path, json_t *json, uint32_t depth)
+{
+    bool whole = true;
+    for (void *at = json_object_iter(json); at && whole; at = json_object_iter_next(json, at))
+        whole = json_walk(l, path_key(path, slice_of(json_object_iter_key(at))),
+                          json_object_iter_value(at), depth);
+    if (json_object_size(json) == 0)
+        leaves_add_word(l, path, "{}");
+    return whole;
+}
+
+static bool json_walk_array(struct leaves *l, uint64_t path, json_t *json, uint32_t depth)
+{
+    bool whole = true;
+    size_t n = json_array_size(json);
+    for (size_t i = 0; i < n && whole; i++)
+        whole = json_walk(l, path_index(path, i), json_array_get(json, i), depth);
+    if (n == 0)
+        leaves_add_word(l, path, "[]");
+    return whole;
+}
+
+/* False: too deep. */
+static bool json_walk(struct leaves *l, uint64_t path, json_t *json, uint32_t depth)
+{
+    if (depth == 0)
+        return false;
+    switch (json_typeof(json)) {
+    case JSON_OBJECT: return json_walk_object(l, path, json, depth - 1);
+    case JSON_ARRAY: return json_walk_array(l, path, json, depth - 1);
+    case JSON_STRING:
+        leaves_add_text(l, path, (slice){json_string_value(json), json_string_length(json)});
+        break;
+    case JSON_INTEGER: leaves_add_integer(l, path, json_integer_value(json)); break;
+    case JSON_REAL: leaves_add_real(l, path, json_real_value(json)); break;
+    case JSON_TRUE: leaves_add_word(l, path, "true"); break;
+    case JSON_FALSE: leaves_add_word(l, path, "false"); break;
+    case JSON_NULL: leaves_add_word(l, path, "null"); break;
+    }
+    return true;
+}
+
+static bool json_read(struct leaves *l, slice body)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    json_error_t error;
+    json_t *json = json_loadb(body.p, body.n, flags, &error);
+    bool whole = json && json_walk(l, root, json, PAYLOAD_DEPTH_MAX);
+    json_decref(json);
+    return whole;
+}
+
+/* ---- forms ---- */
+
+static int hex_digit(char c)
+{
+    char lower = (char)(c | 0x20);
+    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* A `%` that no two digits follow means itself. */
+static slice form_decode(slice s, struct buf *out)
+{
+    buf_clear(out);
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.p[i] == '%' && i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
+        int low = high < 0 ? -1 : hex_digit(s.p[i + 2]);
+        if (low >= 0) {
+            buf_addc(out, (char)(high * 16 + low));
+            i += 2;
+        } else {
+            buf_addc(out, s.p[i] == '+' ? ' ' : s.p[i]);
+        }
+    }
+    return buf_slice(out);
+}
+
+static bool form_read(struct leaves *l, slice body)
+{
+    struct buf text = BUF_INIT(PAYLOAD_BYTES_MAX + 1);
+    slice pair;
+    while (slice_cut(&body, '&', &pair)) {
+        if (pair.n == 0)
+            continue;
+        size_t equals = slice_find(pair, '=');
+        uint64_t path = path_key(root, form_decode((slice){pair.p, equals}, &text));
+        path = path_index(path, map_count(&l->seen, path));
+        if (equals < pair.n)
+            leaves_add_text(l, path, form_decode(slice_from(pair, equals + 1), &text));
+        else
+            leaves_add_word(l, path, "");
+    }
+    buf_deinit(&text);
+    return l->list.n > 0;
+}
+
+/* ---- what it is ---- */
+
+typedef bool body_read(struct leaves *l, slice body);
+
+static const struct type_row {
+    slice begins, ends; /* of the content type, without parameters, in lower case */
+    body_read *read;
+} types[] = {
+    {{"application/json", 16}, {"json", 4}, json_read},
+    {{"text/json", 9}, {"json", 4}, json_read},
+    {{"", 0}, {"+json", 5}, json_read},
+    {{"application/x-www-form-urlencoded", 33}, {"", 0}, form_read},
+    {{"application/grpc", 16}, {"", 0}, proto_read},
+    {{"application/protobuf", 20}, {"", 0}, proto_read},
+    {{"application/x-protobuf", 22}, {"", 0}, proto_read},
+};
+
+static body_read *reader_of(slice type, slice body)
+{
+    char lower[64];
+    type.n = slice_find(type, ';');
+    type = slice_trim(type);
+    slice start = slice_trim(body);
+    if (type.n == 0)
+        return start.n && (start.p[0] == '{' || start.p[0] == '[') ? json_read : NULL;
+    if (type.n > sizeof lower)
+        return NULL;
+    for (size_t i = 0; i < type.n; i++)
+        lower[i] = type.p[i] >= 'A' && type.p[i] <= 'Z' ? (char)(type.p[i] | 0x20) : type.p[i];
+    type.p = lower;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const struct type_row *row = &types[i];
+        if (slice_starts(type, row->begins) && type.n >= row->ends.n &&
+            slice_eq(slice_from(type, type.n - row->ends.n), row->ends))
+            return row->read;
+    }
+    return NULL;
+}
+
+/* One field that stands for all of it. */
+static void opaque_read(struct leaves *l, slice body)
+{
+    l->list.n = 0;
+    leaves_add(l, root, KIND_BYTES, hash_slice(body),
+               body.n <= LOOK_MOST && look_text(body, l->now_ns));
+}
+
+static int field_cmp(const void *a, const void *b)
+{
+    const struct payload_field *x = a, *y = b;
+    return x->path != y->path ? (x->path < y->path ? -1 : 1)
+                              : (x->value > y->value) - (x->value < y->value);
+}
+
+/* Sorted, and what is too much as one field: the sum of all that does not look volatile. */
+static void leaves_finish(struct leaves *l, struct payload *out)
+{
+    struct payload_field rest = {.path = rest_path};
+    if (l->list.n)
+        qsort(l->list.at, l->list.n, sizeof *l->list.at, field_cmp);
+    bool fits = l->list.n <= PAYLOAD_FIELDS_MAX;
+    uint32_t keep = fits ? l->list.n : PAYLOAD_FIELDS_MAX - 1;
+    out->fields.n = 0;
+    for (uint32_t i = 0; i < l->list.n; i++) {
+        const struct payload_field *f = &l->list.at[i];
+        if (i < keep)
+            vec_push(&out->fields, *f);
+        else if (!f->volatile_)
+            rest.value += hash_mix(f->path, f->value);
+    }
+    if (!fits)
+        vec_push(&out->fields, rest);
+}
+
+void payload_read(slice content_type, slice body, int64_t now_ns, struct payload *out)
+{
+    struct leaves l = {.now_ns = now_ns};
+    body_read *read = body.n > PAYLOAD_BYTES_MAX ? NULL : reader_of(content_type, body);
+    if (body.n && !(read && read(&l, body)))
+        opaque_read(&l, body);
+    leaves_finish(&l, out);
+    vec_deinit(&l.list);
+    map_deinit(&l.seen);
+}
+
+void payload_deinit(struct payload *p)
+{
+    vec_deinit(&p->fields);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "track/track_int.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+const char *const track_level_names[TRACK_LEVELS] = {"state", "trace", "none"};
+
+/* What the scenario's own request carries until it is known what is of use. */
+static const uint32_t all_dialects = (1u << DIALECTS) - 1;
+static const uint32_t state_dialects = 1u << DIALECT_TRACESTATE | 1u << DIALECT_BAGGAGE;
+
+static void add_ignore(struct tracker *t, slice text)
+{
+    slice service;
+    slice_word(&text, &service);
+    vec_push(&t->ignore, (struct ignore_pattern){service, slice_trim(text)});
+}
+
+struct tracker *tracker_new(const struct track_options *options)
+{
+    struct tracker *t = mem_zero(sizeof *t);
+    t->opt = *options;
+    t->service = arena_alloc(&t->arena, (options->n_services + 1) * sizeof *t->service);
+    t->facts = arena_zero(&t->arena, (options->n_services + 1) * sizeof *t->facts);
+    for (uint32_t i = 0; i < options->n_services; i++)
+        t->service[i] = names_sym(options->names, options->services[i]);
+    t->client = names_sym(options->names, SLICE("client"));
+    t->dialects = all_dialects;
+    t->payloads = payload_rules_new();
+    add_ignore(t, SLICE("* grpc.health.*"));
+    for (uint32_t i = 0; i < options->n_ignore; i++)
+        add_ignore(t, options->ignore[i]);
+    return t;
+}
+
+void tracker_free(struct tracker *t)
+{
+    if (!t)
+        return;
+    for (uint32_t i = 0; i < SLOTS_MAX; i++) {
+        struct trace trace = {0};
+        if (t->slot[i])
+            track_end(t, t->slot[i], &trace, 0);
+        vec_deinit(&trace.calls);
+    }
+    payload_rules_free(t->payloads);
+    vec_deinit(&t->ignore);
+    arena_deinit(&t->arena);
+    mem_free(t);
+}
+
+void tracker_forget(struct tracker *t)
+{
+    t->decided = false;
+    t->dialects = all_dialects;
+    payload_rules_free(t->payloads);
+    t->payloads = payload_rules_new();
+    memset(t->facts, 0, (t->opt.n_services + 1) * sizeof *t->facts);
+    t->strays = t->lost = 0;
+}
+
+/* ---- runs ---- */
+
+static uint32_t add_call(struct track_run *r, struct track_call call, struct call record)
+{
+    uint32_t i = r->all.calls.n;
+    vec_push(&r->all.calls, call);
+    vec_push(&r->all.trace.calls, record);
+    calls_link(&r->all, i);
+    return i;
+}
+
+struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service, slice interface,
+                              uint8_t flags, struct plan *plan, bool learning, int64_t now_ns)
+{
+    struct track_run *r = mem_zero(sizeof *r);
+    uint64_t number = ++t->n_begun;
+    r->id.high = hash_mix(t->opt.seed, number);
+    r->id.low = hash_mix(number, t->opt.seed) | 1; /* never 0 */
+    r->key = r->id.low;
+    r->slot = slot;
+    r->plan = plan;
+    r->learning = learning;
+    r->start_ns = r->active_ns = now_ns;
+    struct track_call call = {
+        .service = service, .interface = names_sym(t->opt.names, interface), .open = true};
+    uid u = name_call(t, &r->all, CALL_NONE, &call, 0);
+    add_call(r, call,
+             (struct call){.uid = u, .parent = CALL_NONE, .handled = true, .flags = flags});
+    t->slot[slot] = r;
+    t->n_runs++;
+    return r;
+}
+
+struct trace_id track_id(const struct track_run *r)
+{
+    return r->id;
+}
+
+uint64_t track_key(const struct track_run *r)
+{
+    return r->key;
+}
+
+struct track_run *track_find(const struct tracker *t, uint64_t key)
+{
+    for (uint32_t i = 0; i < SLOTS_MAX; i++)
+        if (t->slot[i] && t->slot[i]->key == key)
+            return t->slot[i];
+    return NULL;
+}
+
+static uint32_t allowed(const struct tracker *t, uint32_t dialects)
+{
+    return t->opt.best == TRACK_STATE   ? dialects
+           : t->opt.best == TRACK_TRACE ? dialects & ~state_dialects
+                                        : 0;
+}
+
+void track_request_fields(const struct tracker *t, const struct track_run *r,
+                          const struct head *head, struct arena *a, const struct field **fields,
+                          uint32_t *n_fields)
+{
+    context_write(head, allowed(t, t->dialects), t->opt.custom, t->opt.n_custom, r->id, 0, a,
+                  fields, n_fields);
+}
+
+void track_answered(struct track_run *r, outcome seen, int64_t now_ns)
+{
+    struct call *root = &r->all.trace.calls.at[0];
+    root->seen = root->reply = seen;
+    root->end_ns = now_ns - r->start_ns;
+    r->all.calls.at[0].open = false;
+    r->answered = true;
+    r->answered_ns = now_ns;
+}
+
+uint32_t track_open(const struct track_run *r)
+{
+    return r->n_open;
+}
+
+int64_t track_active_ns(const struct track_run *r)
+{
+    return r->active_ns;
+}
+
+int64_t track_late_ns(const struct track_run *r)
+{
+    return r->late_ns;
+}
+
+const struct trace *track_trace(const struct track_run *r)
+{
+    return &r->all.trace;
+}
+
+/* Takes the run out of the tracker. */
+static void leave(struct tracker *t, struct track_run *r, int64_t now_ns)
+{
+    for (uint32_t i = 0; i < r->all.calls.n; i++) {
+        struct call *c = &r->all.trace.calls.at[i];
+        if (r->all.calls.at[i].open) {
+            c->flags |= CALL_OPEN;
+            c->seen = c->reply = OUTCOME(OUT_TIMEOUT, 0);
+            /* without a fault it was passed on; with one, calls below it show that it was */
+            c->handled = c->mode == MODE_NONE || r->all.calls.at[i].first != CALL_NONE;
+            c->end_ns = now_ns - r->start_ns;
+        }
+        if (c->end_ns <= c->start_ns)
+            c->end_ns = c->start_ns + 1;
+    }
+    t->slot[r->slot] = NULL;
+    t->n_runs--;
+    t->ended[t->n_ended++ % ENDED_KEPT] = r->key;
+}
+
+void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_t now_ns)
+{
+    leave(t, r, now_ns);
+    vec_deinit(&out->calls);
+    *out = r->all.trace;
+    r->all.trace = (struct trace){0};
+    calls_deinit(&r->all);
+    mem_free(r);
+}
+
+struct track_lesson *track_end_learning(struct tracker *t, struct track_run *r, int64_t now_ns)
+{
+    struct track_lesson *l = mem_zero(sizeof *l);
+    leave(t, r, now_ns);
+    l->all = r->all;
+    mem_free(r);
+    return l;
+}
+
+/* ---- calls ---- */
+
+/* Does the text match the pattern, in which * stands for anything? */
+static bool glob(slice pattern, slice text)
+{
+    slice star = {0}, resume = {0};
+    while (text.n) {
+        if (pattern.n && pattern.p[0] == '*') {
+            pattern = star = slice_from(pattern, 1);
+            resume = text;
+        } else if (pattern.n && pattern.p[0] == text.p[0]) {
+            pattern = slice_from(pattern, 1);
+            text = slice_from(text, 1);
+        } else if (star.p) {
+            pattern = star;
+            text = resume = slice_from(resume, 1);
+        } else {
+            return false;
+        }
+    }
+    while (pattern.n && pattern.p[0] == '*')
+        pattern = slice_from(pattern, 1);
+    return pattern.n == 0;
+}
+
+static bool ignored(const struct tracker *t, uint32_t service, slice interface)
+{
+    for (uint32_t i = 0; i < t->ignore.n; i++)
+        if (glob(t->ignore.at[i].service, t->opt.services[service]) &&
+            (!t->ignore.at[i].interface.n || glob(t->ignore.at[i].interface, interface)))
+            return true;
+    return false;
+}
+
+bool track_wants_body(const struct tracker *t, uint32_t service, slice interface)
+{
+    if (t->n_runs == 0 || t->opt.payload == TRACK_PAYLOAD_OFF)
+        return false;
+    if (t->opt.payload == TRACK_PAYLOAD_ON || !t->decided)
+        return true;
+    return payload_used(t->payloads, interface_key(t, service, interface));
+}
+
+static void count(struct tracker *t, const struct track_parent *p, uint32_t service)
+{
+    t->facts[service].received++;
+    uint32_t caller = p->run->all.calls.at[p->call].service;
+    if (caller == CALLER_CLIENT)
+        return;
+    struct track_facts *f = &t->facts[caller];
+    f->made++;
+    f->by[p->by]++;
+    f->ambiguous += p->ambiguous;
+    f->dialects |= p->context.seen;
+}
+
+/* The payload, as far as it is part of names or to be learned about. */
+static void read_payload(const struct tracker *t, const struct track_arrival *a,
+                         struct track_call *call, bool learning)
+{
+    if (!a->body.n || !track_wants_body(t, a->service, a->interface))
+        return;
+    struct payload fields = {0};
+    payload_read(a->content_type, a->body, clock_wall_ns(), &fields);
+    if (t->opt.payload == TRACK_PAYLOAD_ON)
+        call->payload = payload_hash_all(&fields);
+    else if (t->decided)
+        call->payload =
+            payload_hash_of(t->payloads, interface_key(t, a->service, a->interface), &fields);
+    if (learning)
+        call->fields = fields;
+    else
+        payload_deinit(&fields);
+}
+
+static void count_stray(struct tracker *t, const struct track_arrival *a)
+{
+    if (t->strays++ == 0) {
+        struct buf text = BUF_INIT(1000);
+        buf_addf(&text, "%.*s %.*s", SLICE_ARG(t->opt.services[a->service]),
+                 SLICE_ARG(a->interface));
+        t->stray = slice_copy(&t->arena, buf_slice(&text));
+        buf_deinit(&text);
+    }
+}
+
+/* It belongs to no run: is that as it should be? */
+static void count_foreign(struct tracker *t, const struct track_arrival *a,
+                          const struct track_parent *p)
+{
+    if (p->context.run)
+        count_stray(t, a);
+    else if (t->n_runs > 0 && a->caller < t->opt.n_services && t->lost++ == 0)
+        t->lost_by = a->caller;
+}
+
+void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
+                  struct track_answer *out)
+{
+    struct track_parent p;
+    *out = (struct track_answer){0};
+    if (ignored(t, a->service, a->interface))
+        return;
+    parent_find(t, a, &p);
+    if (!p.run) {
+        count_foreign(t, a, &p);
+        return;
+    }
+    struct track_run *r = p.run;
+    struct track_call call = {
+        .service = a->service, .interface = names_sym(t->opt.names, a->interface), .open = true};
+    read_payload(t, a, &call, r->learning);
+    bool exempt = r->all.calls.at[p.call].service == CALLER_CLIENT;
+    struct call record = {.parent = p.call, .start_ns = a->start_ns - r->start_ns};
+    record.flags = (uint8_t)((a->grpc ? CALL_GRPC : CALL_HTTP) | (exempt ? CALL_EXEMPT : 0) |
+                             (p.ambiguous ? CALL_AMBIGUOUS : 0));
+    record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
+    if (!exempt)
+        record.mode = plan_find(r->plan, t->opt.names, record.uid, &record.fault_point);
+    if (r->answered && !r->late_ns)
+        r->late_ns = a->start_ns - r->answered_ns + 1;
+    count(t, &p, a->service);
+    r->n_open++;
+    r->active_ns = a->start_ns;
+    out->run = r->key;
+    out->mode = record.mode;
+    out->call = add_call(r, call, record);
+    uint32_t write = p.context.run ? state_dialects : t->dialects | state_dialects;
+    if (allowed(t, write))
+        context_write(a->head, allowed(t, write), t->opt.custom, t->opt.n_custom, r->id, out->call,
+                      arena, &out->fields, &out->n_fields);
+}
+
+void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,
+                 bool handled, bool fired, int64_t now_ns)
+{
+    struct track_run *r = track_find(t, run);
+    if (!r || !r->all.calls.at[call].open)
+        return;
+    struct call *c = &r->all.trace.calls.at[call];
+    c->seen = seen;
+    c->reply = reply;
+    c->handled = handled;
+    c->end_ns = now_ns - r->start_ns;
+    if (!fired)
+        c->mode = MODE_NONE;
+    r->all.calls.at[call].open = false;
+    r->n_open--;
+    r->active_ns = now_ns;
+}
+
+const struct track_facts *track_service(const struct tracker *t, uint32_t service)
+{
+    return &t->facts[service];
+}
+
+uint64_t track_strays(const struct tracker *t, slice *example)
+{
+    *example = t->stray;
+    return t->strays;
+}
+
+uint64_t track_lost(const struct tracker *t, uint32_t *service)
+{
+    *service = t->lost_by;
+    return t->lost;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The face of this room: the calls of the runs that are under way. A call arrives; the tracker
+ * finds out to which run it belongs and on behalf of which other call it is made, names it, looks
+ * it up in the run's plan, and keeps one record of it.
+ *
+ * How the call above is known (docs/identification.md):
+ *
+ *   state   the request carries our key in tracestate or baggage: run and call
+ *   trace   the request carries a trace id: the run. The call is the open one of the calling
+ * service none    there is one run at a time. The call is the open one of the calling service
+ *
+ * The calling service is known by the address that it dialled, else by the process that has the
+ * other end of the connection. Where several of its calls are open, the newest is taken, and the
+ * record says that this was a guess (CALL_AMBIGUOUS).
+ *
+ * 1. Every call of a run has exactly one record in its trace, from its arrival on; records are in
+ *    the order of arrival.
+ * 2. The name of a call depends on its parent, its service, its interface, its payload where that
+ *    is part of names, and its equal siblings before it; on nothing else.
+ * 3. What belongs to no run is not touched. */
+#ifndef OUTFOX_TRACK_TRACK_H
+#define OUTFOX_TRACK_TRACK_H
+
+#include "core/plan.h"
+#include "core/trace.h"
+#include "track/context.h"
+#include "track/payload.h"
+
+enum track_level { TRACK_STATE, TRACK_TRACE, TRACK_NONE, TRACK_LEVELS };
+
+extern const char *const track_level_names[TRACK_LEVELS];
+
+/* Who calls: a service, the client of the run in this slot, or whoever it may be. */
+#define CALLER_CLIENT  0x80000000u
+#define CALLER_UNKNOWN UINT32_MAX
+
+enum track_payload { TRACK_PAYLOAD_AUTO, TRACK_PAYLOAD_ON, TRACK_PAYLOAD_OFF };
+
+struct track_options {
+    struct names *names;
+    const slice *services; /* their names; indexes are what the functions here call a service */
+    uint32_t n_services;
+    enum track_level best; /* nothing better is looked for: TRACK_STATE: everything */
+    enum track_payload payload;
+    bool predecessors;
+    const slice *custom; /* further headers with a trace id */
+    uint32_t n_custom;
+    const slice *ignore; /* "SERVICE INTERFACE" with *: let through unseen */
+    uint32_t n_ignore;
+    uint64_t seed; /* of trace ids */
+};
+
+struct tracker;
+struct track_run;
+
+struct tracker *tracker_new(const struct track_options *options);
+void tracker_free(struct tracker *t);
+
+/* Forgets what was learned and counted: another scenario is about to be learned about. */
+void tracker_forget(struct tracker *t);
+
+/* ---- runs ---- */
+
+/* Begins a run: `plan` decides about its calls. slot: of its client, below 64. The first record is
+ * the scenario's own request to `service`, or, with CALLER_CLIENT, a command that makes requests of
+ * its own. learning: payloads are kept, to decide about names. */
+struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service, slice interface,
+                              uint8_t flags, struct plan *plan, bool learning, int64_t now_ns);
+
+struct trace_id track_id(const struct track_run *r);
+uint64_t track_key(const struct track_run *r); /* identifies it while it is under way */
+
+/* The fields of the scenario's own request, with the context of the run. */
+void track_request_fields(const struct tracker *t, const struct track_run *r,
+                          const struct head *head, struct arena *a, const struct field **fields,
+                          uint32_t *n_fields);
+
+/* The scenario's own request has ended. */
+void track_answered(struct track_run *r, outcome seen, int64_t now_ns);
+
+/* How many calls are open, the scenario's own not counted; when the last of them began or ended. */
+uint32_t track_open(const struct track_run *r);
+int64_t track_active_ns(const struct track_run *r);
+
+/* When the first call began after the scenario's own request had ended, how long after; 0: none. */
+int64_t track_late_ns(const struct track_run *r);
+
+/* The trace so far; times count from the run's beginning. */
+const struct trace *track_trace(const struct track_run *r);
+
+/* Ends the run and frees it: its trace goes to *out. What is still open is marked (CALL_OPEN). */
+void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_t now_ns);
+
+/* ---- calls ---- */
+
+struct track_arrival {
+    uint32_t service; /* that is called */
+    uint32_t caller;  /* by the address it dialled */
+    const struct head *head;
+    slice interface;
+    bool grpc;
+    slice content_type, body; /* as far as track_wants_body asked for them */
+    int64_t start_ns;
+    bool crowded; /* others are under way, or about to begin: what says nothing is of no run */
+    /* Could the other end of the connection be this service's? Asked where the address says
+     * nothing. */
+    bool (*owns)(void *ctx, uint32_t service);
+    void *ctx;
+};
+
+struct track_answer {
+    uint64_t run; /* 0: it belongs to no run, and is not to be touched */
+    uint32_t call;
+    mode mode;
+    const struct field *fields; /* of the request as it goes on; NULL: as they are */
+    uint32_t n_fields;
+};
+
+bool track_wants_body(const struct tracker *t, uint32_t service, slice interface);
+void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
+                  struct track_answer *out);
+
+/* It ended. Nothing happens when its run has ended before. */
+void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,
+                 bool handled, bool fired, int64_t now_ns);
+
+/* Is a run of this key under way, and its client in this slot? */
+struct track_run *track_find(const struct tracker *t, uint64_t key);
+
+/* ---- what was learned ---- */
+
+/* How the calls that a service makes were identified. */
+struct track_facts {
+    uint64_t made;             /* calls that it made */
+    uint64_t by[TRACK_LEVELS]; /* by level */
+    uint64_t ambiguous;
+    uint32_t dialects; /* bits: what its calls carried of ours */
+    uint64_t received; /* calls to it */
+};
+
+const struct track_facts *track_service(const struct tracker *t, uint32_t service);
+
+/* Calls that came for a run that had ended; the name of one of them. */
+uint64_t track_strays(const struct tracker *t, slice *example);
+
+/* Calls of services that said nothing while several runs were under way: whose they were is not
+ * known. The service that made the first of them. */
+uint64_t track_lost(const struct tracker *t, uint32_t *service);
+
+/* The learning runs are over: decides which payloads are part of names, and names the calls of
+ * these traces anew. `runs` were ended with track_end_learning, in their order. */
+struct track_lesson; /* what a learning run leaves behind */
+struct track_lesson *track_end_learning(struct tracker *t, struct track_run *r, int64_t now_ns);
+void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32_t n);
+void track_lesson_trace(struct tracker *t, const struct track_lesson *l, struct trace *out);
+const struct trace *track_lesson_view(const struct track_lesson *l);
+void track_lesson_free(struct track_lesson *l);
+
+/* What was learned, as text, and back (a resumed campaign). */
+void track_learned_print(const struct tracker *t, struct buf *out);
+int track_learned_parse(struct tracker *t, slice text) MUST_USE;
+
+#endif

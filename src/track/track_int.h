@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of track/: track.c (runs, and what happens to their calls), parent.c (on behalf of
+ * which call), name.c (names, and learning about payloads). */
+#ifndef OUTFOX_TRACK_TRACK_INT_H
+#define OUTFOX_TRACK_TRACK_INT_H
+
+#include "track/track.h"
+
+enum { SLOTS_MAX = 64, ENDED_KEPT = 256 };
+
+/* What is known of a call besides its record. */
+struct track_call {
+    uint32_t service; /* that was called; CALLER_CLIENT: a command */
+    sym interface;
+    uint32_t payload;           /* its hash, where it is part of the name */
+    uint32_t first, last, next; /* calls made on behalf of it; the next of its parent; CALL_NONE */
+    bool open;
+    struct payload fields; /* of a learning run */
+};
+
+/* A trace with what is needed to name its calls. */
+struct track_calls {
+    struct trace trace;
+    VEC(struct track_call) calls;
+};
+
+struct track_run {
+    uint64_t key;
+    struct trace_id id;
+    uint32_t slot;
+    struct plan *plan;
+    bool learning;
+    struct track_calls all;
+    uint32_t n_open;
+    bool answered;
+    int64_t start_ns, active_ns, answered_ns, late_ns;
+};
+
+struct track_lesson {
+    struct track_calls all;
+};
+
+struct ignore_pattern {
+    slice service, interface;
+};
+
+struct tracker {
+    struct track_options opt;
+    struct arena arena;
+    sym *service; /* symbols of their names */
+    sym client;
+    struct track_run *slot[SLOTS_MAX];
+    uint32_t n_runs; /* under way */
+    uint64_t n_begun;
+    uint64_t ended[ENDED_KEPT]; /* keys of runs that ended, the newest ones */
+    uint64_t n_ended;
+    struct track_facts *facts; /* by service */
+    uint64_t strays;
+    slice stray; /* the name of one */
+    uint64_t lost;
+    uint32_t lost_by; /* the service that made the first of them */
+    bool decided;
+    uint32_t dialects; /* to write into the scenario's own request */
+    struct payload_rules *payloads;
+    VEC(struct ignore_pattern) ignore;
+};
+
+/* ---- parent.c ---- */
+
+struct track_parent {
+    struct track_run *run; /* NULL: it belongs to none */
+    uint32_t call;
+    bool ambiguous;
+    enum track_level by;
+    struct context context;
+};
+
+void parent_find(struct tracker *t, const struct track_arrival *a, struct track_parent *out);
+
+/* ---- name.c ---- */
+
+/* Identifies an interface of a service, for payloads. */
+uint64_t interface_key(const struct tracker *t, uint32_t service, slice interface);
+
+/* The name of a call that is being made. */
+uid name_call(struct tracker *t, const struct track_calls *all, uint32_t parent,
+              const struct track_call *call, int64_t start_ns);
+
+/* Hangs call i below its parent. */
+void calls_link(struct track_calls *all, uint32_t i);
+void calls_deinit(struct track_calls *all);
+
+#endif

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services that take faults badly, quick to start: `fragile.py PORT [BEHAVIOUR]`.
+
+Without a behaviour it answers GET /value with a number. With one it asks the services at $BACK, one
+after the other, for theirs, and does what the behaviour says when some of them fail; until then it
+is well. GET /health never asks anybody.
+"""
+import ctypes
+import http.client
+import http.server
+import json
+import os
+import resource
+import sys
+import threading
+import time
+import urllib.parse
+
+DESCRIPTORS = 64
+
+
+class State:
+    broken = False
+    leaked = []
+
+
+def leak(failed):
+    """Ten descriptors are lost each time; there are not many."""
+    for _ in range(10):
+        State.leaked.append(os.open(os.devnull, os.O_RDONLY))
+
+
+def spoil(failed):
+    State.broken = True
+
+
+def hang(failed):
+    threading.Event().wait()
+
+
+# What is done when so many of the services fail; gives the status of the answer, if not 503.
+BEHAVIOURS = {
+    "apologise": lambda failed: 503,
+    "tolerate": lambda failed: 200,
+    "stumble": lambda failed: 200 if failed == 1 else 500,  # over the second one
+    "exit": lambda failed: os._exit(3),
+    "segfault": lambda failed: ctypes.string_at(0),
+    "hang": hang,
+    "slow": lambda failed: time.sleep(0.3),
+    "leak": leak,
+    "spoil": spoil,
+}
+
+
+def ask(url):
+    """The value of the other service; None when it fails."""
+    link = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=10)
+    try:
+        link.request("GET", "/value")
+        answer = link.getresponse()
+        body = answer.read()
+        return json.loads(body)["value"] if answer.status == 200 else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        link.close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    behaviour = None
+
+    def answer(self, status, **body):
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self):
+        if self.path == "/health":
+            return self.answer(200, ok=True)
+        if not self.behaviour:
+            return self.answer(200, value=7)
+        if State.broken:
+            return self.answer(500, error="broken for ever")
+        values = [ask(back) for back in os.environ["BACK"].split()]
+        failed = values.count(None)
+        status = (BEHAVIOURS[self.behaviour](failed) or 503) if failed else 200
+        return self.answer(status, value=sum(value or 0 for value in values))
+
+    def log_message(self, *words):
+        pass
+
+
+def main():
+    port, *rest = sys.argv[1:]
+    Handler.behaviour = rest[0] if rest else None
+    if Handler.behaviour == "leak":
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    http.server.ThreadingHTTPServer.daemon_threads = True
+    http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main()

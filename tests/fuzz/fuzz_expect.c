@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a service answers, judged. The input is a JSON pointer, a newline, and a body.
+//
+// 1. A verdict that does not pass has a sentence and a short, printable detail.
+// 2. The same answer gives the same sentence, at the same address.
+// 3. Every member and every item of a JSON value is found by its pointer, and equals itself.
+
+#include <stdint.h>
+#include <string.h>
+
+#include "campaign/expect_int.h"
+#include "fuzz/must.h"
+
+enum { DEPTH_MAX = 50 };
+
+static void check_words(const struct verdict *v)
+{
+    MUST(v->pass == (v->why[0] == 0));
+    MUST(!v->pass || !v->detail);
+    if (!v->detail)
+        return;
+    MUST(strlen(v->detail) <= EXPECT_DETAIL_MAX);
+    for (const char *p = v->detail; *p; p++)
+        MUST((unsigned char)*p >= ' ' && *p != 127);
+}
+
+static void judge(const struct expect_spec *spec, slice body, struct sentences *keep)
+{
+    struct arena once = {0};
+    struct verdict v[2];
+    struct client_answer a = {.seen = OUTCOME_OK, .body = body};
+    struct command_result r = {.started = true, .output = body, .exit_code = (int)(body.n % 3)};
+    for (int i = 0; i < 2; i++) {
+        expect_answer(spec, &a, keep, &once, &v[i]);
+        check_words(&v[i]);
+    }
+    MUST(v[0].pass == v[1].pass && v[0].why[0] == v[1].why[0]);
+    MUST(v[0].pass || v[0].why == v[1].why);
+    expect_command(spec, &r, keep, &once, &v[0]);
+    check_words(&v[0]);
+    arena_deinit(&once);
+}
+
+static void add_step(struct buf *pointer, slice key)
+{
+    buf_addc(pointer, '/');
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] == '~')
+            buf_adds(pointer, "~0");
+        else if (key.p[i] == '/')
+            buf_adds(pointer, "~1");
+        else
+            buf_addc(pointer, key.p[i]);
+    }
+}
+
+// `at` is what `pointer` leads to from `root`.
+static void check_below(const json_t *root, json_t *at, struct buf *pointer, int depth)
+{
+    MUST(expect_json_at(root, buf_slice(pointer)) == at);
+    if (depth == DEPTH_MAX)
+        return;
+    size_t before = pointer->n, i;
+    const char *key;
+    json_t *item;
+    if (json_is_array(at)) {
+        json_array_foreach(at, i, item)
+        {
+            char digits[DIGITS_MOST];
+            add_step(pointer, slice_of_u64(i, digits));
+            check_below(root, item, pointer, depth + 1);
+            pointer->n = before;
+        }
+    } else if (json_is_object(at)) {
+        json_object_foreach(at, key, item)
+        {
+            add_step(pointer, slice_of(key));
+            check_below(root, item, pointer, depth + 1);
+            pointer->n = before;
+        }
+    }
+}
+
+static void check_scalar(const json_t *value)
+{
+    struct node node = {.type = NODE_STR};
+    if (json_is_string(value))
+        node.text = (slice){json_string_value(value), json_string_length(value)};
+    else if (json_is_real(value) || json_is_integer(value))
+        node = (struct node){.type = NODE_NUM, .num = json_number_value(value)};
+    else if (json_is_boolean(value))
+        node = (struct node){.type = NODE_BOOL, .boolean = json_is_true(value)};
+    else
+        node.type = NODE_NULL;
+    bool scalar = !json_is_array(value) && !json_is_object(value);
+    MUST(expect_json_is(value, &node) == scalar);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > 1 << 12)
+        return 0;
+    slice rest = {(const char *)data, size}, pointer = {0};
+    (void)slice_cut(&rest, '\n', &pointer);
+    slice body = rest.p ? rest : (slice){"", 0};
+    static const struct node wanted = {.type = NODE_STR, .text = {"x", 1}};
+    struct expect_value value = {.pointer = pointer, .value = &wanted};
+    struct config_pair pair = {pointer, body};
+    const struct expect_spec specs[] = {
+        {.json = {&value, 1, 1}},
+        {.contains = pointer},
+        {.has_body = true, .body = pointer},
+        {.headers = {&pair, 1, 1}},
+        {.status = {&(struct expect_status){true, 0, 1}, 1, 1}},
+    };
+    struct sentences *keep = sentences_new();
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        judge(&specs[i], body, keep);
+    sentences_free(keep);
+    json_error_t e;
+    json_t *doc = expect_json_parse(body, &e);
+    if (!doc)
+        return 0;
+    struct buf path = BUF_INIT(1 << 20);
+    check_below(doc, doc, &path, 0);
+    check_scalar(doc);
+    buf_deinit(&path);
+    json_decref(doc);
+    return 0;
+}
