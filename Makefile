@@ -142,7 +142,7 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
 
-demo: ## install what is missing, build, and explore two example systems
+demo: ## install what is missing, build, and find the bug of a web shop
 	@tools/install-deps build
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BIN)

@@ -13,10 +13,9 @@
 
 static const int64_t SHOW_NS = 50000000; /* counting what is queued costs something */
 
-struct campaign *campaign_new(const struct campaign_options *options)
+static void campaign_init(struct campaign *c, const struct campaign_options *options)
 {
-    struct campaign *c = mem_zero(sizeof *c);
-    c->opt = *options;
+    *c = (struct campaign){.opt = *options};
     c->spec = &options->config->scenarios.at[options->scenario];
     c->jobs = options->jobs ? options->jobs : 1;
     c->search = search_new(options->names, options->faultloads, &options->search);
@@ -25,13 +24,17 @@ struct campaign *campaign_new(const struct campaign_options *options)
     c->summary.faultloads = options->faultloads;
     for (uint32_t i = 0; i < JOBS_MAX; i++)
         plan_init(&c->plan[i], options->names);
+}
+
+struct campaign *campaign_new(const struct campaign_options *options)
+{
+    struct campaign *c = mem_zero(sizeof *c);
+    campaign_init(c, options);
     return c;
 }
 
-void campaign_free(struct campaign *c)
+static void campaign_deinit(struct campaign *c)
 {
-    if (!c)
-        return;
     for (uint32_t i = 0; i < JOBS_MAX; i++)
         plan_deinit(&c->plan[i]);
     tally_free(c->tally);
@@ -43,7 +46,22 @@ void campaign_free(struct campaign *c)
     map_deinit(&c->known_at);
     arena_deinit(&c->keep);
     arena_deinit(&c->held);
+}
+
+void campaign_free(struct campaign *c)
+{
+    if (!c)
+        return;
+    campaign_deinit(c);
     mem_free(c);
+}
+
+/* As if nothing had been restored. */
+static void campaign_reset(struct campaign *c)
+{
+    struct campaign_options options = c->opt;
+    campaign_deinit(c);
+    campaign_init(c, &options);
 }
 
 /* ---- telling ---- */
@@ -161,7 +179,8 @@ bool campaign_stopped(struct campaign *c)
 static void fill(struct campaign *c)
 {
     faultload f;
-    while (live_running(c->live) < c->jobs && !campaign_stopped(c) && search_next(c->search, &f)) {
+    while (live_running(c->live) < c->jobs && !campaign_is_due(c) && !campaign_stopped(c) &&
+           search_next(c->search, &f)) {
         campaign_begin(c, f, RUN_SEARCH, false);
         c->explored++;
     }
@@ -179,18 +198,40 @@ static int drain(struct campaign *c, struct run *waiting, uint32_t *n, struct er
     return 0;
 }
 
-/* One run has ended, and it failed: the others are waited for, then each is looked at. */
-static int settle_failures(struct campaign *c, struct run *first, struct err *e)
+/* A call came that did not say of which of the runs it was: from now on they are made one at a
+ * time. */
+static bool call_was_lost(struct campaign *c)
+{
+    uint32_t service;
+    uint64_t n = track_lost(live_tracker(c->live), &service);
+    if (n == c->lost)
+        return false;
+    c->lost = n;
+    c->jobs = 1;
+    struct buf text = BUF_INIT(600);
+    buf_addf(&text,
+             "%s lost the trace context while several runs were under way: those were repeated "
+             "alone, and --jobs is 1 from then on. Let it pass on traceparent and tracestate",
+             c->opt.config->services.at[service].name.p);
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+    return true;
+}
+
+/* One run has ended, and it failed, or was not seen in full (doubt): the others are waited for,
+ * then each is looked at. */
+static int settle_failures(struct campaign *c, struct run *first, bool doubt, struct err *e)
 {
     struct run waiting[JOBS_MAX] = {*first};
     uint32_t n = 1;
-    bool alone = live_running(c->live) == 0;
+    bool alone = live_running(c->live) == 0 && !doubt;
     int status = drain(c, waiting, &n, e);
+    doubt |= call_was_lost(c);
     arena_reset(&c->held);
     for (uint32_t i = 0; i < n && !alone; i++)
         campaign_hold(&c->held, &waiting[i]);
     for (uint32_t i = 0; i < n; i++) {
-        if (status == 0 && !waiting[i].verdict.pass)
+        if (status == 0 && (doubt || !waiting[i].verdict.pass))
             status = campaign_verify(c, &waiting[i], alone && n == 1, e);
         if (status == 0)
             status = campaign_observe(c, &waiting[i], e);
@@ -205,8 +246,9 @@ static int step(struct campaign *c, struct err *e)
     int status = take_run(c, &run, e);
     if (status)
         return status;
-    if (!run.verdict.pass)
-        return settle_failures(c, &run, e);
+    bool doubt = call_was_lost(c);
+    if (doubt || !run.verdict.pass)
+        return settle_failures(c, &run, doubt, e);
     status = campaign_observe(c, &run, e);
     vec_deinit(&run.trace.calls);
     return status;
@@ -214,7 +256,7 @@ static int step(struct campaign *c, struct err *e)
 
 static int explore_on(struct campaign *c, struct err *e)
 {
-    for (;;) {
+    for (uint32_t healed = 0;;) {
         campaign_show(c, "search");
         if (live_running(c->live) == 0) {
             int status = campaign_check(c, false, e);
@@ -222,8 +264,16 @@ static int explore_on(struct campaign *c, struct err *e)
                 return status;
         }
         fill(c);
+        if (live_running(c->live) == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
+            if (++healed == HEALS_MAX)
+                return err_set(e, 0, 0,
+                               "a service dies again and again without being called: see "
+                               "its log");
+            continue;
+        }
         if (live_running(c->live) == 0)
             return live_signal(c->live) ? 0 : campaign_check(c, true, e);
+        healed = 0;
         int status = step(c, e);
         if (status)
             return status;
@@ -232,8 +282,12 @@ static int explore_on(struct campaign *c, struct err *e)
 
 int campaign_explore(struct campaign *c, struct live *live, struct err *e)
 {
+    uint32_t service;
+    if (c->summary.broken)
+        campaign_reset(c); /* it may work by now */
     c->live = live;
     c->start_ns = clock_ns();
+    c->lost = track_lost(live_tracker(live), &service);
     int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
     if (!status && !c->learned)
         status = campaign_learn(c, e);
@@ -246,12 +300,19 @@ int campaign_explore(struct campaign *c, struct live *live, struct err *e)
     if (status < 0)
         c->summary.stopped = "error";
     c->summary.took_ns = clock_ns() - c->start_ns;
+    struct err second = {0};
+    if (status < 0) { /* what is known is kept all the same */
+        (void)campaign_finish(c);
+        if (campaign_keep_findings(c, &second))
+            status = -1; /* the first error is the one to be told */
+    }
+    c->live = NULL;
     return status < 0 ? -1 : 0;
 }
 
 bool campaign_complete(const struct campaign *c)
 {
-    return c->learned && search_done(c->search);
+    return c->learned && c->ended && search_done(c->search);
 }
 
 /* ---- the end ---- */
@@ -273,7 +334,7 @@ static void add_blasts(struct campaign *c)
     }
 }
 
-static void note_descriptors(struct campaign *c)
+void campaign_note_descriptors(struct campaign *c)
 {
     for (uint32_t i = 0; i < c->opt.config->services.n; i++) {
         uint32_t first, now;
@@ -304,17 +365,37 @@ static void note_strays(struct campaign *c)
     buf_deinit(&text);
 }
 
+static void note_outlived(struct campaign *c)
+{
+    struct buf text = BUF_INIT(1 << 14);
+    if (!c->n_outlived)
+        return;
+    buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
+             (unsigned long long)c->n_outlived, c->n_outlived == 1 ? "run" : "runs");
+    if (c->outlived) {
+        buf_adds(&text, ", such as ");
+        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);
+    }
+    buf_adds(&text, ": they were cut off");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
 const struct summary *campaign_finish(struct campaign *c)
 {
     if (c->finished)
         return &c->summary;
     c->finished = true;
     tally_finish(c->tally);
+    if (!c->summary.stopped && !search_done(c->search))
+        c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
+    note_outlived(c);
     if (c->live) {
-        note_descriptors(c);
+        campaign_note_descriptors(c);
         note_strays(c);
     }
+    campaign_settle_known(c);
     return &c->summary;
 }
 

@@ -7,7 +7,10 @@
 
 enum { SHRINK_RUNS_MAX = 64 }; /* per finding */
 
-/* The result of a faultload: known, or by a run. 0, 1: interrupted, -1. */
+enum { NOT_KNOWN = 2 };
+
+/* The result of a faultload: known, or by a run. 0, 1: interrupted, -1, NOT_KNOWN without a live
+ * system to ask. */
 static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, const char **why,
                      struct err *e)
 {
@@ -17,10 +20,12 @@ static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, 
         return 0;
     }
     struct run run = {0};
-    if (campaign_heal(c, false, e))
-        return -1;
+    if (!c->live)
+        return NOT_KNOWN;
     campaign_show(c, "confirming");
-    int status = campaign_run_alone(c, f, purpose, &run, e);
+    int status = campaign_heal(c, false, e);
+    if (status == 0)
+        status = campaign_run_alone(c, f, purpose, &run, e);
     if (status)
         return status;
     *why = run.verdict.pass ? NULL : run.verdict.why;
@@ -74,8 +79,8 @@ static int shrink(struct campaign *c, struct finding *f, struct err *e)
 static int confirm(struct campaign *c, struct finding *f, struct err *e)
 {
     const struct known *k = campaign_known(c, f->faultload);
-    if (k && (k->confirmed || k->refuted)) {
-        f->state = k->confirmed ? FINDING_CONFIRMED : FINDING_FLAKY;
+    if (k && k->tried) {
+        f->state = same_reason(k->again, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
         return 0;
     }
     const char *why = NULL;
@@ -85,24 +90,82 @@ static int confirm(struct campaign *c, struct finding *f, struct err *e)
     return status;
 }
 
+static int shrink_and_confirm(struct campaign *c, struct finding *f, struct err *e)
+{
+    if (f->kind == FINDING_BLAST || f->faultload == FAULTLOAD_EMPTY)
+        return 0;
+    int status = shrink(c, f, e);
+    return status ? status : confirm(c, f, e);
+}
+
+void campaign_settle_known(struct campaign *c)
+{
+    struct live *live = c->live;
+    struct err ignored = {0};
+    c->live = NULL;
+    for (uint32_t i = 0; i < c->summary.findings.n; i++)
+        (void)shrink_and_confirm(c, &c->summary.findings.at[i], &ignored);
+    c->live = live;
+}
+
+static bool same_points(const struct faultloads *fl, faultload a, faultload b)
+{
+    if (faultload_size(fl, a) != faultload_size(fl, b))
+        return false;
+    for (; a != FAULTLOAD_EMPTY; a = fl->rows.at[a].rest)
+        if (faultload_at(fl, b, fl->rows.at[a].last.point) == MODE_NONE)
+            return false;
+    return true;
+}
+
+/* One is the same as another, in other modes. */
+static void join(struct faultloads *fl, struct finding *a, const struct finding *b)
+{
+    a->runs += b->runs;
+    if (!faultload_eq(fl, a->faultload, b->faultload)) {
+        vec_push(&a->alike, b->faultload);
+        a->n_alike++;
+    }
+    for (uint32_t i = 0; i < b->alike.n; i++)
+        if (same_points(fl, b->alike.at[i], a->faultload)) {
+            vec_push(&a->alike, b->alike.at[i]);
+            a->n_alike++;
+        }
+}
+
+/* Findings that were shrunk to the same points are one. */
+static void merge_equal(struct campaign *c)
+{
+    struct faultloads *fl = c->opt.faultloads;
+    for (uint32_t i = 0; i < c->summary.findings.n; i++)
+        for (uint32_t k = c->summary.findings.n; k-- > i + 1;) {
+            struct finding *a = &c->summary.findings.at[i], *b = &c->summary.findings.at[k];
+            if (a->kind != b->kind || !same_reason(a->why, b->why) ||
+                !same_points(fl, a->faultload, b->faultload))
+                continue;
+            join(fl, a, b);
+            vec_deinit(&b->alike);
+            memmove(b, b + 1, (c->summary.findings.n - k - 1) * sizeof *b);
+            c->summary.findings.n--;
+        }
+}
+
 int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
 {
     c->live = live;
     (void)campaign_finish(c);
     int status = 0;
-    for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++) {
-        struct finding *f = &c->summary.findings.at[i];
-        if (f->kind == FINDING_BLAST || f->faultload == FAULTLOAD_EMPTY || live_signal(live))
-            continue;
-        status = shrink(c, f, e);
-        if (status == 0)
-            status = confirm(c, f, e);
-    }
+    for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++)
+        status = live_signal(live) ? 1 : shrink_and_confirm(c, &c->summary.findings.at[i], e);
+    merge_equal(c);
     live_cancel(live);
     memset(c->plan_used, 0, sizeof c->plan_used);
     if (status == 0)
         status = campaign_heal(c, false, e);
-    if (status >= 0 && campaign_keep_findings(c, e))
-        status = -1;
+    c->live = NULL;
+    if (campaign_keep_findings(c, e))
+        return -1;
+    if (status == 0 && search_done(c->search))
+        status = campaign_keep_end(c, e);
     return status < 0 ? -1 : 0;
 }

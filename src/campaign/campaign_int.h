@@ -10,14 +10,15 @@
 #include "campaign/campaign.h"
 #include "campaign/tally.h"
 
-enum { RECENT_RUNS = 8, BLASTS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 50 };
+enum { RECENT_RUNS = 8, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64, LEAK_LEAST = 30 };
 
 /* A faultload whose result is known. */
 struct known {
     faultload faultload;
-    const char *why;             /* NULL: it passed */
-    uint64_t number;             /* of the run */
-    uint32_t confirmed, refuted; /* by runs to confirm it */
+    const char *why;   /* NULL: it passed */
+    uint64_t number;   /* of the run */
+    bool tried;        /* it was run once more, to confirm it */
+    const char *again; /* why it failed then; NULL: it passed */
 };
 
 /* After this faultload the system stayed broken. */
@@ -44,6 +45,8 @@ struct campaign {
     uint32_t jobs;     /* that are possible */
     bool learned;
     bool finished;     /* the summary is filled in */
+    bool ended;        /* nothing is left, and the findings are confirmed */
+    uint64_t lost;     /* calls that belonged to nobody, so far */
     struct arena keep; /* sentences and notes */
     struct arena held; /* runs that wait to be believed */
     VEC(struct known) known;
@@ -54,8 +57,10 @@ struct campaign {
     int64_t show_ns;             /* when progress is told next */
     int64_t start_ns, before_ns; /* of this process; what earlier ones took */
     slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
-    uint32_t unfired;            /* patterns of the last replay that matched nothing */
-    struct live *live;
+    uint64_t n_outlived;         /* runs with calls that were cut off; one of those calls */
+    uid outlived;
+    uint32_t unfired;  /* patterns of the last replay that matched nothing */
+    struct live *live; /* NULL: none, now */
 };
 
 /* ---- campaign.c ---- */
@@ -74,6 +79,8 @@ void campaign_hold(struct arena *a, struct run *run);
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
 void campaign_show(struct campaign *c, const char *phase);
+/* Says which services have many more open descriptors than at first. */
+void campaign_note_descriptors(struct campaign *c);
 void campaign_note(struct campaign *c, const char *text);
 bool campaign_stopped(struct campaign *c);
 
@@ -91,8 +98,16 @@ int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err 
 /* A fault-free run now and then; `last`: after any run with faults. */
 int campaign_check(struct campaign *c, bool last, struct err *e) MUST_USE;
 
-/* Services that died are started again. */
+/* Is a fault-free run due, or a service to be started again? */
+bool campaign_is_due(const struct campaign *c);
+
+/* Services that died are started again. 0, 1: interrupted, -1. */
 int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
+
+/* ---- campaign_confirm.c ---- */
+
+/* The findings made as small and sure as what is known allows, without any further run. */
+void campaign_settle_known(struct campaign *c);
 
 /* ---- campaign_store.c ---- */
 
@@ -103,6 +118,10 @@ void campaign_remember(struct campaign *c, const struct run *run);
 int campaign_keep(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
 int campaign_keep_facts(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_findings(struct campaign *c, struct err *e) MUST_USE;
+int campaign_keep_blasts(struct campaign *c, struct err *e) MUST_USE;
+
+/* Nothing is left to be done. */
+int campaign_keep_end(struct campaign *c, struct err *e) MUST_USE;
 
 /* Tells the live system what an earlier process has learned. */
 int campaign_teach(struct campaign *c, struct err *e) MUST_USE;

@@ -23,6 +23,10 @@ static int one_run(struct campaign *c, struct lessons *all, struct err *e)
         return status;
     c->plan_used[r->order.plan - c->plan] = false;
     if (r->broken) {
+        struct run broken = r->run;
+        vec_deinit(&broken.trace.calls);
+        if (r->lesson)
+            track_lesson_free(r->lesson);
         *e = r->why;
         return -1;
     }
@@ -82,8 +86,6 @@ static void learn_levels(struct campaign *c)
                                         .calls = f->made,
                                         .level = track_level_names[level],
                                         .note = note});
-        if (note)
-            campaign_note(c, note);
         if (level == TRACK_NONE && c->jobs > 1) {
             c->jobs = 1;
             campaign_note(c, "--jobs needs services that pass the trace context on: one run is "
@@ -176,6 +178,7 @@ int campaign_learn(struct campaign *c, struct err *e)
     n = n < LESSONS_MAX ? n : LESSONS_MAX;
     int64_t quiet = c->opt.config->quiet_ns;
     int status = 0;
+    tracker_forget(live_tracker(c->live)); /* other scenarios have taught it other things */
     live_set_quiet(c->live, quiet >= 0 ? quiet : (int64_t)LEARNING_QUIET_MS * 1000000);
     while (status == 0 && all.n < n) {
         campaign_show(c, "baseline");

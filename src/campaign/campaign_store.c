@@ -21,19 +21,31 @@ struct known *campaign_known(struct campaign *c, faultload f)
     return at ? &c->known.at[*at] : NULL;
 }
 
+/* The first call that was still open when its run ended, for the report. */
+static void note_outlived(struct campaign *c, const struct run *run)
+{
+    c->n_outlived++;
+    for (uint32_t i = 1; i < run->trace.calls.n && !c->outlived; i++)
+        if (run->trace.calls.at[i].flags & CALL_OPEN)
+            c->outlived = run->trace.calls.at[i].uid;
+}
+
 void campaign_remember(struct campaign *c, const struct run *run)
 {
     struct known *k = campaign_known(c, run->faultload);
     const char *why = run->verdict.pass ? NULL : run->verdict.why;
-    c->since_check += run->purpose == RUN_SEARCH;
+    c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
+    if (run->flags & RUN_OUTLIVED)
+        note_outlived(c, run);
     if (!k) {
         map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
-        vec_push(&c->known, (struct known){run->faultload, why, run->number, 0, 0});
+        vec_push(&c->known,
+                 (struct known){.faultload = run->faultload, .why = why, .number = run->number});
         k = &vec_last(&c->known);
-    } else if (run->purpose == RUN_CONFIRM) {
-        bool again = k->why && why && strcmp(k->why, why) == 0;
-        k->confirmed += again;
-        k->refuted += !again;
+    }
+    if (run->purpose == RUN_CONFIRM) {
+        k->tried = true;
+        k->again = why;
     }
 }
 
@@ -111,6 +123,38 @@ int campaign_keep_findings(struct campaign *c, struct err *e)
     return failed;
 }
 
+/* One line each: certain or not, the run's number, the faultload, a tab, why. */
+int campaign_keep_blasts(struct campaign *c, struct err *e)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    for (uint32_t i = 0; i < c->blasts.n; i++) {
+        const struct blast *b = &c->blasts.at[i];
+        buf_addf(&text, "%d %llu ", b->certain, (unsigned long long)b->number);
+        faultload_print(c->opt.names, c->opt.faultloads, b->faultload, &text);
+        buf_addc(&text, '\t');
+        for (const char *p = b->why; *p; p++)
+            buf_addc(&text, *p == '\n' ? ' ' : *p);
+        buf_addc(&text, '\n');
+    }
+    int failed =
+        c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e) : 0;
+    buf_deinit(&text);
+    return failed;
+}
+
+int campaign_keep_end(struct campaign *c, struct err *e)
+{
+    struct buf notes = BUF_INIT(1 << 20);
+    int failed = 0;
+    print_notes(c, &notes);
+    if (c->opt.store)
+        failed = store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
+                 store_set(c->opt.store, c->id, SLICE("ended"), SLICE("1"), e);
+    c->ended = !failed;
+    buf_deinit(&notes);
+    return failed ? -1 : 0;
+}
+
 /* ---- restoring ---- */
 
 static void parse_levels(struct campaign *c, slice text)
@@ -158,16 +202,39 @@ static int check_options(struct campaign *c, struct err *e)
     slice then;
     if (store_get(c->opt.store, c->id, SLICE("options"), &c->keep, &then, e))
         return -1;
+    if (!then.p)
+        return 1; /* it was killed as it began */
     if (slice_eq(then, slice_of(c->opt.options)))
         return 0;
     slice was = then, is = slice_of(c->opt.options), a, b;
     while (slice_cut(&was, '\n', &a) && slice_cut(&is, '\n', &b) && slice_eq(a, b))
         continue;
-    return err_set(e, 0, 0,
-                   "the campaign of \"%s\" was made with other options (then \"%.*s\", now "
-                   "\"%.*s\"): give the same ones, or start anew without --resume",
-                   c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, (int)(b.n < 100 ? b.n : 100),
-                   b.p);
+    err_set(e, 0, 0,
+            "the campaign of \"%s\" was made with other options (then \"%.*s\", now \"%.*s\"): "
+            "give the same ones, or start anew without --resume",
+            c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, (int)(b.n < 100 ? b.n : 100), b.p);
+    return CAMPAIGN_OTHER;
+}
+
+static int restore_blasts(struct campaign *c, slice text, struct err *e)
+{
+    slice line;
+    while (slice_cut(&text, '\n', &line)) {
+        slice certain, number, faults;
+        struct blast b = {0};
+        if (!line.n)
+            continue;
+        if (!slice_word(&line, &certain) || !slice_word(&line, &number) ||
+            !slice_to_u64(number, UINT64_MAX, &b.number))
+            return err_set(e, 0, 0, "the store is damaged: start anew without --resume");
+        slice_cut(&line, '\t', &faults);
+        if (faultload_parse(c->opt.names, c->opt.faultloads, slice_trim(faults), &b.faultload, e))
+            return -1;
+        b.why = slice_copy(&c->keep, line).p;
+        b.certain = slice_is(certain, "1");
+        vec_push(&c->blasts, b);
+    }
+    return 0;
 }
 
 int campaign_recall(struct campaign *c, struct err *e)
@@ -190,20 +257,25 @@ int campaign_recall(struct campaign *c, struct err *e)
 
 int campaign_restore(struct campaign *c, struct err *e)
 {
-    slice levels, notes, line;
+    slice levels, notes, blasts, ended, line;
     int status = campaign_recall(c, e);
     c->learned = false;
+    if (status == 0)
+        status = check_options(c, e);
     if (status)
         return status;
-    if (check_options(c, e) ||
+    if (store_get(c->opt.store, c->id, SLICE("blasts"), &c->keep, &blasts, e) ||
+        store_get(c->opt.store, c->id, SLICE("ended"), &c->keep, &ended, e) ||
         store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
         store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
         return -1;
     if (!levels.p || !notes.p)
         return 1;
     if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
-                       c, e))
+                       c, e) ||
+        restore_blasts(c, blasts, e))
         return -1;
+    c->ended = ended.p != NULL;
     parse_levels(c, levels);
     while (slice_cut(&notes, '\n', &line))
         if (line.n)

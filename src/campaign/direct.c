@@ -147,6 +147,7 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
                                     .content_type = head_get(a->head, SLICE("content-type")),
                                     .body = body_of(a, &text),
                                     .start_ns = a->start_ns,
+                                    .crowded = l->n_running > 1,
                                     .owns = owns,
                                     .ctx = &ownership};
     struct track_answer answer;

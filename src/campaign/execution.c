@@ -15,6 +15,8 @@
 #include "base/json.h"
 #include "campaign/execution_int.h"
 
+static const int64_t DEATH_NS = 100000000; /* from a broken connection to the news of a death */
+
 static const struct scenario_spec *spec_of(const struct execution *x)
 {
     return &x->live->config->scenarios.at[x->order.scenario];
@@ -127,13 +129,30 @@ static void act(struct execution *x)
 
 /* ---- the end of a run ---- */
 
+/* A service that breaks a connection off may be dying; the news of that takes a moment. */
+static bool may_be_dying(const struct execution *x)
+{
+    const struct trace *trace = track_trace(x->run);
+    if (x->result.run.flags & RUN_CRASHED)
+        return false;
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        enum outcome_kind kind = outcome_kind(trace->calls.at[i].reply);
+        if (kind == OUT_RESET || kind == OUT_CLOSED || kind == OUT_REFUSED)
+            return true;
+    }
+    return false;
+}
+
 /* When there is nothing more to be waited for; INT64_MAX: not before an open call ends. */
 static int64_t settled_ns(const struct execution *x)
 {
     if (track_open(x->run) > 0)
         return INT64_MAX;
     int64_t last = track_active_ns(x->run);
-    return (last > x->answered_ns ? last : x->answered_ns) + live_quiet(x->live);
+    int64_t quiet = live_quiet(x->live);
+    if (quiet < DEATH_NS && may_be_dying(x))
+        quiet = DEATH_NS;
+    return (last > x->answered_ns ? last : x->answered_ns) + quiet;
 }
 
 static void leave_run(struct execution *x, int64_t now)
@@ -207,6 +226,8 @@ static void judge(struct execution *x, const struct node *state)
     const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
     struct sentences *s = x->live->opt.sentences;
     run->body = spec->is_command ? x->ended.output : x->answer.body;
+    if (run->body.n > RUN_BODY_MAX)
+        run->body.n = RUN_BODY_MAX;
     if (x->live->config->simulated_scenarios)
         judge_simulated(x, state);
     else if (spec->is_command)
@@ -316,16 +337,21 @@ void execution_poke(struct live *l, uint64_t run)
     }
 }
 
-void execution_hurt(struct live *l, const char *how)
+bool execution_hurt(struct live *l, const char *how)
 {
+    bool any = false;
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
         bool runs = x->state == EXECUTION_ACTING || x->state == EXECUTION_SETTLING;
+        any |= runs;
         if (!runs || x->result.run.event)
             continue;
         x->result.run.flags |= RUN_CRASHED;
         x->result.run.event = arena_copy(&x->arena, how, strlen(how));
+        if (x->state == EXECUTION_SETTLING)
+            timer_start(l->loop, &x->timer, l->loop->now_ns);
     }
+    return any;
 }
 
 void execution_cancel(struct execution *x)

@@ -3,6 +3,8 @@
  * A live system's start and end. The order matters: the keeper is forked while there is nothing
  * that it could inherit; proxies listen before services start, whose environment names their
  * addresses; at the end services go first, so that nobody talks to a proxy that is gone. */
+#include <stdio.h>
+
 #include "base/clock.h"
 #include "campaign/live_int.h"
 #include "core/interface.h"
@@ -88,7 +90,8 @@ static void on_died(void *ctx, uint32_t service, const char *how)
     struct live *l = ctx;
     (void)service;
     l->n_died++;
-    execution_hurt(l, how);
+    if (!execution_hurt(l, how))
+        (void)snprintf(l->death, sizeof l->death, "%s", how);
 }
 
 static void on_stopped(void *ctx)
@@ -189,7 +192,9 @@ static int wait_ready(struct live *l, struct err *e)
         *e = l->failure;
         return -1;
     }
-    return l->signal ? err_set(e, 0, 0, "interrupted while the services were starting") : 0;
+    if (l->signal)
+        (void)err_set(e, 0, 0, "interrupted while the services were starting");
+    return l->signal ? 1 : 0;
 }
 
 static int start_services(struct live *l, struct err *e)
@@ -203,8 +208,9 @@ static int start_services(struct live *l, struct err *e)
     if (services_new(l->loop, l->keeper, l->client, l->config, &hooks, &l->services, e))
         return -1;
     services_start(l->services);
-    if (wait_ready(l, e))
-        return -1;
+    int status = wait_ready(l, e);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < l->wiring->n_services; i++)
         l->first_fds[i] = services_descriptors(l->services, i);
     return 0;
@@ -242,9 +248,11 @@ int live_open(struct campaign_config *config, const struct live_options *options
         l->sim_process = config->services.n - 1; /* sim_adopt put it there */
     if (options->sim && options->slots == 1)
         sys_stay(true); /* one call at a time, between two processes */
-    if (open_all(l, e)) {
+    int status = open_all(l, e);
+    if (status) {
+        int signal = l->signal;
         live_close(l);
-        return -1;
+        return status > 0 ? signal : -1;
     }
     *out = l;
     return 0;
@@ -356,9 +364,15 @@ bool live_hurt(const struct live *l)
     return l->n_died > 0;
 }
 
+const char *live_death(const struct live *l)
+{
+    return l->death[0] ? l->death : NULL;
+}
+
 int live_heal(struct live *l, bool all, struct err *e)
 {
     l->n_died = 0;
+    l->death[0] = 0;
     services_restart(l->services, all);
     return wait_ready(l, e);
 }

@@ -36,7 +36,8 @@ struct live_options {
 int sim_adopt(struct campaign_config *config, const struct sim *sim, const char *program,
               struct err *e) MUST_USE;
 
-/* Starts everything and waits until the services are ready. */
+/* Starts everything and waits until the services are ready. 0, -1, or the signal that came
+ * meanwhile. */
 int live_open(struct campaign_config *config, const struct live_options *options, struct live **out,
               struct err *e) MUST_USE;
 
@@ -87,8 +88,11 @@ int live_signal(const struct live *l);
 void live_cancel(struct live *l);
 
 /* Services died since they were ready: starts those again (all: all of ours), and waits until they
- * are ready. */
+ * are ready. 0, 1: somebody wants to stop, -1. */
 bool live_hurt(const struct live *l);
+
+/* How a service died when no run was under way; NULL: none did. */
+const char *live_death(const struct live *l);
 int live_heal(struct live *l, bool all, struct err *e) MUST_USE;
 
 /* Are there services that we started, and so can start again? */

@@ -63,6 +63,7 @@ struct live {
     bool ready, failed, stopped;
     struct err failure;
     uint32_t n_died;
+    char death[400];      /* of a service that died when no run was under way */
     pid_t *pid;           /* of services that others run; 0: not looked for, -1: not known */
     uint32_t *first_fds;  /* descriptors when it was ready */
     uint32_t sim_process; /* the service that serves the simulated system; UINT32_MAX: none */
@@ -87,8 +88,8 @@ void sim_command(const struct live *l, struct buf *out);
 /* A call of this run ended. */
 void execution_poke(struct live *l, uint64_t run);
 
-/* A service died. */
-void execution_hurt(struct live *l, const char *how);
+/* A service died. Was a run under way? */
+bool execution_hurt(struct live *l, const char *how);
 void execution_cancel(struct execution *x);
 
 #endif

@@ -8,6 +8,8 @@
 
 static const int64_t STATE_NS = 5000000000;
 
+enum { ANSWER_MAX = 8 << 20 }; /* what expectations see of a body; less is stored */
+
 static const struct scenario_spec *spec_of(const struct execution *x)
 {
     return &x->live->config->scenarios.at[x->order.scenario];
@@ -55,7 +57,7 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
                                .head = &head,
                                .body = spec->body,
                                .timeout_ns = spec->timeout_ns,
-                               .body_max = RUN_BODY_MAX};
+                               .body_max = ANSWER_MAX};
     x->request = client_send(l->client, &r, done, x);
     buf_deinit(&target);
     buf_deinit(&authority);

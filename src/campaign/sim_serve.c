@@ -28,6 +28,8 @@ int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *prog
                                                      .ready = READY_NONE});
     vec_push(&c->services, (struct service_spec){.name = SLICE("simulator"),
                                                  .host = SLICE("127.0.0.1"),
+                                                 /* its file is named as we reach it from here */
+                                                 .dir = SLICE("."),
                                                  .run = slice_copy(&c->arena, slice_of(program)),
                                                  .ready = READY_TCP,
                                                  .ready_ns = 30000000000,

@@ -150,8 +150,10 @@ static void list_doors(struct wiring *w, const struct sim *sim)
     if (sim)
         add_simulated_doors(w, sim);
     bool commands = false;
-    for (uint32_t i = 0; i < config->scenarios.n; i++)
-        commands |= config->scenarios.at[i].is_command;
+    for (uint32_t i = 0; i < config->scenarios.n; i++) {
+        const struct scenario_spec *spec = &config->scenarios.at[i];
+        commands |= spec->is_command || spec->before.n || spec->after.n;
+    }
     for (uint32_t slot = 0; commands && slot < w->slots; slot++)
         for (uint32_t i = 0; i < w->n_services; i++)
             add_door(w, CALLER_CLIENT | slot, i);

@@ -152,9 +152,11 @@ static void print_help(FILE *out)
 {
     fputs("outfox finds resilience bugs: it makes every call between services fail, in every\n"
           "combination that matters, and says which combinations break the scenario.\n\n"
-          "  outfox sim explore examples/shop/shop.yaml     find what breaks the example shop\n"
-          "  outfox proxy --listen 8001 --to 9001 -f 'POST /pay #0 : 503'    fail real calls\n"
-          "  outfox help sim explore                        all about one command\n\n"
+          "  outfox init --run 'shop=./shop {port}' --request 'GET {url:shop}/'\n"
+          "                          write outfox.yaml: which services, which request or test\n"
+          "  outfox run              find what breaks them\n"
+          "  outfox replay 1         look at the first finding again\n"
+          "  outfox help run         all about one command\n\n"
           "commands:\n",
           out);
     for (size_t i = 0; i < VERBS; i++)
@@ -162,8 +164,8 @@ static void print_help(FILE *out)
     fputs(
         "\nexit codes:\n"
         "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
-        "  faults, output cannot be written or a proxy cannot start, 4 inconclusive (budget ended,\n"
-        "  unstable, a rule never fired), 130 interrupted\n",
+        "  faults, or services, store, output or a proxy do not work, 4 inconclusive (budget\n"
+        "  ended, unstable, a fault or rule never fired), 130 interrupted, 143 terminated\n",
         out);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox replay, outfox explain: one faultload of a campaign. */
+#include <errno.h>
 #include <signal.h>
 
 #include "base/yaml.h"
@@ -8,11 +9,14 @@
 #include "report/report.h"
 #include "report/words.h"
 
+enum { FILE_MAX = 64 * 1024 };
+
 /* What is to be replayed: a finding, or a faultload as text. */
 struct subject {
     uint32_t campaign; /* which of the session's */
     faultload faultload;
     VEC(const char *) patterns;
+    struct err no_store; /* why there is no store, when there is none */
 };
 
 /* 3, or SCENARIO/3. */
@@ -40,10 +44,7 @@ static int read_finding(struct session *s, struct subject *out, uint32_t id, str
     uint64_t campaign;
     slice name = slice_of(session_scenario(s, out->campaign));
     if (!s->store)
-        return err_set(e, 0, 0,
-                       "no campaign is stored, so finding %u is not known: outfox run "
-                       "makes one",
-                       (unsigned)id);
+        return err_set(e, 0, 0, "finding %u is not known: %s", (unsigned)id, out->no_store.text);
     if (store_find(s->store, name, &campaign, e))
         return -1;
     int status = campaign ? store_finding(s->store, campaign, id, &s->names, &s->faultloads,
@@ -56,13 +57,29 @@ static int read_finding(struct session *s, struct subject *out, uint32_t id, str
     return status;
 }
 
+/* Before anything is started for it. */
+static int check_patterns(struct session *s, const struct subject *subject, struct err *e)
+{
+    struct plan plan;
+    int failed = 0;
+    plan_init(&plan, &s->names);
+    for (uint32_t i = 0; i < subject->patterns.n && !failed; i++)
+        failed = plan_add(&plan, &s->names, UID_NONE, slice_of(subject->patterns.at[i]), e);
+    plan_deinit(&plan);
+    return failed;
+}
+
 /* A faultload as people write it: faults joined by " & ", each of which may be a pattern. */
 static int read_faults(struct session *s, struct subject *out, slice text, struct err *e)
 {
-    (void)e;
     text = slice_trim(text);
     if (slice_is(text, "none"))
         return 0;
+    if (!text.n)
+        return err_set(
+            e, 0, 0,
+            "there is nothing to replay: give the id of a finding, a faultload, \"none\" "
+            "or @FILE with a faultload in it");
     while (text.n) {
         size_t end = 0;
         while (end < text.n && !(text.n - end >= 3 && memcmp(text.p + end, " & ", 3) == 0))
@@ -70,7 +87,25 @@ static int read_faults(struct session *s, struct subject *out, slice text, struc
         vec_push(&out->patterns, slice_copy(&s->arena, slice_trim((slice){text.p, end})).p);
         text = end < text.n ? slice_from(text, end + 3) : (slice){0};
     }
-    return 0;
+    return check_patterns(s, out, e);
+}
+
+static int read_file(struct session *s, const char *path, struct subject *out, struct err *e)
+{
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return err_set(e, 0, 0, "%s cannot be read: %s", path, strerror(errno));
+    char *bytes = arena_alloc(&s->arena, FILE_MAX + 1);
+    size_t n = fread(bytes, 1, FILE_MAX + 1, f);
+    int number = ferror(f) ? errno : 0;
+    fclose(f);
+    if (number)
+        return err_set(e, 0, 0, "%s cannot be read: %s", path, strerror(number));
+    if (n > FILE_MAX)
+        return err_set(e, 0, 0, "%s is no faultload: it has more than %d bytes", path, FILE_MAX);
+    for (size_t i = 0; i < n; i++) /* a faultload may be spread over lines */
+        bytes[i] = bytes[i] == '\n' || bytes[i] == '\r' ? ' ' : bytes[i];
+    return read_faults(s, out, (slice){bytes, n}, e);
 }
 
 static int read_subject(struct session *s, const char *what, struct subject *out, struct err *e)
@@ -80,26 +115,32 @@ static int read_subject(struct session *s, const char *what, struct subject *out
         return read_finding(s, out, id, e);
     if (what[0] != '@')
         return read_faults(s, out, slice_of(what), e);
-    char *bytes = NULL;
-    size_t n = 0;
-    FILE *f = fopen(what + 1, "re");
-    if (!f)
-        return err_set(e, 0, 0, "%s cannot be read", what + 1);
-    bytes = arena_alloc(&s->arena, 1 << 16);
-    n = fread(bytes, 1, (1 << 16) - 1, f);
-    fclose(f);
-    return read_faults(s, out, (slice){bytes, n}, e);
+    return read_file(s, what + 1, out, e);
 }
 
-static int print_replay(struct session *s, const struct subject *subject, const struct run *plain,
-                        const struct run *faulty)
+/* The damage may show only afterwards. */
+static bool print_after(const struct args *args, const struct replay *r)
+{
+    bool damage = r->before.verdict.pass && !r->after.verdict.pass;
+    if (damage)
+        fprintf(args->json ? stderr : stdout,
+                "afterwards, without faults, the system stays broken: %s%s%s%s\n",
+                r->after.verdict.why, r->after.verdict.detail ? " (" : "",
+                r->after.verdict.detail ? r->after.verdict.detail : "",
+                r->after.verdict.detail ? ")" : "");
+    return damage;
+}
+
+static int print_replay(struct session *s, const struct subject *subject, const struct replay *r)
 {
     const struct args *args = s->args;
+    const struct run *plain = &r->before, *faulty = &r->faulty;
     const char *scenario = session_scenario(s, subject->campaign);
     if (args->json)
         report_replay_json(s->config->name.p, scenario, &s->names, plain, faulty, stdout);
     else
         report_replay(&s->names, plain, faulty, style_for(1, args->color), stdout);
+    bool damage = print_after(args, r);
     uint32_t unfired = campaign_unfired(s->campaigns.at[subject->campaign]);
     bool fired = false;
     for (uint32_t i = 0; i < faulty->trace.calls.n; i++)
@@ -107,14 +148,14 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     bool wanted = subject->patterns.n || subject->faultload != FAULTLOAD_EMPTY;
     if (unfired || (wanted && !fired))
         fputs("outfox: not every fault fired: no call was left that matches it\n", stderr);
-    return !faulty->verdict.pass           ? EXIT_FINDINGS
+    return !faulty->verdict.pass || damage ? EXIT_FINDINGS
            : unfired || (wanted && !fired) ? EXIT_INCONCLUSIVE
                                            : EXIT_OK;
 }
 
 static int replay(struct session *s, const struct subject *subject, struct err *e)
 {
-    struct run plain = {0}, faulty = {0};
+    struct replay r = {0};
     struct campaign *c = s->campaigns.at[subject->campaign];
     if (s->store && campaign_recall(c, e) < 0)
         *e = (struct err){0}; /* what cannot be read is learned anew */
@@ -124,17 +165,18 @@ static int replay(struct session *s, const struct subject *subject, struct err *
         return code;
     }
     int status = campaign_replay(c, s->live, subject->faultload, subject->patterns.at,
-                                 subject->patterns.n, &plain, &faulty, e);
+                                 subject->patterns.n, &r, e);
     if (status == 0) {
-        code = print_replay(s, subject, &plain, &faulty);
+        code = print_replay(s, subject, &r);
     } else if (status > 0) {
         code = live_signal(s->live) == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     } else {
         cmd_fail(e);
         code = EXIT_ENVIRONMENT;
     }
-    vec_deinit(&plain.trace.calls);
-    vec_deinit(&faulty.trace.calls);
+    vec_deinit(&r.before.trace.calls);
+    vec_deinit(&r.faulty.trace.calls);
+    vec_deinit(&r.after.trace.calls);
     return code;
 }
 
@@ -142,11 +184,11 @@ int cmd_replay(const struct args *args)
 {
     struct session s;
     struct subject subject = {0};
-    struct err e = {0}, ignored = {0};
+    struct err e = {0};
     int code = session_open(&s, args, args->positional[1]);
     if (code)
         return code;
-    if (session_open_store(&s, STORE_READ, &ignored))
+    if (session_open_store(&s, STORE_READ, &subject.no_store))
         s.store = NULL; /* nothing was stored: a faultload can still be replayed */
     s.jobs = 1;
     session_make_campaigns(&s, NULL, NULL);
@@ -166,6 +208,8 @@ static int explain(struct session *s, struct err *e)
     faultload f;
     struct campaign *c = s->campaigns.at[0];
     int status = campaign_restore(c, e);
+    if (status == CAMPAIGN_OTHER)
+        return -1;
     if (status > 0)
         return err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
                        session_scenario(s, 0));
@@ -184,7 +228,7 @@ int cmd_explain(const struct args *args)
     int code = session_open(&s, args, args->positional[1]);
     if (code)
         return code;
-    if (session_open_store(&s, STORE_READ, &e)) {
+    if (session_open_store(&s, STORE_READ, &e) || session_adopt(&s, &e)) {
         cmd_fail(&e);
         code = EXIT_ENVIRONMENT;
     } else {

@@ -43,13 +43,14 @@ static int explore_all(struct session *s, struct err *e)
     return 0;
 }
 
-/* Takes up what the store has; *left: is there anything to be done? */
+/* Takes up what the store has; *left: is there anything to be done? 0, or an exit code. */
 static int restore_all(struct session *s, bool *left, struct err *e)
 {
     *left = false;
     for (uint32_t i = 0; i < s->campaigns.n; i++) {
-        if (campaign_restore(s->campaigns.at[i], e) < 0)
-            return -1;
+        int status = campaign_restore(s->campaigns.at[i], e);
+        if (status < 0 || status == CAMPAIGN_OTHER)
+            return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
         *left |= !campaign_complete(s->campaigns.at[i]);
     }
     return 0;
@@ -59,11 +60,10 @@ static int restore_all(struct session *s, bool *left, struct err *e)
 static int run_campaigns(struct session *s, struct err *e)
 {
     bool left = true;
-    if (s->args->resume && restore_all(s, &left, e))
-        return EXIT_USAGE;
-    if (!left)
-        return 0;
-    int code = session_start(s, e);
+    int code = s->args->resume ? restore_all(s, &left, e) : 0;
+    if (code || !left)
+        return code;
+    code = session_start(s, e);
     if (code)
         return code;
     code = explore_all(s, e) ? EXIT_ENVIRONMENT : 0;
@@ -77,7 +77,7 @@ static int run_session(struct session *s)
 {
     struct err e = {0};
     struct watch watch = {.session = s};
-    if (session_open_store(s, STORE_WRITE, &e)) {
+    if (session_open_store(s, STORE_WRITE, &e) || (s->args->resume && session_adopt(s, &e))) {
         cmd_fail(&e);
         return EXIT_ENVIRONMENT;
     }
@@ -120,8 +120,14 @@ int cmd_report(const struct args *args)
         cmd_fail(&e);
         code = EXIT_ENVIRONMENT;
     } else {
+        code = session_adopt(&s, &e);
         session_make_campaigns(&s, NULL, NULL);
-        code = restore_all(&s, &left, &e) ? cmd_fail(&e) : reports_make(&s, NULL);
+        if (!code)
+            code = restore_all(&s, &left, &e);
+        if (code)
+            cmd_fail(&e);
+        else
+            code = reports_make(&s, NULL);
     }
     session_close(&s);
     return code;

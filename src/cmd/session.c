@@ -173,6 +173,9 @@ static void print_scenario(const struct scenario_spec *spec, struct buf *out)
     buf_addf(&text, "%u %.*s %.*s %.*s %.*s %.*s", (unsigned)spec->service, SLICE_ARG(spec->method),
              SLICE_ARG(spec->target), SLICE_ARG(spec->command), SLICE_ARG(spec->before),
              SLICE_ARG(spec->after));
+    for (uint32_t i = 0; i < spec->headers.n; i++)
+        buf_addf(&text, " %s:%s", spec->headers.at[i].name.p, spec->headers.at[i].value.p);
+    buf_addf(&text, " %.*s %lld ", SLICE_ARG(spec->content_type), (long long)spec->timeout_ns);
     buf_add(&text, spec->body);
     print_expect(&spec->expect, &text);
     if (spec->under_faults.given)
@@ -198,6 +201,7 @@ static const char *options_text(struct session *s, uint32_t scenario)
     buf_addf(&text, "\nmax-faults: %u\nt-way: %u\naudit: %g\norder: %s\nseed: %llu\nshard: %u/%u\n",
              (unsigned)o->max_faults, (unsigned)o->t_way, o->audit, order_rows[o->order].name,
              (unsigned long long)o->seed, (unsigned)o->shard, (unsigned)o->shards);
+    buf_addf(&text, "baselines: %u\n", (unsigned)o->baselines);
     buf_addf(&text, "identify: %s payload=%s predecessors=%d\n",
              identify_level_names[c->identify.level], identify_payload_names[c->identify.payload],
              c->identify.predecessors);
@@ -209,6 +213,65 @@ static const char *options_text(struct session *s, uint32_t scenario)
     const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
     buf_deinit(&text);
     return out;
+}
+
+/* The options of a search, from the lines of options_text. */
+static int parse_line(struct session *s, slice name, slice value, struct err *e)
+{
+    struct search_options *o = &s->search;
+    uint64_t n = 0;
+    slice word;
+    bool number = slice_to_u64(value, UINT64_MAX, &n);
+    if (slice_is(name, "modes")) {
+        for (o->n_modes = 0; slice_word(&value, &word) && o->n_modes < MODES_MAX; o->n_modes++)
+            if (mode_parse(word, &s->modes[o->n_modes], e))
+                return -1;
+        o->modes = s->modes;
+    } else if (slice_is(name, "assume")) {
+        for (o->assume = 0; slice_word(&value, &word);)
+            for (enum reduction r = 0; r < REDUCTIONS; r++)
+                o->assume |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
+    } else if (slice_is(name, "max-faults") && number) {
+        o->max_faults = (uint32_t)n;
+    } else if (slice_is(name, "t-way") && number) {
+        o->t_way = (uint32_t)n;
+    } else if (slice_is(name, "audit")) {
+        o->audit = strtod(slice_copy(&s->arena, value).p, NULL);
+    } else if (slice_is(name, "order")) {
+        o->order = order_of(value);
+    } else if (slice_is(name, "seed") && number) {
+        o->seed = n;
+    } else if (slice_is(name, "shard")) {
+        slice part;
+        uint64_t i, all;
+        slice_cut(&value, '/', &part);
+        if (slice_to_u64(part, UINT32_MAX, &i) && slice_to_u64(value, UINT32_MAX, &all)) {
+            o->shard = (uint32_t)i;
+            o->shards = (uint32_t)all;
+        }
+    }
+    return 0;
+}
+
+int session_adopt(struct session *s, struct err *e)
+{
+    const struct args *a = s->args;
+    if (a->modes || a->assume || a->max_faults || a->t_way || a->audit > 0 || a->order || a->seed ||
+        a->shard)
+        return 0;
+    uint64_t campaign = 0;
+    slice text = {0}, line, name;
+    for (uint32_t i = 0; i < s->scenarios.n && !campaign; i++)
+        if (store_find(s->store, slice_of(session_scenario(s, i)), &campaign, e))
+            return EXIT_ENVIRONMENT;
+    if (campaign && store_get(s->store, campaign, SLICE("options"), &s->arena, &text, e))
+        return EXIT_ENVIRONMENT;
+    while (slice_cut(&text, '\n', &line)) {
+        slice_cut(&line, ':', &name);
+        if (line.p && parse_line(s, name, slice_trim(line), e))
+            return EXIT_ENVIRONMENT;
+    }
+    return 0;
 }
 
 /* ---- starting ---- */
@@ -234,7 +297,8 @@ int session_start(struct session *s, struct err *e)
                              .seed = s->search.seed ^ (uint64_t)getpid() << 32,
                              .program = s->program,
                              .note = note};
-    return live_open(s->config, &o, &s->live, e) ? EXIT_ENVIRONMENT : 0;
+    int status = live_open(s->config, &o, &s->live, e);
+    return status > 0 ? 128 + status : status ? EXIT_ENVIRONMENT : 0;
 }
 
 void session_make_campaigns(struct session *s, void *ctx,

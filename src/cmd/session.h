@@ -33,7 +33,11 @@ void session_close(struct session *s);
 
 int session_open_store(struct session *s, enum store_access access, struct err *e) MUST_USE;
 
-/* Starts the system. 0, or an exit code, with *e. */
+/* What the stored campaign was made with, where the command line says nothing else: so that it can
+ * be resumed and reported without saying all of it again. 0, or an exit code, with *e. */
+int session_adopt(struct session *s, struct err *e) MUST_USE;
+
+/* Starts the system. 0, or an exit code, with *e; that of a signal that came meanwhile. */
 int session_start(struct session *s, struct err *e) MUST_USE;
 
 /* A campaign for each scenario. */

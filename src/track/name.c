@@ -116,6 +116,8 @@ void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32
     t->dialects = 0;
     for (uint32_t i = 0; i < t->opt.n_services; i++)
         t->dialects |= t->facts[i].dialects;
+    if (!t->dialects) /* nobody has made a call yet: some may when others fail */
+        t->dialects = (1u << DIALECTS) - 1;
     if (t->opt.payload != TRACK_PAYLOAD_AUTO)
         return;
     for (uint32_t i = 0; i < n; i++)

@@ -15,9 +15,9 @@ static bool known_run(void *ctx, uint64_t key)
     return false;
 }
 
-static struct track_run *only_run(const struct tracker *t)
+static struct track_run *only_run(const struct tracker *t, const struct track_arrival *a)
 {
-    for (uint32_t i = 0; t->n_runs == 1 && i < SLOTS_MAX; i++)
+    for (uint32_t i = 0; t->n_runs == 1 && !a->crowded && i < SLOTS_MAX; i++)
         if (t->slot[i])
             return t->slot[i];
     return NULL;
@@ -65,7 +65,15 @@ static void find_by_caller(const struct track_arrival *a, struct track_parent *o
     out->ambiguous = true;
 }
 
-/* A client that was given addresses of its own is known by them. */
+/* Does the request say on behalf of which call of this run it is made? */
+static bool says_call(const struct tracker *t, const struct track_run *r, const struct context *c)
+{
+    bool state = c->by == DIALECT_TRACESTATE || c->by == DIALECT_BAGGAGE;
+    return state && t->opt.best == TRACK_STATE && c->run == r->key && c->call < r->all.calls.n;
+}
+
+/* A client that was given addresses of its own is known by them, unless it has handed them on to a
+ * service that says so. */
 static bool find_client(const struct tracker *t, const struct track_arrival *a,
                         struct track_parent *out)
 {
@@ -73,30 +81,30 @@ static bool find_client(const struct tracker *t, const struct track_arrival *a,
         return false;
     out->run = t->slot[a->caller & ~CALLER_CLIENT];
     out->call = 0;
-    out->by = TRACK_NONE;
+    if (out->run && says_call(t, out->run, &out->context)) {
+        out->call = out->context.call;
+        out->by = TRACK_STATE;
+    }
     return true;
 }
 
 void parent_find(struct tracker *t, const struct track_arrival *a, struct track_parent *out)
 {
     *out = (struct track_parent){.call = CALL_NONE, .by = TRACK_NONE};
+    const struct context *c = &out->context;
     out->context.by = DIALECTS;
     out->context.call = UINT32_MAX;
     if (t->opt.best != TRACK_NONE)
         context_read(a->head, t->opt.custom, t->opt.n_custom, known_run, t, &out->context);
     if (find_client(t, a, out))
         return;
-    const struct context *c = &out->context;
-    bool state = c->by == DIALECT_TRACESTATE || c->by == DIALECT_BAGGAGE;
-    if (state && t->opt.best == TRACK_TRACE)
-        state = false;
     if (c->run)
         out->run = track_find(t, c->run);
     else
-        out->run = only_run(t);
+        out->run = only_run(t, a);
     if (!out->run)
         return;
-    if (state && c->call < out->run->all.calls.n) {
+    if (says_call(t, out->run, c)) {
         out->call = c->call;
         out->by = TRACK_STATE;
         return;

@@ -50,6 +50,16 @@ void tracker_free(struct tracker *t)
     mem_free(t);
 }
 
+void tracker_forget(struct tracker *t)
+{
+    t->decided = false;
+    t->dialects = all_dialects;
+    payload_rules_free(t->payloads);
+    t->payloads = payload_rules_new();
+    memset(t->facts, 0, (t->opt.n_services + 1) * sizeof *t->facts);
+    t->strays = t->lost = 0;
+}
+
 /* ---- runs ---- */
 
 static uint32_t add_call(struct track_run *r, struct track_call call, struct call record)
@@ -153,7 +163,9 @@ static void leave(struct tracker *t, struct track_run *r, int64_t now_ns)
         struct call *c = &r->all.trace.calls.at[i];
         if (r->all.calls.at[i].open) {
             c->flags |= CALL_OPEN;
-            c->seen = OUTCOME(OUT_TIMEOUT, 0);
+            c->seen = c->reply = OUTCOME(OUT_TIMEOUT, 0);
+            /* without a fault it was passed on; with one, calls below it show that it was */
+            c->handled = c->mode == MODE_NONE || r->all.calls.at[i].first != CALL_NONE;
             c->end_ns = now_ns - r->start_ns;
         }
         if (c->end_ns <= c->start_ns)
@@ -269,6 +281,16 @@ static void count_stray(struct tracker *t, const struct track_arrival *a)
     }
 }
 
+/* It belongs to no run: is that as it should be? */
+static void count_foreign(struct tracker *t, const struct track_arrival *a,
+                          const struct track_parent *p)
+{
+    if (p->context.run)
+        count_stray(t, a);
+    else if (t->n_runs > 0 && a->caller < t->opt.n_services && t->lost++ == 0)
+        t->lost_by = a->caller;
+}
+
 void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
                   struct track_answer *out)
 {
@@ -278,8 +300,7 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
         return;
     parent_find(t, a, &p);
     if (!p.run) {
-        if (p.context.run)
-            count_stray(t, a);
+        count_foreign(t, a, &p);
         return;
     }
     struct track_run *r = p.run;
@@ -334,4 +355,10 @@ uint64_t track_strays(const struct tracker *t, slice *example)
 {
     *example = t->stray;
     return t->strays;
+}
+
+uint64_t track_lost(const struct tracker *t, uint32_t *service)
+{
+    *service = t->lost_by;
+    return t->lost;
 }

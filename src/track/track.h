@@ -57,6 +57,9 @@ struct track_run;
 struct tracker *tracker_new(const struct track_options *options);
 void tracker_free(struct tracker *t);
 
+/* Forgets what was learned and counted: another scenario is about to be learned about. */
+void tracker_forget(struct tracker *t);
+
 /* ---- runs ---- */
 
 /* Begins a run: `plan` decides about its calls. slot: of its client, below 64. The first record is
@@ -99,6 +102,7 @@ struct track_arrival {
     bool grpc;
     slice content_type, body; /* as far as track_wants_body asked for them */
     int64_t start_ns;
+    bool crowded; /* others are under way, or about to begin: what says nothing is of no run */
     /* Could the other end of the connection be this service's? Asked where the address says
      * nothing. */
     bool (*owns)(void *ctx, uint32_t service);
@@ -139,6 +143,10 @@ const struct track_facts *track_service(const struct tracker *t, uint32_t servic
 
 /* Calls that came for a run that had ended; the name of one of them. */
 uint64_t track_strays(const struct tracker *t, slice *example);
+
+/* Calls of services that said nothing while several runs were under way: whose they were is not
+ * known. The service that made the first of them. */
+uint64_t track_lost(const struct tracker *t, uint32_t *service);
 
 /* The learning runs are over: decides which payloads are part of names, and names the calls of
  * these traces anew. `runs` were ended with track_end_learning, in their order. */

@@ -58,6 +58,8 @@ struct tracker {
     struct track_facts *facts; /* by service */
     uint64_t strays;
     slice stray; /* the name of one */
+    uint64_t lost;
+    uint32_t lost_by; /* the service that made the first of them */
     bool decided;
     uint32_t dialects; /* to write into the scenario's own request */
     struct payload_rules *payloads;

@@ -156,6 +156,12 @@ def scenarios(report):
     return report["scenarios"] if report else []
 
 
+def levels(ended):
+    """How the calls of each service were told apart: {service: level}."""
+    return {one["service"]: one["level"] for scenario in scenarios(ended.report)
+            for one in scenario["levels"]}
+
+
 class System:
     """A directory with an outfox.yaml in it, and what is run there."""
 
@@ -300,6 +306,7 @@ def check_found(system, ended, wanted, what):
     checks.equal(len(ended.findings), 1, f"{what}: findings {json.dumps(ended.findings)[:1500]}")
     for finding in ended.findings:
         if wanted(finding):
+            checks.equal(finding["state"], "confirmed", f"{what}: the finding")
             replayed = system.shell(finding["replay"])
             checks.equal(replayed.code, 1, f"{finding['replay']}\n{replayed.said[-1500:]}")
             checks.that("injected" in replayed.out, "the replay shows what was injected where",

@@ -4,18 +4,19 @@
 
   yaml blocks     one that begins with `system:` is written to <system>.yaml; it must pass
                   `sim check` and be explorable. One that begins with `# file: NAME` is written to
-                  NAME; one that goes on with `version:` is the configuration of a campaign: it must
-                  pass `validate`, or fail if its name begins with `wrong`
+                  NAME, as is a python block; one that goes on with `version:` is the configuration
+                  of a campaign: it must pass `validate`, or fail if its name begins with `wrong`
   console blocks  each `$ outfox ...` and `$ examples/...` is run where the files of its document
-                  are, with a link `examples`. What follows, up to the next `$ `, must be its exact
-                  output; a line `...` stands for any lines. A trailing `# exit N` is the expected
-                  exit code, without it 0, 1 and 4 are fine. A command may end in a backslash and
-                  go on
+                  are, a directory `shop`, with a copy of `examples`. What follows, up to the next
+                  `$ `, must be its exact output; a line `...` stands for any lines. A trailing
+                  `# exit N` is the expected exit code, without it 0, 1 and 4 are fine. A command
+                  may end in a backslash and go on
   sessions        console blocks in which a command ends with ` &`. All their commands are run, by
                   one shell, and what they print on both streams must be there; after a command in
                   the background its lines are waited for. Without `# exit N` the code must be 0.
                   Numbers from 8000 to 9999 are ports: others, which are free, stand in for them,
-                  in files too. Times are not compared
+                  in files too
+  times           of logs and of campaigns are not compared
   tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
                   systems, of proxies and of campaigns that the program knows are documented, and what the
                   documents list exists. Rules of proxies are understood
@@ -104,11 +105,11 @@ def blocks(lines):
 
 
 def write_files(path, lines, folder):
-    """Writes the YAML blocks of a document; returns [(file, line)] of the
+    """Writes the YAML and Python blocks of a document; returns [(file, line)] of the
     systems, and of the configurations of campaigns."""
     systems, configurations = [], []
     for language, start, end in blocks(lines):
-        if language != "yaml" or start == end:
+        if language not in ("yaml", "python") or start == end:
             continue
         system = re.match(r"system:\s*([\w-]+)", lines[start])
         other = re.match(r"# file: ([\w.-]+)\s*$", lines[start])
@@ -172,10 +173,11 @@ def check_command(where, command, expected, folder):
     sentence = f"`{command}` ended with {code}, not {wanted}: {said.strip()}"
     if not check(code in wanted, where, sentence):
         return None
+    same = matches(without_times(expected), without_times(got))
     if not UPDATE or "..." in expected:
         shown = "\n".join("    " + line for line in got)
-        check(matches(expected, got), where, f"`{command}` prints something else:\n{shown}")
-    return got
+        check(same, where, f"`{command}` prints something else:\n{shown}")
+    return expected if same else got
 
 
 def check_console(path, lines, folder):
@@ -241,8 +243,13 @@ def without_free_ports(text):
     return text
 
 
+# A moment and durations in a line of the log; how long a run and a campaign took.
+TIMES = re.compile(r'("time": ?)"[^"]*"|("\w+_us": ?)\d+|(after )[\d.]+[nmu]?s\b'
+                   r'|(  took )[\d.]+[nmu]?s, [\d.,]+ runs per second')
+
+
 def without_times(lines):
-    return [re.sub(r'("time": ?)"[^"]*"|("\w+_us": ?)\d+', r"\1\2", line) for line in lines]
+    return [TIMES.sub(r"\1\2\3\4", line) for line in lines]
 
 
 def without_exit_code(command):
@@ -291,9 +298,10 @@ def check_document(path):
     fences = [line for line in lines if line.startswith("```")]
     check(len(fences) % 2 == 0, name_of(path), "a ``` block is not closed")
     free_ports.clear()
-    folder = WORK / path.stem
-    folder.mkdir()
-    (folder / "examples").symlink_to(TOP / "examples")
+    folder = WORK / path.stem / "shop"
+    folder.mkdir(parents=True)
+    shutil.copytree(TOP / "examples", folder / "examples",
+                    ignore=shutil.ignore_patterns("node_modules", ".outfox", "__pycache__"))
     systems, configurations = write_files(path, lines, folder)
     check_systems(systems, folder)
     check_configurations(configurations, folder)
