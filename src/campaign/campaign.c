@@ -108,7 +108,7 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
     live_begin(c->live, &order);
 }
 
-/* The next run that ended, with its trace in order. */
+/* The next run that ended. */
 static int take_run(struct campaign *c, struct run *out, struct err *e)
 {
     const struct execution_result *r;
@@ -122,8 +122,6 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         *e = r->why;
         return -1;
     }
-    overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
-    trace_align(&out->trace, &c->overlaps, c->opt.names);
     return 0;
 }
 
@@ -147,8 +145,10 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 {
     bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
     run->number = ++c->number;
-    if (campaign_keep(c, run, e))
+    if (campaign_keep(c, run, e)) /* as it was seen: what overlaps is learned from that */
         return -1;
+    overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
+    trace_align(&run->trace, &c->overlaps, c->opt.names);
     campaign_remember(c, run);
     if (asked) {
         search_observe(c->search, run->faultload, &run->trace, &run->verdict);

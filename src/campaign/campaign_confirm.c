@@ -98,16 +98,6 @@ static int shrink_and_confirm(struct campaign *c, struct finding *f, struct err 
     return status ? status : confirm(c, f, e);
 }
 
-void campaign_settle_known(struct campaign *c)
-{
-    struct live *live = c->live;
-    struct err ignored = {0};
-    c->live = NULL;
-    for (uint32_t i = 0; i < c->summary.findings.n; i++)
-        (void)shrink_and_confirm(c, &c->summary.findings.at[i], &ignored);
-    c->live = live;
-}
-
 static bool same_points(const struct faultloads *fl, faultload a, faultload b)
 {
     if (faultload_size(fl, a) != faultload_size(fl, b))
@@ -148,6 +138,17 @@ static void merge_equal(struct campaign *c)
             memmove(b, b + 1, (c->summary.findings.n - k - 1) * sizeof *b);
             c->summary.findings.n--;
         }
+}
+
+void campaign_settle_known(struct campaign *c)
+{
+    struct live *live = c->live;
+    struct err ignored = {0};
+    c->live = NULL;
+    for (uint32_t i = 0; i < c->summary.findings.n; i++)
+        (void)shrink_and_confirm(c, &c->summary.findings.at[i], &ignored);
+    merge_equal(c);
+    c->live = live;
 }
 
 int campaign_confirm(struct campaign *c, struct live *live, struct err *e)

@@ -174,6 +174,16 @@ static void parse_levels(struct campaign *c, slice text)
     }
 }
 
+/* The fault-free runs were all made before the first of them was read. */
+static int restore_overlaps(void *ctx, const struct run *run, struct err *e)
+{
+    struct campaign *c = ctx;
+    (void)e;
+    if (run->purpose == RUN_BASELINE)
+        overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
+    return run->purpose != RUN_BASELINE;
+}
+
 static int restore_run(void *ctx, const struct run *run, struct err *e)
 {
     struct campaign *c = ctx;
@@ -271,7 +281,9 @@ int campaign_restore(struct campaign *c, struct err *e)
         return -1;
     if (!levels.p || !notes.p)
         return 1;
-    if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
+    if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep,
+                       restore_overlaps, c, e) < 0 ||
+        store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e) ||
         restore_blasts(c, blasts, e))
         return -1;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * campaign/wiring: who gets a door to whom, which ports are chosen, and what placeholders become.
+ */
+#include "campaign/wiring.h"
+
+#include <string.h>
+
+#include "support/unit.h"
+
+#define HEAD "version: 1\n"
+#define ASK  "scenarios: { ask: { request: \"GET {url:a}/\" } }\n"
+
+struct lab {
+    struct campaign_config *config;
+    struct wiring *w;
+    struct err e;
+};
+
+static void lab_open(struct lab *l, const char *yaml, uint32_t slots)
+{
+    *l = (struct lab){0};
+    if (campaign_config_parse(slice_of(yaml), "test", &l->config, &l->e) ||
+        wiring_new(l->config, NULL, slots, &l->w, &l->e))
+        fail_msg("%s", l->e.text);
+}
+
+static void lab_close(struct lab *l)
+{
+    wiring_free(l->w);
+    campaign_config_free(l->config);
+}
+
+static const char services[] =
+    HEAD "services:\n"
+         "  a: { run: \"a {port} {url:b}\", env: { C: \"{address:c} {url:b}\" } }\n"
+         "  b: { run: b, port: 10999 }\n"
+         "  c: { address: \"127.0.0.1:10998\" }\n"
+         "  d: { run: d, listen: \"127.0.0.1:0\" }\n" ASK;
+
+static uint32_t count(const struct wiring *w, uint32_t caller)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->doors.n; i++)
+        n += w->doors.at[i].caller == caller;
+    return n;
+}
+
+static void test_doors(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, services, 3);
+    assert_non_null(wiring_door(l.w, 0, 1));
+    assert_non_null(wiring_door(l.w, 0, 2));
+    assert_int_equal(count(l.w, 0), 2); /* b is named twice, and has one door */
+    assert_int_equal(count(l.w, 1), 0);
+    assert_non_null(wiring_door(l.w, CALLER_UNKNOWN, 2)); /* not started by us */
+    assert_non_null(wiring_door(l.w, CALLER_UNKNOWN, 3)); /* because the file says so */
+    assert_null(wiring_door(l.w, CALLER_UNKNOWN, 1));
+    assert_non_null(wiring_control(l.w));
+    assert_int_equal(count(l.w, CALLER_CLIENT), 0); /* requests need none */
+    lab_close(&l);
+}
+
+static void test_client_doors(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l,
+             HEAD "services: { a: { run: a }, b: { run: b } }\n"
+                  "scenarios: { ask: { command: \"x {url:a}\" } }\n",
+             3);
+    for (uint32_t slot = 0; slot < 3; slot++)
+        assert_int_equal(count(l.w, CALLER_CLIENT | slot), 2);
+    assert_int_equal(count(l.w, CALLER_CLIENT | 3), 0);
+    lab_close(&l);
+}
+
+static void test_ports(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, services, 1);
+    assert_int_equal(addr_port(&l.w->address[1]), 10999);
+    assert_int_equal(addr_port(&l.w->address[2]), 10998);
+    uint32_t a = addr_port(&l.w->address[0]), d = addr_port(&l.w->address[3]);
+    assert_in_range(a, 10000, 32000); /* nothing that asks for any port gets these */
+    assert_in_range(d, 10000, 32000);
+    assert_true(a != d);
+    lab_close(&l);
+}
+
+/* A port in use is not chosen, wherever it is looked for: many services, all different. */
+static void test_many_ports(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct buf text = BUF_INIT(100000);
+    buf_adds(&text, HEAD "services:\n  a: { run: a }\n");
+    for (int i = 0; i < 200; i++)
+        buf_addf(&text, "  s%d: { run: s }\n", i);
+    buf_adds(&text, ASK);
+    lab_open(&l, buf_text(&text), 1);
+    for (uint32_t i = 0; i < l.w->n_services; i++)
+        for (uint32_t k = 0; k < i; k++)
+            assert_true(addr_port(&l.w->address[i]) != addr_port(&l.w->address[k]));
+    buf_deinit(&text);
+    lab_close(&l);
+}
+
+static void assert_expands(const struct lab *l, uint32_t caller, const char *text,
+                           const char *wanted)
+{
+    struct buf out = BUF_INIT(1000);
+    struct err e = {0};
+    int status = wiring_expand(l->w, caller, slice_of(text), &out, &e);
+    if (!wanted)
+        assert_int_equal(status, -1);
+    else if (status || strcmp(buf_text(&out), wanted) != 0)
+        fail_msg("%s: %s, not %s (%s)", text, buf_text(&out), wanted, e.text);
+    buf_deinit(&out);
+}
+
+static void test_placeholders(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, services, 1);
+    for (uint32_t i = 0; i < l.w->doors.n; i++) /* as if the plane listened */
+        if (l.w->doors.at[i].caller == 0)
+            memcpy(l.w->doors.at[i].address,
+                   l.w->doors.at[i].callee == 1 ? "127.0.0.1:41" : "[::1]:42", 13);
+    assert_expands(&l, 0, "{url:b}", "http://127.0.0.1:41");
+    assert_expands(&l, 0, "x {address:b} {host:b} {port:b} y", "x 127.0.0.1:41 127.0.0.1 41 y");
+    assert_expands(&l, 0, "{url:c} {host:c} {port:c}", "http://[::1]:42 [::1] 42");
+    assert_expands(&l, 1, "{port} {host} {address} {url}",
+                   "10999 127.0.0.1 127.0.0.1:10999 http://127.0.0.1:10999");
+    assert_expands(&l, 1, "{{port}} ${port} {} {x} {\"a\": 1}", "{port} ${port} {} {x} {\"a\": 1}");
+    assert_expands(&l, 1, "", "");
+    assert_expands(&l, 1, "{url:a}", NULL); /* b was given no door to a */
+    assert_expands(&l, CALLER_CLIENT, "{url:a}", NULL);
+    lab_close(&l);
+}
+
+static void test_proxies(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct proxy_config *proxies = NULL;
+    lab_open(&l, services, 1);
+    if (wiring_proxies(l.w, &proxies, &l.e))
+        fail_msg("%s", l.e.text);
+    config_free(proxies);
+    lab_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_doors),        cmocka_unit_test(test_client_doors),
+        cmocka_unit_test(test_ports),        cmocka_unit_test(test_many_ports),
+        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_proxies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
