@@ -108,7 +108,7 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
     live_begin(c->live, &order);
 }
 
-/* The next run that ended, with its trace in order. */
+/* The next run that ended. */
 static int take_run(struct campaign *c, struct run *out, struct err *e)
 {
     const struct execution_result *r;
@@ -122,8 +122,6 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         *e = r->why;
         return -1;
     }
-    overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
-    trace_align(&out->trace, &c->overlaps, c->opt.names);
     return 0;
 }
 
@@ -147,8 +145,10 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 {
     bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
     run->number = ++c->number;
-    if (campaign_keep(c, run, e))
+    if (campaign_keep(c, run, e)) /* as it was seen: what overlaps is learned from that */
         return -1;
+    overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
+    trace_align(&run->trace, &c->overlaps, c->opt.names);
     campaign_remember(c, run);
     if (asked) {
         search_observe(c->search, run->faultload, &run->trace, &run->verdict);
@@ -365,6 +365,22 @@ static void note_strays(struct campaign *c)
     buf_deinit(&text);
 }
 
+static void note_outlived(struct campaign *c)
+{
+    struct buf text = BUF_INIT(1 << 14);
+    if (!c->n_outlived)
+        return;
+    buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
+             (unsigned long long)c->n_outlived, c->n_outlived == 1 ? "run" : "runs");
+    if (c->outlived) {
+        buf_adds(&text, ", such as ");
+        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);
+    }
+    buf_adds(&text, ": they were cut off");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
 const struct summary *campaign_finish(struct campaign *c)
 {
     if (c->finished)
@@ -374,6 +390,7 @@ const struct summary *campaign_finish(struct campaign *c)
     if (!c->summary.stopped && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
+    note_outlived(c);
     if (c->live) {
         campaign_note_descriptors(c);
         note_strays(c);

@@ -158,7 +158,6 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
         status = campaign_keep_facts(c, e);
     for (uint32_t i = 0; i < all->n; i++) {
         struct run *run = &all->run[i];
-        trace_align(&run->trace, &c->overlaps, c->opt.names);
         if (!status)
             status = campaign_observe(c, run, e);
         if (!run->verdict.pass && !c->summary.broken) {

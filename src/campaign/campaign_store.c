@@ -21,11 +21,22 @@ struct known *campaign_known(struct campaign *c, faultload f)
     return at ? &c->known.at[*at] : NULL;
 }
 
+/* The first call that was still open when its run ended, for the report. */
+static void note_outlived(struct campaign *c, const struct run *run)
+{
+    c->n_outlived++;
+    for (uint32_t i = 1; i < run->trace.calls.n && !c->outlived; i++)
+        if (run->trace.calls.at[i].flags & CALL_OPEN)
+            c->outlived = run->trace.calls.at[i].uid;
+}
+
 void campaign_remember(struct campaign *c, const struct run *run)
 {
     struct known *k = campaign_known(c, run->faultload);
     const char *why = run->verdict.pass ? NULL : run->verdict.why;
     c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
+    if (run->flags & RUN_OUTLIVED)
+        note_outlived(c, run);
     if (!k) {
         map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
         vec_push(&c->known,
@@ -163,6 +174,16 @@ static void parse_levels(struct campaign *c, slice text)
     }
 }
 
+/* The fault-free runs were all made before the first of them was read. */
+static int restore_overlaps(void *ctx, const struct run *run, struct err *e)
+{
+    struct campaign *c = ctx;
+    (void)e;
+    if (run->purpose == RUN_BASELINE)
+        overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
+    return run->purpose != RUN_BASELINE;
+}
+
 static int restore_run(void *ctx, const struct run *run, struct err *e)
 {
     struct campaign *c = ctx;
@@ -260,7 +281,9 @@ int campaign_restore(struct campaign *c, struct err *e)
         return -1;
     if (!levels.p || !notes.p)
         return 1;
-    if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
+    if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep,
+                       restore_overlaps, c, e) < 0 ||
+        store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e) ||
         restore_blasts(c, blasts, e))
         return -1;

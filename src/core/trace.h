@@ -92,7 +92,8 @@ void overlaps_deinit(struct overlaps *o);
  * Of two calls of a handler that are not known to overlap, the one that started first stays before
  * the other; what is left free by that is grouped. So calls that are made one after the other are
  * never grouped, and a group reads the same whatever the order of arrival was. To be called once,
- * after overlaps_learn. */
+ * after overlaps_learn, which must not see it again: a call that was moved seems to overlap with
+ * ones that it followed. So what is stored, to be learned from again, is the trace as it was. */
 void trace_align(struct trace *trace, struct overlaps *o, const struct names *names);
 
 #endif

@@ -70,6 +70,15 @@ static void print_notes(const struct summary *s, const struct style *st, FILE *o
         fprintf(out, "  - %s\n", s->notes.at[i]);
 }
 
+/* The note, unless it was told among the notes. */
+static const char *level_note(const struct summary *s, const struct summary_level *l)
+{
+    for (uint32_t i = 0; l->note && i < s->notes.n; i++)
+        if (strcmp(s->notes.at[i], l->note) == 0)
+            return NULL;
+    return l->note;
+}
+
 void text_levels(const struct summary *s, FILE *out)
 {
     if (s->levels.n == 0)
@@ -79,7 +88,8 @@ void text_levels(const struct summary *s, FILE *out)
         const struct summary_level *l = &s->levels.at[i];
         fprintf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
                 l->calls == 1 ? "call " : "calls");
-        fprintf(out, l->note ? "%-6s  %s\n" : "%s%s\n", l->level, l->note ? l->note : "");
+        const char *note = level_note(s, l);
+        fprintf(out, note ? "%-6s  %s\n" : "%s%s\n", l->level, note ? note : "");
     }
 }
 

@@ -9,7 +9,7 @@ static void emit(const struct drawing *d, const struct buf *line)
 {
     if (d->out)
         fputs(buf_text(line), d->out);
-    else
+    else if (d->text)
         buf_add(d->text, buf_slice(line));
 }
 
