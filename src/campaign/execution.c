@@ -332,7 +332,8 @@ void execution_poke(struct live *l, uint64_t run)
 {
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
-        if (x->state == EXECUTION_SETTLING && track_key(x->run) == run)
+        /* calls that are cut off when it leaves its run end without one */
+        if (x->state == EXECUTION_SETTLING && x->run && track_key(x->run) == run)
             timer_start(l->loop, &x->timer, l->loop->now_ns); /* after the events of now */
     }
 }
@@ -367,6 +368,7 @@ void execution_cancel(struct execution *x)
     if (x->run) {
         uint64_t key = track_key(x->run);
         track_end(l->tracker, x->run, &x->result.run.trace, clock_ns());
+        x->run = NULL; /* before the calls are cut off, whose ends are told to us */
         plane_cut(l->plane, key);
     }
     vec_deinit(&x->result.run.trace.calls);

@@ -8,6 +8,9 @@ Words:
   large            answers with much
   file             fails unless there is a file `well`
   never            is never ready
+  background       calls without waiting for the answer
+  exit             ends at once when a call fails
+  silent           never answers
   die-later        ends 0.2 s after an answer during which a call failed
 """
 import http.client
@@ -54,11 +57,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "file" in words and not os.path.exists("well"):
             return self.answer(500)
         headers = {name: self.headers[name] for name in passed if self.headers[name]}
-        fine = True
+        fine, fallback = True, "fallback" in words
         for callee in callees:
-            fine = ask(callee, headers)
-            if fine and "fallback" in words:
+            if "background" in words:
+                threading.Thread(target=ask, args=(callee, headers), daemon=True).start()
+                continue
+            answered = ask(callee, headers)
+            fine = answered if fallback else fine and answered
+            if fallback and fine:
                 break
+        if "silent" in words:
+            threading.Event().wait()
+        if not fine and "exit" in words:
+            os._exit(3)
         if not fine and "die-later" in words:
             threading.Thread(target=lambda: (time.sleep(0.2), os._exit(3))).start()
         many = ["x" * 1000] * 200 if "large" in words else []
