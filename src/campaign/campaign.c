@@ -365,6 +365,22 @@ static void note_strays(struct campaign *c)
     buf_deinit(&text);
 }
 
+static void note_outlived(struct campaign *c)
+{
+    struct buf text = BUF_INIT(1 << 14);
+    if (!c->n_outlived)
+        return;
+    buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
+             (unsigned long long)c->n_outlived, c->n_outlived == 1 ? "run" : "runs");
+    if (c->outlived) {
+        buf_adds(&text, ", such as ");
+        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);
+    }
+    buf_adds(&text, ": they were cut off");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
 const struct summary *campaign_finish(struct campaign *c)
 {
     if (c->finished)
@@ -374,6 +390,7 @@ const struct summary *campaign_finish(struct campaign *c)
     if (!c->summary.stopped && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
+    note_outlived(c);
     if (c->live) {
         campaign_note_descriptors(c);
         note_strays(c);

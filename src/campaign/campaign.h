@@ -67,11 +67,16 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e) MUST_
 /* Fills in and returns the summary, which lives as long as the campaign. */
 const struct summary *campaign_finish(struct campaign *c);
 
-/* Runs the scenario without faults, then with this faultload and these patterns. 0, 1: interrupted,
- * -1. The traces are the caller's. How many of the patterns matched no call: campaign_unfired. */
+/* The runs of a replay: without faults, with them, and without them once more. The traces are the
+ * receiver's. */
+struct replay {
+    struct run before, faulty, after;
+};
+
+/* Runs the scenario so, with this faultload and these patterns. 0, 1: interrupted, -1. How many of
+ * the patterns matched no call: campaign_unfired. */
 int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
-                    uint32_t n_patterns, struct run *plain, struct run *faulty,
-                    struct err *e) MUST_USE;
+                    uint32_t n_patterns, struct replay *out, struct err *e) MUST_USE;
 uint32_t campaign_unfired(const struct campaign *c);
 
 /* The summary as far as it is filled in; the search behind it. */

@@ -108,7 +108,32 @@ void campaign_settle_known(struct campaign *c)
     c->live = live;
 }
 
-/* Two that were shrunk to the same are one. */
+static bool same_points(const struct faultloads *fl, faultload a, faultload b)
+{
+    if (faultload_size(fl, a) != faultload_size(fl, b))
+        return false;
+    for (; a != FAULTLOAD_EMPTY; a = fl->rows.at[a].rest)
+        if (faultload_at(fl, b, fl->rows.at[a].last.point) == MODE_NONE)
+            return false;
+    return true;
+}
+
+/* One is the same as another, in other modes. */
+static void join(struct faultloads *fl, struct finding *a, const struct finding *b)
+{
+    a->runs += b->runs;
+    if (!faultload_eq(fl, a->faultload, b->faultload)) {
+        vec_push(&a->alike, b->faultload);
+        a->n_alike++;
+    }
+    for (uint32_t i = 0; i < b->alike.n; i++)
+        if (same_points(fl, b->alike.at[i], a->faultload)) {
+            vec_push(&a->alike, b->alike.at[i]);
+            a->n_alike++;
+        }
+}
+
+/* Findings that were shrunk to the same points are one. */
 static void merge_equal(struct campaign *c)
 {
     struct faultloads *fl = c->opt.faultloads;
@@ -116,9 +141,9 @@ static void merge_equal(struct campaign *c)
         for (uint32_t k = c->summary.findings.n; k-- > i + 1;) {
             struct finding *a = &c->summary.findings.at[i], *b = &c->summary.findings.at[k];
             if (a->kind != b->kind || !same_reason(a->why, b->why) ||
-                !faultload_eq(fl, a->faultload, b->faultload))
+                !same_points(fl, a->faultload, b->faultload))
                 continue;
-            a->runs += b->runs;
+            join(fl, a, b);
             vec_deinit(&b->alike);
             memmove(b, b + 1, (c->summary.findings.n - k - 1) * sizeof *b);
             c->summary.findings.n--;

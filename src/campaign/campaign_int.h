@@ -57,8 +57,10 @@ struct campaign {
     int64_t show_ns;             /* when progress is told next */
     int64_t start_ns, before_ns; /* of this process; what earlier ones took */
     slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
-    uint32_t unfired;            /* patterns of the last replay that matched nothing */
-    struct live *live;           /* NULL: none, now */
+    uint64_t n_outlived;         /* runs with calls that were cut off; one of those calls */
+    uid outlived;
+    uint32_t unfired;  /* patterns of the last replay that matched nothing */
+    struct live *live; /* NULL: none, now */
 };
 
 /* ---- campaign.c ---- */

@@ -23,27 +23,38 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
     return 0;
 }
 
-int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
-                    uint32_t n_patterns, struct run *plain, struct run *faulty, struct err *e)
+/* The system may have died of it. */
+static int run_after(struct campaign *c, struct plan *none, struct run *out, struct err *e)
 {
-    struct plan plan;
+    int status = campaign_heal(c, false, e);
+    return status ? status : run_plan(c, none, out, e);
+}
+
+int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
+                    uint32_t n_patterns, struct replay *out, struct err *e)
+{
+    struct plan plan, none;
     c->live = live;
     if (!c->learned)
         c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
     int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
     plan_init(&plan, c->opt.names);
+    plan_init(&none, c->opt.names);
     if (!status)
-        status = run_plan(c, &plan, plain, e);
+        status = run_plan(c, &none, &out->before, e);
     plan_set(&plan, c->opt.names, c->opt.faultloads, f);
     for (uint32_t i = 0; i < n_patterns && !status; i++)
         status = plan_add(&plan, c->opt.names, live_request(live, c->opt.scenario),
                           slice_of(patterns[i]), e);
     if (!status)
-        status = run_plan(c, &plan, faulty, e);
+        status = run_plan(c, &plan, &out->faulty, e);
+    if (!status)
+        status = run_after(c, &none, &out->after, e);
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)
         c->unfired += plan.patterns.at[i].fired == 0;
     plan_deinit(&plan);
+    plan_deinit(&none);
     return status;
 }
 

@@ -21,11 +21,22 @@ struct known *campaign_known(struct campaign *c, faultload f)
     return at ? &c->known.at[*at] : NULL;
 }
 
+/* The first call that was still open when its run ended, for the report. */
+static void note_outlived(struct campaign *c, const struct run *run)
+{
+    c->n_outlived++;
+    for (uint32_t i = 1; i < run->trace.calls.n && !c->outlived; i++)
+        if (run->trace.calls.at[i].flags & CALL_OPEN)
+            c->outlived = run->trace.calls.at[i].uid;
+}
+
 void campaign_remember(struct campaign *c, const struct run *run)
 {
     struct known *k = campaign_known(c, run->faultload);
     const char *why = run->verdict.pass ? NULL : run->verdict.why;
     c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
+    if (run->flags & RUN_OUTLIVED)
+        note_outlived(c, run);
     if (!k) {
         map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
         vec_push(&c->known,

@@ -118,15 +118,29 @@ static int read_subject(struct session *s, const char *what, struct subject *out
     return read_file(s, what + 1, out, e);
 }
 
-static int print_replay(struct session *s, const struct subject *subject, const struct run *plain,
-                        const struct run *faulty)
+/* The damage may show only afterwards. */
+static bool print_after(const struct args *args, const struct replay *r)
+{
+    bool damage = r->before.verdict.pass && !r->after.verdict.pass;
+    if (damage)
+        fprintf(args->json ? stderr : stdout,
+                "afterwards, without faults, the system stays broken: %s%s%s%s\n",
+                r->after.verdict.why, r->after.verdict.detail ? " (" : "",
+                r->after.verdict.detail ? r->after.verdict.detail : "",
+                r->after.verdict.detail ? ")" : "");
+    return damage;
+}
+
+static int print_replay(struct session *s, const struct subject *subject, const struct replay *r)
 {
     const struct args *args = s->args;
+    const struct run *plain = &r->before, *faulty = &r->faulty;
     const char *scenario = session_scenario(s, subject->campaign);
     if (args->json)
         report_replay_json(s->config->name.p, scenario, &s->names, plain, faulty, stdout);
     else
         report_replay(&s->names, plain, faulty, style_for(1, args->color), stdout);
+    bool damage = print_after(args, r);
     uint32_t unfired = campaign_unfired(s->campaigns.at[subject->campaign]);
     bool fired = false;
     for (uint32_t i = 0; i < faulty->trace.calls.n; i++)
@@ -134,14 +148,14 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     bool wanted = subject->patterns.n || subject->faultload != FAULTLOAD_EMPTY;
     if (unfired || (wanted && !fired))
         fputs("outfox: not every fault fired: no call was left that matches it\n", stderr);
-    return !faulty->verdict.pass           ? EXIT_FINDINGS
+    return !faulty->verdict.pass || damage ? EXIT_FINDINGS
            : unfired || (wanted && !fired) ? EXIT_INCONCLUSIVE
                                            : EXIT_OK;
 }
 
 static int replay(struct session *s, const struct subject *subject, struct err *e)
 {
-    struct run plain = {0}, faulty = {0};
+    struct replay r = {0};
     struct campaign *c = s->campaigns.at[subject->campaign];
     if (s->store && campaign_recall(c, e) < 0)
         *e = (struct err){0}; /* what cannot be read is learned anew */
@@ -151,17 +165,18 @@ static int replay(struct session *s, const struct subject *subject, struct err *
         return code;
     }
     int status = campaign_replay(c, s->live, subject->faultload, subject->patterns.at,
-                                 subject->patterns.n, &plain, &faulty, e);
+                                 subject->patterns.n, &r, e);
     if (status == 0) {
-        code = print_replay(s, subject, &plain, &faulty);
+        code = print_replay(s, subject, &r);
     } else if (status > 0) {
         code = live_signal(s->live) == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     } else {
         cmd_fail(e);
         code = EXIT_ENVIRONMENT;
     }
-    vec_deinit(&plain.trace.calls);
-    vec_deinit(&faulty.trace.calls);
+    vec_deinit(&r.before.trace.calls);
+    vec_deinit(&r.faulty.trace.calls);
+    vec_deinit(&r.after.trace.calls);
     return code;
 }
 

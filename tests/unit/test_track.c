@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * track: heads in, names and parents out. A `lab` is a tracker for the services a, b, c and d; what
+ * a service would pass on of a request is said by copying fields of what the tracker wrote. */
+#include "track/track.h"
+
+#include <string.h>
+
+#include "support/unit.h"
+
+enum { A, B, C, D, SERVICES };
+
+static const slice services[SERVICES] = {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}};
+
+struct lab {
+    struct names names;
+    struct arena arena;
+    struct tracker *t;
+    struct plan plan;
+    struct trace trace;
+    int64_t now;
+    uint32_t owner; /* whose process has the other end; SERVICES: nobody's */
+};
+
+static bool owns(void *ctx, uint32_t service)
+{
+    const struct lab *l = ctx;
+    return service == l->owner;
+}
+
+static void lab_open(struct lab *l, struct track_options o)
+{
+    *l = (struct lab){.owner = SERVICES};
+    names_init(&l->names);
+    o.names = &l->names;
+    o.services = services;
+    o.n_services = SERVICES;
+    o.seed = 7;
+    l->t = tracker_new(&o);
+    plan_init(&l->plan, &l->names);
+}
+
+static void lab_close(struct lab *l)
+{
+    tracker_free(l->t);
+    plan_deinit(&l->plan);
+    vec_deinit(&l->trace.calls);
+    arena_deinit(&l->arena);
+    names_deinit(&l->names);
+}
+
+static struct track_run *begin_in(struct lab *l, uint32_t slot, uint32_t service, bool learning)
+{
+    return track_begin(l->t, slot, service, SLICE("GET /"), 0, &l->plan, learning, ++l->now);
+}
+
+static struct track_run *begin(struct lab *l)
+{
+    return begin_in(l, 0, A, false);
+}
+
+/* What the scenario's own request carries. */
+static struct head asked(struct lab *l, const struct track_run *r)
+{
+    struct head h = {0}, out = {0};
+    track_request_fields(l->t, r, &h, &l->arena, &out.fields, &out.n_fields);
+    return out;
+}
+
+/* Of a request that was received, what a service passes on: fields whose names are in the list. */
+static struct head passed(struct lab *l, const struct head *from, const char *list)
+{
+    struct field *fields = arena_zero(&l->arena, (from->n_fields + 1) * sizeof *fields);
+    struct head out = {.fields = fields};
+    for (uint32_t i = 0; i < from->n_fields; i++)
+        if (strstr(list, slice_copy(&l->arena, from->fields[i].name).p))
+            fields[out.n_fields++] = from->fields[i];
+    return out;
+}
+
+#define STATE "traceparent tracestate"
+
+struct arrival {
+    uint32_t service, caller;
+    const struct head *head;
+    const char *interface, *body;
+    bool crowded;
+};
+
+/* One call; *sent: the head as it goes on to the service. */
+static struct track_answer arrive(struct lab *l, struct arrival x, struct head *sent)
+{
+    static const struct head none;
+    struct track_arrival a = {.service = x.service,
+                              .caller = x.caller,
+                              .head = x.head ? x.head : &none,
+                              .interface = slice_of(x.interface ? x.interface : "GET /"),
+                              .content_type = SLICE("application/json"),
+                              .body = slice_of(x.body ? x.body : ""),
+                              .start_ns = ++l->now,
+                              .crowded = x.crowded,
+                              .owns = owns,
+                              .ctx = l};
+    struct track_answer out;
+    track_arrive(l->t, &a, &l->arena, &out);
+    if (sent)
+        *sent =
+            out.fields ? (struct head){.fields = out.fields, .n_fields = out.n_fields} : *a.head;
+    return out;
+}
+
+static void ended(struct lab *l, struct track_answer a)
+{
+    track_ended(l->t, a.run, a.call, OUTCOME_OK, OUTCOME_OK, true, false, ++l->now);
+}
+
+static void finish(struct lab *l, struct track_run *r)
+{
+    track_answered(r, OUTCOME_OK, ++l->now);
+    track_end(l->t, r, &l->trace, ++l->now);
+}
+
+static void assert_name(const struct lab *l, uid u, const char *wanted)
+{
+    struct buf text = BUF_INIT(10000);
+    uid_print(&l->names, u, &text);
+    assert_string_equal(buf_text(&text), wanted);
+    buf_deinit(&text);
+}
+
+static const struct call *call_at(const struct track_run *r, uint32_t i)
+{
+    assert_true(i < track_trace(r)->calls.n);
+    return &track_trace(r)->calls.at[i];
+}
+
+/* ---- levels ---- */
+
+static void test_state(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    struct head at_a = asked(&l, r), at_b, from;
+    /* a calls b twice at once, through an address that says nothing: each says for whom it acts */
+    from = passed(&l, &at_a, STATE);
+    struct track_answer first =
+        arrive(&l, (struct arrival){.service = B, .caller = CALLER_UNKNOWN, .head = &from}, &at_b);
+    struct track_answer second =
+        arrive(&l, (struct arrival){.service = B, .caller = CALLER_UNKNOWN, .head = &from}, NULL);
+    struct head from_b = passed(&l, &at_b, STATE);
+    struct track_answer deep =
+        arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN, .head = &from_b}, NULL);
+    assert_int_equal(first.run, track_key(r));
+    assert_name(&l, call_at(r, first.call)->uid, "a GET / > b GET /");
+    assert_name(&l, call_at(r, second.call)->uid, "a GET / > b GET / #1");
+    assert_name(&l, call_at(r, deep.call)->uid, "a GET / > b GET / > c GET /");
+    assert_int_equal(call_at(r, deep.call)->parent, first.call);
+    assert_int_equal(call_at(r, deep.call)->flags & CALL_AMBIGUOUS, 0);
+    assert_int_equal(track_service(l.t, A)->by[TRACK_STATE], 2);
+    assert_int_equal(track_service(l.t, B)->by[TRACK_STATE], 1);
+    assert_int_equal(track_open(r), 3);
+    ended(&l, deep);
+    ended(&l, deep); /* twice is once */
+    assert_int_equal(track_open(r), 2);
+    finish(&l, r);
+    assert_int_equal(l.trace.calls.n, 4);
+    lab_close(&l);
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    struct head at_a = asked(&l, r), from = passed(&l, &at_a, "x-b3-traceid"), at_b;
+    struct track_answer b =
+        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, &at_b);
+    from = passed(&l, &at_b, "x-b3-traceid");
+    struct track_answer c =
+        arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
+    assert_name(&l, call_at(r, c.call)->uid, "a GET / > b GET / > c GET /");
+    assert_int_equal(call_at(r, c.call)->parent, b.call);
+    assert_int_equal(track_service(l.t, B)->by[TRACK_TRACE], 1);
+    /* a second call of b is open: for which of them does it act? */
+    struct track_answer again =
+        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
+    struct track_answer guess =
+        arrive(&l, (struct arrival){.service = D, .caller = B, .head = &from}, NULL);
+    assert_int_equal(call_at(r, guess.call)->parent, again.call);
+    assert_true(call_at(r, guess.call)->flags & CALL_AMBIGUOUS);
+    assert_int_equal(track_service(l.t, B)->ambiguous, 1);
+    finish(&l, r);
+    lab_close(&l);
+}
+
+static void test_none(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    l.owner = B; /* known by its process */
+    struct track_answer c =
+        arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN}, NULL);
+    assert_int_equal(call_at(r, c.call)->parent, b.call);
+    assert_int_equal(track_service(l.t, B)->by[TRACK_NONE], 1);
+    l.owner = SERVICES; /* nobody knows: the scenario's own request, but that is a guess */
+    struct track_answer d =
+        arrive(&l, (struct arrival){.service = D, .caller = CALLER_UNKNOWN}, NULL);
+    assert_int_equal(call_at(r, d.call)->parent, 0);
+    assert_true(call_at(r, d.call)->flags & CALL_AMBIGUOUS);
+    ended(&l, b);
+    struct track_answer late =
+        arrive(&l, (struct arrival){.service = D, .caller = B}, NULL); /* after its answer */
+    assert_int_equal(call_at(r, late.call)->parent, b.call);
+    assert_false(call_at(r, late.call)->flags & CALL_AMBIGUOUS);
+    finish(&l, r);
+    lab_close(&l);
+}
+
+/* A level that is forced: nothing better is written or believed. */
+static void test_forced(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){.best = TRACK_NONE});
+    struct track_run *r = begin(&l);
+    assert_int_equal(asked(&l, r).n_fields, 0);
+    struct head at_b;
+    arrive(&l, (struct arrival){.service = B, .caller = A}, &at_b);
+    assert_int_equal(at_b.n_fields, 0);
+    finish(&l, r);
+    lab_close(&l);
+
+    lab_open(&l, (struct track_options){.best = TRACK_TRACE});
+    r = begin(&l);
+    struct head at_a = asked(&l, r);
+    assert_int_equal(passed(&l, &at_a, "tracestate baggage").n_fields, 0);
+    assert_int_equal(passed(&l, &at_a, "traceparent").n_fields, 1);
+    struct buf member = BUF_INIT(100);
+    context_member(track_id(r), 0, &member);
+    struct field ours[] = {{SLICE("tracestate"), buf_slice(&member)}};
+    struct head says = {.fields = ours, .n_fields = 1};
+    arrive(&l, (struct arrival){.service = B, .caller = A, .head = &says}, NULL);
+    assert_int_equal(track_service(l.t, A)->by[TRACK_STATE], 0);
+    buf_deinit(&member);
+    finish(&l, r);
+    lab_close(&l);
+}
+
+/* ---- several runs ---- */
+
+static void test_several(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *one = begin_in(&l, 0, A, false), *two = begin_in(&l, 5, A, false);
+    assert_true(track_key(one) != track_key(two));
+    struct head from_one = asked(&l, one), from_two = asked(&l, two);
+    from_one = passed(&l, &from_one, STATE);
+    from_two = passed(&l, &from_two, "x-request-id"); /* a trace id is enough to tell runs apart */
+    assert_int_equal(
+        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from_one}, NULL).run,
+        track_key(one));
+    assert_int_equal(
+        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from_two}, NULL).run,
+        track_key(two));
+    /* what says nothing is of nobody, and that is noticed */
+    uint32_t service;
+    struct head sent;
+    assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, &sent).run, 0);
+    assert_int_equal(sent.n_fields, 0);
+    assert_int_equal(track_lost(l.t, &service), 1);
+    assert_int_equal(service, B);
+    finish(&l, one);
+    assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, NULL).run,
+                     track_key(two));
+    /* one that is only about to begin may be meant as well */
+    assert_int_equal(
+        arrive(&l, (struct arrival){.service = C, .caller = B, .crowded = true}, NULL).run, 0);
+    assert_int_equal(track_lost(l.t, &service), 2);
+    /* somebody from outside is not of ours */
+    assert_int_equal(
+        arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN, .crowded = true}, NULL)
+            .run,
+        0);
+    assert_int_equal(track_lost(l.t, &service), 2);
+    finish(&l, two);
+    lab_close(&l);
+}
+
+/* Each client has its doors; what comes to them when its run is not under way is let through. */
+static void test_clients(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *one = begin_in(&l, 0, CALLER_CLIENT, false);
+    struct track_run *two = begin_in(&l, 1, CALLER_CLIENT, false);
+    struct head at_b;
+    struct track_answer b =
+        arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT | 1}, &at_b);
+    assert_int_equal(b.run, track_key(two));
+    assert_true(call_at(two, b.call)->flags & CALL_EXEMPT);
+    assert_name(&l, call_at(two, b.call)->uid, "client GET / > b GET /");
+    struct head from = passed(&l, &at_b, STATE);
+    struct track_answer c =
+        arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
+    assert_false(call_at(two, c.call)->flags & CALL_EXEMPT);
+    /* an address of the client that a service was given */
+    struct track_answer d = arrive(
+        &l, (struct arrival){.service = D, .caller = CALLER_CLIENT | 1, .head = &from}, NULL);
+    assert_int_equal(call_at(two, d.call)->parent, b.call);
+    assert_false(call_at(two, d.call)->flags & CALL_EXEMPT);
+    assert_int_equal(
+        arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT | 2}, NULL).run, 0);
+    assert_int_equal(arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, NULL).run,
+                     track_key(one));
+    finish(&l, one);
+    assert_int_equal(arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, NULL).run,
+                     0);
+    finish(&l, two);
+    lab_close(&l);
+}
+
+/* Exempt calls are never failed, those below them are. */
+static void test_plan(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct err e = {0};
+    lab_open(&l, (struct track_options){0});
+    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("* * #* : 503"), &e), 0);
+    struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
+    struct head at_b;
+    struct track_answer b =
+        arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
+    assert_int_equal(b.mode, MODE_NONE);
+    struct head from = passed(&l, &at_b, STATE);
+    struct track_answer c =
+        arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
+    assert_true(c.mode != MODE_NONE);
+    track_ended(l.t, c.run, c.call, OUTCOME_OK, OUTCOME_OK, true, false, ++l.now);
+    assert_int_equal(call_at(r, c.call)->mode, MODE_NONE); /* it did not come to it */
+    finish(&l, r);
+    lab_close(&l);
+}
+
+static void test_strays(void **state)
+{
+    (void)state;
+    struct lab l;
+    slice example;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    struct head from = asked(&l, r), sent;
+    from = passed(&l, &from, STATE);
+    struct track_answer open =
+        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
+    finish(&l, r);
+    assert_true(l.trace.calls.at[1].flags & CALL_OPEN);
+    ended(&l, open); /* too late, and no harm */
+    r = begin(&l);
+    assert_int_equal(
+        arrive(&l,
+               (struct arrival){.service = B, .caller = A, .head = &from, .interface = "GET /x"},
+               &sent)
+            .run,
+        0);
+    assert_int_equal(sent.n_fields, from.n_fields);
+    assert_int_equal(track_trace(r)->calls.n, 1);
+    assert_int_equal(track_strays(l.t, &example), 1);
+    assert_true(slice_is(example, "b GET /x"));
+    finish(&l, r);
+    lab_close(&l);
+}
+
+static void test_late(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    assert_int_equal(track_late_ns(r), 0);
+    track_answered(r, OUTCOME_OK, ++l.now);
+    l.now += 1000;
+    arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    assert_in_range(track_late_ns(r), 1000, 1010);
+    assert_int_equal(track_active_ns(r), l.now);
+    track_end(l.t, r, &l.trace, ++l.now);
+    lab_close(&l);
+}
+
+/* Calls that had not ended were handled, as far as anybody can tell: what is below them counts. */
+static void test_open(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct err e = {0};
+    lab_open(&l, (struct track_options){0});
+    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("c * : hold"), &e), 0);
+    struct track_run *r = begin(&l);
+    struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    struct track_answer c = arrive(&l, (struct arrival){.service = C, .caller = B}, NULL);
+    finish(&l, r);
+    const struct call *calls = l.trace.calls.at;
+    assert_true(calls[b.call].flags & calls[c.call].flags & CALL_OPEN);
+    assert_true(calls[b.call].handled);
+    assert_false(calls[c.call].handled);
+    assert_true(calls[c.call].mode != MODE_NONE);
+    assert_int_equal(calls[b.call].seen, OUTCOME(OUT_TIMEOUT, 0));
+    for (uint32_t i = 0; i < l.trace.calls.n; i++)
+        assert_true(calls[i].end_ns > calls[i].start_ns);
+    lab_close(&l);
+}
+
+static void test_ignore(void **state)
+{
+    (void)state;
+    static const slice patterns[] = {
+        {"* GET /health*", 14}, {"b *", 3}, {"c", 1}, {"d *tics*x", 9}};
+    static const struct {
+        uint32_t service;
+        const char *interface;
+        bool ignored;
+    } cases[] = {
+        {A, "GET /health", true},
+        {A, "GET /healthy/x", true},
+        {A, "POST /health", false},
+        {A, "GET /heal", false},
+        {B, "POST /anything", true},
+        {C, "GET /", true},
+        {D, "GET /metrics", false},
+        {D, "GET /tics/x", true},
+        {D, "GET /tics/tics/xx", true},
+        {D, "GET /metticsxy", false},
+        {A, "grpc.health.v1.Health/Check", true},
+        {A, "my.health.v1/C", false},
+    };
+    struct lab l;
+    lab_open(&l, (struct track_options){.ignore = patterns, .n_ignore = 4});
+    struct track_run *r = begin(&l);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arrival x = {
+            .service = cases[i].service, .caller = A, .interface = cases[i].interface};
+        if ((arrive(&l, x, NULL).run == 0) != cases[i].ignored)
+            fail_msg("%s", cases[i].interface);
+    }
+    finish(&l, r);
+    lab_close(&l);
+}
+
+/* Foreign members of tracestate stay, ours goes first; without a run nothing is touched at all. */
+static void test_foreign(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct field fields[] = {
+        {SLICE("x-mine"), SLICE("1")},
+        {SLICE("tracestate"), SLICE("vendor=1,other=2")},
+        {SLICE("traceparent"), SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")}};
+    struct head h = {.fields = fields, .n_fields = 3}, sent;
+    lab_open(&l, (struct track_options){0});
+    struct track_answer a =
+        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &h}, &sent);
+    assert_int_equal(a.run, 0);
+    assert_ptr_equal(sent.fields, fields);
+    struct track_run *r = begin(&l);
+    a = arrive(&l, (struct arrival){.service = B, .caller = A, .head = &h}, &sent);
+    assert_int_equal(a.run, track_key(r));
+    slice value = head_get(&sent, SLICE("tracestate"));
+    assert_true(slice_starts(value, SLICE("outfox=")));
+    assert_non_null(strstr(slice_copy(&l.arena, value).p, ",vendor=1,other=2"));
+    assert_true(slice_is(head_get(&sent, SLICE("x-mine")), "1"));
+    finish(&l, r);
+    lab_close(&l);
+}
+
+/* ---- learning ---- */
+
+/* One fault-free run in which a calls b twice, with these bodies. */
+static struct track_lesson *lesson(struct lab *l, const char *first, const char *second)
+{
+    struct track_run *r = begin_in(l, 0, A, true);
+    ended(l, arrive(l, (struct arrival){.service = B, .caller = A, .body = first}, NULL));
+    ended(l, arrive(l, (struct arrival){.service = B, .caller = A, .body = second}, NULL));
+    track_answered(r, OUTCOME_OK, ++l->now);
+    return track_end_learning(l->t, r, ++l->now);
+}
+
+static void learn(struct lab *l, struct track_lesson **lessons)
+{
+    lessons[0] = lesson(l, "{\"item\": 1, \"t\": 11}", "{\"item\": 2, \"t\": 12}");
+    lessons[1] = lesson(l, "{\"item\": 2, \"t\": 13}", "{\"item\": 1, \"t\": 14}");
+    lessons[2] = lesson(l, "{\"item\": 1, \"t\": 15}", "{\"item\": 2, \"t\": 16}");
+    track_decide(l->t, lessons, 3);
+}
+
+static uid name_of(struct lab *l, struct arrival x)
+{
+    struct track_run *r = begin(l);
+    struct track_answer a = arrive(l, x, NULL);
+    uid u = call_at(r, a.call)->uid;
+    finish(l, r);
+    return u;
+}
+
+static void test_payload(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct track_lesson *lessons[3];
+    lab_open(&l, (struct track_options){0});
+    assert_false(track_wants_body(l.t, B, SLICE("GET /"))); /* nothing is under way */
+    learn(&l, lessons);
+    struct trace first = {0}, second = {0};
+    track_lesson_trace(l.t, lessons[0], &first);
+    track_lesson_trace(l.t, lessons[1], &second);
+    assert_int_equal(first.calls.at[1].uid, second.calls.at[2].uid); /* the order does not matter */
+    assert_int_equal(first.calls.at[2].uid, second.calls.at[1].uid);
+    assert_true(first.calls.at[1].uid != first.calls.at[2].uid);
+    assert_int_equal(uid_element(&l.names, first.calls.at[2].uid)->n, 0);
+    uid named = name_of(
+        &l, (struct arrival){.service = B, .caller = A, .body = "{\"t\": 99, \"item\": 2}"});
+    assert_int_equal(named, first.calls.at[2].uid);
+    vec_deinit(&first.calls);
+    vec_deinit(&second.calls);
+
+    /* what was learned outlives the process */
+    struct lab other;
+    struct buf text = BUF_INIT(100000), again = BUF_INIT(100000);
+    lab_open(&other, (struct track_options){0});
+    track_learned_print(l.t, &text);
+    assert_int_equal(track_learned_parse(other.t, buf_slice(&text)), 0);
+    track_learned_print(other.t, &again);
+    assert_string_equal(buf_text(&text), buf_text(&again));
+    uid there = name_of(
+        &other, (struct arrival){.service = B, .caller = A, .body = "{\"t\": 9, \"item\": 2}"});
+    assert_int_equal(uid_element(&other.names, there)->payload,
+                     uid_element(&l.names, named)->payload);
+    buf_deinit(&text);
+    buf_deinit(&again);
+    lab_close(&other);
+
+    /* another scenario knows nothing of it */
+    tracker_forget(l.t);
+    assert_int_equal(track_service(l.t, A)->made, 0);
+    struct track_run *r = begin_in(&l, 0, A, true);
+    assert_true(track_wants_body(l.t, B, SLICE("GET /")));
+    assert_true(track_wants_body(l.t, C, SLICE("GET /")));
+    finish(&l, r);
+    for (int i = 0; i < 3; i++)
+        track_lesson_free(lessons[i]);
+    lab_close(&l);
+}
+
+static void test_payload_options(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){.payload = TRACK_PAYLOAD_ON});
+    uid one = name_of(&l, (struct arrival){.service = B, .caller = A, .body = "{\"x\": 1}"});
+    assert_true(uid_element(&l.names, one)->payload != 0);
+    assert_true(one !=
+                name_of(&l, (struct arrival){.service = B, .caller = A, .body = "{\"x\": 2}"}));
+    assert_int_equal(
+        one, name_of(&l, (struct arrival){.service = B, .caller = A, .body = "{ \"x\":1 }"}));
+    lab_close(&l);
+    lab_open(&l, (struct track_options){.payload = TRACK_PAYLOAD_OFF});
+    one = name_of(&l, (struct arrival){.service = B, .caller = A, .body = "{\"x\": 1}"});
+    assert_int_equal(uid_element(&l.names, one)->payload, 0);
+    lab_close(&l);
+}
+
+/* The siblings that had ended are part of the name, in whatever order they did. */
+static void test_predecessors(void **state)
+{
+    (void)state;
+    struct lab l;
+    uint32_t before[3];
+    lab_open(&l, (struct track_options){.predecessors = true});
+    for (int i = 0; i < 3; i++) {
+        struct track_run *r = begin(&l);
+        uint32_t first = i == 1 ? C : B;
+        struct track_answer x = arrive(&l, (struct arrival){.service = first, .caller = A}, NULL);
+        assert_int_equal(uid_element(&l.names, call_at(r, x.call)->uid)->before, 0);
+        struct track_answer y =
+            arrive(&l, (struct arrival){.service = first == B ? C : B, .caller = A}, NULL);
+        assert_int_equal(uid_element(&l.names, call_at(r, y.call)->uid)->before, 0);
+        ended(&l, y);
+        if (i < 2)
+            ended(&l, x);
+        struct track_answer d = arrive(&l, (struct arrival){.service = D, .caller = A}, NULL);
+        before[i] = uid_element(&l.names, call_at(r, d.call)->uid)->before;
+        finish(&l, r);
+    }
+    assert_true(before[0] != 0);
+    assert_int_equal(before[0], before[1]);
+    assert_true(before[2] != before[0]);
+    lab_close(&l);
+}
+
+/* What the scenario's own request carries once it is known what is of use. */
+static void test_dialects(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin_in(&l, 0, A, true);
+    uint32_t all = asked(&l, r).n_fields;
+    struct track_lesson *first = track_end_learning(l.t, r, ++l.now);
+    track_decide(l.t, &first, 1); /* nobody called anybody: that may change when something fails */
+    r = begin(&l);
+    assert_int_equal(asked(&l, r).n_fields, all);
+    finish(&l, r);
+    tracker_forget(l.t);
+    r = begin_in(&l, 0, A, true);
+    struct head from = asked(&l, r);
+    from = passed(&l, &from, "b3");
+    arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
+    track_answered(r, OUTCOME_OK, ++l.now);
+    struct track_lesson *second = track_end_learning(l.t, r, ++l.now);
+    track_decide(l.t, &second, 1);
+    r = begin(&l);
+    struct head h = asked(&l, r);
+    assert_true(h.n_fields > 0 && h.n_fields < all);
+    assert_true(head_get(&h, SLICE("b3")).n > 0);
+    finish(&l, r);
+    track_lesson_free(first);
+    track_lesson_free(second);
+    lab_close(&l);
+}
+
+static void test_learned_text(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",          "dialects",           "dialects x\n",
+        "dialect 1", "dialects 123456789", "dialects 1\nnonsense\n"};
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(track_learned_parse(l.t, slice_of(wrong[i])), -1);
+    assert_int_equal(track_learned_parse(l.t, SLICE("dialects 3")), 0);
+    lab_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_state),        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_none),         cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_several),      cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_plan),         cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_late),         cmocka_unit_test(test_open),
+        cmocka_unit_test(test_ignore),       cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_payload),      cmocka_unit_test(test_payload_options),
+        cmocka_unit_test(test_predecessors), cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_learned_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
