@@ -202,6 +202,38 @@ static struct finding *finding_of(struct tally *x, const struct failure *f)
     return NULL;
 }
 
+/* Of two faultloads at the same points, does a come first? It must not depend on which of them was
+ * run first: with several runs at a time that is chance. */
+static bool precedes(const struct tally *x, faultload a, faultload b)
+{
+    uid first = UID_NONE; /* the point by whose modes they differ */
+    for (faultload at = a; at != FAULTLOAD_EMPTY; at = x->fl->rows.at[at].rest) {
+        struct fault fault = x->fl->rows.at[at].last;
+        mode other = faultload_at(x->fl, b, fault.point);
+        if (other == MODE_NONE)
+            return false; /* other points */
+        if (other != fault.mode &&
+            (first == UID_NONE || uid_cmp(x->out->names, fault.point, first) < 0))
+            first = fault.point;
+    }
+    return first != UID_NONE && faultload_at(x->fl, a, first) < faultload_at(x->fl, b, first);
+}
+
+/* Another faultload of the size of the finding's: it stands for the finding, or is alike. */
+static void add_alike(struct tally *x, struct finding *finding, const struct failure *f)
+{
+    faultload alike = f->faultload;
+    if (precedes(x, f->faultload, finding->faultload)) {
+        alike = finding->faultload;
+        finding->faultload = f->faultload;
+        finding->number = f->number;
+        finding->detail = f->detail ? f->detail : finding->detail;
+    }
+    finding->n_alike++;
+    if (finding->alike.n < ALIKE_MAX)
+        vec_push(&finding->alike, alike);
+}
+
 static void sort_failure(struct tally *x, const struct failure *f)
 {
     struct finding *finding = finding_of(x, f);
@@ -220,9 +252,7 @@ static void sort_failure(struct tally *x, const struct failure *f)
         finding = &vec_last(&x->out->findings);
     } else if (!again &&
                faultload_size(x->fl, f->faultload) == faultload_size(x->fl, finding->faultload)) {
-        finding->n_alike++;
-        if (finding->alike.n < ALIKE_MAX)
-            vec_push(&finding->alike, f->faultload);
+        add_alike(x, finding, f);
     }
     add_status(finding, f->status);
     finding->runs += !again;

@@ -29,7 +29,7 @@ extern const char *const finding_kind_names[FINDING_KINDS];
 extern const char *const finding_state_names[FINDING_STATES];
 
 struct finding {
-    faultload faultload;  /* the smallest that shows it, the first seen of its kind */
+    faultload faultload;  /* the smallest that shows it, in the first of its modes */
     VEC(faultload) alike; /* the same points in other modes, the same sentence; the first of */
     uint64_t n_alike;
     const char *why;

@@ -144,6 +144,46 @@ static void test_pairs(void **state)
     close_all(&lab, &out, t, s);
 }
 
+/* Which of several modes stands for a finding does not depend on which came first. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct lab lab;
+    struct summary out;
+    struct tally *t;
+    struct search *s;
+    explore(&lab, &out, &t, &s, when_two, 0);
+    const struct search_run *runs;
+    uint32_t n;
+    struct summary back = {.names = &lab.names, .faultloads = &lab.fl};
+    runs = search_runs(s, &n);
+    struct search_options options = lab_options(&lab);
+    struct search *other = search_new(&lab.names, &lab.fl, &options);
+    struct tally *reversed = tally_new(other, &lab.fl, &back);
+    for (uint32_t i = n; i-- > 0;) {
+        lab_run(&lab, runs[i].faultload);
+        struct run run = {.faultload = runs[i].faultload, .trace = lab.trace};
+        run.verdict.pass = faultload_size(&lab.fl, runs[i].faultload) < 2;
+        run.verdict.why = run.verdict.pass ? "" : "two are too many";
+        search_observe(other, run.faultload, &lab.trace, &run.verdict);
+        tally_run(reversed, &run);
+    }
+    tally_finish(reversed);
+    assert_int_equal(back.findings.n, out.findings.n);
+    for (uint32_t i = 0; i < out.findings.n; i++) {
+        uint32_t found = 0;
+        for (uint32_t k = 0; k < back.findings.n; k++)
+            found +=
+                faultload_eq(&lab.fl, back.findings.at[k].faultload, out.findings.at[i].faultload);
+        assert_int_equal(found, 1);
+        assert_int_equal(back.findings.at[i].n_alike, 3);
+    }
+    tally_free(reversed);
+    search_free(other);
+    summary_deinit(&back);
+    close_all(&lab, &out, t, s);
+}
+
 static const char *by_size(uint32_t faults, const char *text)
 {
     static const char *const reasons[] = {NULL, NULL, "two", "three"};
@@ -218,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_none),    cmocka_unit_test(test_single), cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_reasons), cmocka_unit_test(test_always), cmocka_unit_test(test_news),
+        cmocka_unit_test(test_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
