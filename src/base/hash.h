@@ -15,7 +15,8 @@ uint64_t hash_slice(slice s);
 static inline uint64_t hash_mix(uint64_t a, uint64_t b)
 {
     /* odd factors: for an equal b different values of a stay different, and the other way round */
-    uint64_t x = a * 0x9e3779b97f4a7c15u + (b ^ b >> 32) * 0xc2b2ae3d27d4eb4fu + 0x165667b19e3779f9u;
+    uint64_t x =
+        a * 0x9e3779b97f4a7c15u + (b ^ b >> 32) * 0xc2b2ae3d27d4eb4fu + 0x165667b19e3779f9u;
     x ^= x >> 32;
     x *= 0xd6e8feb86659fd93u;
     x ^= x >> 29;

@@ -138,9 +138,7 @@ void buf_add_json_string(struct buf *out, slice s)
         if (c >= 0x20 && c != '"' && c != '\\')
             continue;
         buf_add(out, (slice){s.p + plain, i - plain});
-        if (c == '\n' || c == '\t')
-            buf_adds(out, c == '\n' ? "\\n" : "\\t");
-        else if (c < 0x20)
+        if (c < 0x20)
             buf_addf(out, "\\u%04x", (unsigned)c);
         else
             buf_addf(out, "\\%c", c);

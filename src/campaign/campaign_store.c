@@ -318,5 +318,9 @@ int campaign_run_of(struct campaign *c, faultload f, struct arena *keep, struct 
     const struct known *k = campaign_known(c, f);
     if (!k || !c->opt.store)
         return 1;
-    return store_run(c->opt.store, c->id, k->number, c->opt.names, c->opt.faultloads, keep, out, e);
+    int status =
+        store_run(c->opt.store, c->id, k->number, c->opt.names, c->opt.faultloads, keep, out, e);
+    if (status == 0)
+        trace_align(&out->trace, &c->overlaps, c->opt.names);
+    return status;
 }

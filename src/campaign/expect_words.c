@@ -41,6 +41,8 @@ static slice print_of(slice one, bool quoted, char room[8])
         return one;
     if (!quoted)
         return SLICE("?");
+    if (c == '\n')
+        return SLICE("\\n");
     int n = control ? snprintf(room, 8, "\\u%04x", (unsigned)c) : snprintf(room, 8, "\\%c", c);
     return (slice){room, (size_t)n};
 }

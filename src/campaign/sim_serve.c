@@ -2,6 +2,9 @@
  *
  * A simulated system in place of services: its services become those of the configuration, its
  * scenarios too, and one process more, which is us again (`outfox sim serve`), serves them all. */
+#include <limits.h>
+#include <stdlib.h>
+
 #include "campaign/live_int.h"
 
 static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32_t i, struct err *e)
@@ -59,7 +62,8 @@ void sim_command(const struct live *l, struct buf *out)
     buf_adds(out, "exec ");
     add_quoted(out, slice_of(l->opt.program));
     buf_adds(out, " sim serve ");
-    add_quoted(out, c->simulate);
+    char path[PATH_MAX]; /* the process may start elsewhere */
+    add_quoted(out, realpath(c->simulate.p, path) ? slice_of(path) : c->simulate);
     buf_addf(out, " --control %u", (unsigned)addr_port(&w->address[l->sim_process]));
     for (uint32_t i = 0; i < l->sim_process; i++)
         if (!sim_service_external(l->opt.sim, i))

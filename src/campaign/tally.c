@@ -310,6 +310,7 @@ void tally_finish(struct tally *x)
     out->audited = stats.audited;
     out->transcripts = stats.transcripts;
     out->queued = stats.queued;
+    out->elsewhere = stats.elsewhere;
     if (stats.complete)
         out->stopped = NULL; /* the budget ended just with the search */
     out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);

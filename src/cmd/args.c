@@ -23,8 +23,8 @@ static const struct option_row {
     enum option_type type;
     size_t field;
 } options[] = {
-    {"scenario", 's', "NAME", "which scenario; the first of the file unless given", OPT_SCENARIO,
-     TYPE_TEXT, offsetof(struct args, scenario)},
+    {"scenario", 's', "NAME", "which scenario; default: the first, of run and report all",
+     OPT_SCENARIO, TYPE_TEXT, offsetof(struct args, scenario)},
     {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times",
      OPT_FAULT, TYPE_LIST, offsetof(struct args, faults)},
     {"listen", 0, "ADDR", "where to listen: HOST:PORT, unix:PATH, https://HOST:PORT; port 0: any",

@@ -172,6 +172,8 @@ static const struct summary *summary_of(struct session *s, uint32_t i)
     out->n_modes = s->search.n_modes;
     out->order = order_rows[s->search.order].name;
     out->seed = s->search.seed;
+    out->shard = s->search.shard;
+    out->shards = s->search.shards;
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = id_prefix(s, i);
     out->replay = replay_words(s);

@@ -72,6 +72,19 @@ static uint32_t order_of(slice name)
     return 0;
 }
 
+/* The logs lie next to it. */
+static void use_store(struct session *s, const char *path)
+{
+    struct buf logs = BUF_INIT(4096);
+    slice dir = slice_of(path);
+    while (dir.n > 0 && dir.p[dir.n - 1] != '/')
+        dir.n--;
+    buf_addf(&logs, "%.*slogs", SLICE_ARG(dir));
+    s->config->store = slice_of(path);
+    s->config->logs = slice_copy(&s->arena, buf_slice(&logs));
+    buf_deinit(&logs);
+}
+
 /* Flags over the file over defaults. */
 static int read_options(struct session *s, struct err *e)
 {
@@ -98,7 +111,7 @@ static int read_options(struct session *s, struct err *e)
     if (args->identify && read_level(args->identify, &c->identify.level, e))
         return -1;
     if (args->store)
-        c->store = slice_of(args->store);
+        use_store(s, args->store);
     if (args->shard && read_shard(args->shard, o, e))
         return -1;
     return search_args(args, s->modes, o, e);

@@ -71,7 +71,9 @@ struct summary {
     const mode *modes;
     const char *order;
     uint64_t seed;
-    bool random; /* chance plays a part in the system */
+    bool random;            /* chance plays a part in the system */
+    uint32_t shard, shards; /* it is one of several parts, from 0; shards 0: it is the whole */
+    uint64_t elsewhere;     /* faultloads that fell to the other parts */
 
     uint32_t points, conditional;
     double space; /* all combinations of faults */

@@ -52,9 +52,13 @@ void text_what(const struct summary *s, FILE *out)
     if (s->stopped) {
         fprintf(out, "before %s; ", words_stopped(s->stopped));
         print_number(out, (double)s->queued);
-        fputs(" more were waiting.\n", out);
+        fputs(s->queued == 1 ? " more was waiting.\n" : " more were waiting.\n", out);
     } else if (s->all_suspects) {
         fputs("made; what is suspect (below) was not seen as it should be.\n", out);
+    } else if (s->shards) {
+        fprintf(out, "of part %u of %u; ", (unsigned)s->shard + 1, (unsigned)s->shards);
+        print_count(out, s->elsewhere, " faultload is", " faultloads are");
+        fputs(" left to the other parts.\n", out);
     } else if (s->assumptions.n) {
         fputs("to see every decision that the services can take, if these assumptions hold:\n",
               out);

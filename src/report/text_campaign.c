@@ -100,7 +100,10 @@ static void print_time(const struct summary *s, FILE *out)
         return;
     int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
     buf_add_ns(&took, s->took_ns / unit * unit);
-    fprintf(out, "  took %s, %.3g runs per second\n", buf_text(&took), report_rate(s));
+    double rate = report_rate(s);
+    fprintf(out,
+            rate < 10 ? "  took %s, %.1f runs per second\n" : "  took %s, %.0f runs per second\n",
+            buf_text(&took), rate);
     buf_deinit(&took);
 }
 

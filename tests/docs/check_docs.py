@@ -18,8 +18,8 @@
                   in files too
   times           of logs and of campaigns are not compared
   tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
-                  systems, of proxies and of campaigns that the program knows are documented, and what the
-                  documents list exists. Rules of proxies are understood
+                  systems, of proxies and of campaigns that the program knows are documented, and
+                  what the documents list exists. Rules of proxies are understood
   links           relative ones lead to a file, and to a heading of it
 
 With --update, console blocks without `...` are rewritten to what the program prints now: read the
@@ -245,7 +245,7 @@ def without_free_ports(text):
 
 # A moment and durations in a line of the log; how long a run and a campaign took.
 TIMES = re.compile(r'("time": ?)"[^"]*"|("\w+_us": ?)\d+|(after )[\d.]+[nmu]?s\b'
-                   r'|(  took )[\d.]+[nmu]?s, [\d.,]+ runs per second')
+                   r'|(  took )[\d.]+[nmu]?s, [\d.,e+]+ runs per second')
 
 
 def without_times(lines):
@@ -434,6 +434,29 @@ def check_json():
             check(field in shown, "docs/json.md", f"{verb} --json prints no field `{field}`")
 
 
+def check_campaign_json():
+    """The documents of a campaign with a finding, and of one where something is suspect."""
+    (WORK / "campaign.yaml").write_text(f"version: 1\nsimulate: {SHOP.replace('{T}', str(TOP))}\n",
+                                        encoding="utf-8")
+    text = read("docs/json.md")
+    shown = set()
+    for file in ("campaign.yaml", "configured.yaml"):
+        command = f"outfox run -q {file} --store {file}.db --json -"
+        code, out, said = shell(command, WORK)
+        if check(code in EXPLORED, command, f"ended with exit code {code}: {said.strip()}"):
+            shown |= fields(json.loads(out), set())
+    known = section(text, "outfox run --json") + section(text, "outfox sim explore --json")
+    for field in sorted(shown):
+        check(f"`{field}`" in known, "docs/json.md", f"run --json: `{field}` is missing")
+    for field in sorted(first_cells(section(text, "outfox run --json"))):
+        check(field in shown, "docs/json.md", f"run --json prints no field `{field}`")
+    code, out, said = shell("outfox replay 1 campaign.yaml --store campaign.yaml.db --json", WORK)
+    if check(code == 1, "outfox replay --json", f"ended with exit code {code}: {said.strip()}"):
+        known = section(text, "outfox replay --json") + section(text, "outfox sim run --json")
+        for field in sorted(fields(json.loads(out), set())):
+            check(f"`{field}`" in known, "docs/json.md", f"replay --json: `{field}` is missing")
+
+
 def strings_of(source, opening, closing):
     """The string literals between a line that contains `opening` and the next `closing`."""
     found = []
@@ -614,8 +637,8 @@ def main():
         sys.exit(f"{OUTFOX} cannot be run")
     for path in DOCUMENTS:
         check_document(path)
-    for part in (check_modes, check_cli, check_json, check_keys, check_config, check_limits, check_proxy_words,
-                 check_rules, check_log, check_links):
+    for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
+                 check_limits, check_proxy_words, check_rules, check_log, check_links):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))
     return 1 if failures else 0

@@ -110,7 +110,7 @@ static void test_case(void **state)
         struct err e = {0};
         if (lab_init_text(&lab, cases[i].system, &e))
             fail_msg("%u:%u: %s", e.line, e.col, e.text);
-        lab.seed = seed * 1000;
+        lab.seed = seed * 1000 + 7; /* chance must show itself in the few runs that there are */
         struct search_options options = lab_options(&lab);
         options.baselines = 3;
         struct search *s = lab_explore(&lab, &options, RUNS_MAX);

@@ -2,6 +2,8 @@
  *
  * campaign/wiring: who gets a door to whom, which ports are chosen, and what placeholders become.
  */
+#include <stdio.h>
+
 #include "campaign/wiring.h"
 
 #include <string.h>
@@ -129,8 +131,8 @@ static void test_placeholders(void **state)
     lab_open(&l, services, 1);
     for (uint32_t i = 0; i < l.w->doors.n; i++) /* as if the plane listened */
         if (l.w->doors.at[i].caller == 0)
-            memcpy(l.w->doors.at[i].address,
-                   l.w->doors.at[i].callee == 1 ? "127.0.0.1:41" : "[::1]:42", 13);
+            snprintf(l.w->doors.at[i].address, sizeof l.w->doors.at[i].address, "%s",
+                     l.w->doors.at[i].callee == 1 ? "127.0.0.1:41" : "[::1]:42");
     assert_expands(&l, 0, "{url:b}", "http://127.0.0.1:41");
     assert_expands(&l, 0, "x {address:b} {host:b} {port:b} y", "x 127.0.0.1:41 127.0.0.1 41 y");
     assert_expands(&l, 0, "{url:c} {host:c} {port:c}", "http://[::1]:42 [::1] 42");
