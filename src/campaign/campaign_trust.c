@@ -75,7 +75,7 @@ static int look(struct campaign *c, bool *works, const char **why, struct err *e
 /* The system is broken: makes it work again by starting our services anew. */
 static int repair(struct campaign *c, struct err *e)
 {
-    bool works;
+    bool works = false;
     const char *why;
     if (!live_has_own(c->live))
         return err_set(e, 0, 0,
@@ -148,7 +148,7 @@ bool campaign_is_due(const struct campaign *c)
 
 int campaign_check(struct campaign *c, bool last, struct err *e)
 {
-    bool works;
+    bool works = false;
     const char *why;
     uint32_t every = last ? 1 : c->opt.config->search.check_every;
     int status = campaign_heal(c, false, e);
@@ -179,7 +179,7 @@ static int repeat(struct campaign *c, struct run *run, struct err *e)
 
 int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e)
 {
-    bool works;
+    bool works = false;
     const char *why;
     int status = alone ? 0 : repeat(c, run, e);
     if (status || run->verdict.pass || !tally_is_new(c->tally, run))
