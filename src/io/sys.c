@@ -2,10 +2,10 @@
 #include "io/sys.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

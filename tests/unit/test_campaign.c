@@ -79,8 +79,8 @@ static void test_grouping(void **state)
     assert_int_equal(s.findings.at[0].n_alike, 1); /* 500 with 500, 503 with 503 */
     assert_int_equal(s.findings.at[0].runs, 6);    /* alone, and with each way of z to fail */
     assert_int_equal(s.findings.at[0].n_statuses, 2);
-    assert_words(
-        &s, 0, "x GET / answers 500 and y GET / answers 500, or in 1 other combination of modes");
+    assert_words(&s, 0,
+                 "x GET / answers 500 and y GET / answers 500, or in 1 other combination of modes");
     summary_deinit(&s);
     search_free(search);
     lab_deinit(&lab);
