@@ -14,8 +14,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "campaign/execution_int.h"
+#include "io/owner.h"
 
-static const int64_t DEATH_NS = 100000000; /* from a broken connection to the news of a death */
+static const int64_t DEATH_NS = 1000000000; /* from a broken connection to the news of a death */
 
 static const struct scenario_spec *spec_of(const struct execution *x)
 {
@@ -129,18 +130,28 @@ static void act(struct execution *x)
 
 /* ---- the end of a run ---- */
 
-/* A service that breaks a connection off may be dying; the news of that takes a moment. */
+/* A service of ours that has broken a connection off, and listens no more, is dying; the news of
+ * that takes a moment. */
+static bool is_dying(const struct execution *x, const struct call *c)
+{
+    const struct live *l = x->live;
+    enum outcome_kind kind = outcome_kind(c->reply);
+    if (kind != OUT_RESET && kind != OUT_CLOSED && kind != OUT_REFUSED)
+        return false;
+    slice name = names_text(l->opt.names, uid_element(l->opt.names, c->uid)->service);
+    uint32_t service = config_service(l->config, name);
+    return service != UINT32_MAX && l->config->services.at[service].run.n &&
+           !addr_is_unix(&l->wiring->address[service]) &&
+           !owner_listening(&l->wiring->address[service]);
+}
+
 static bool may_be_dying(const struct execution *x)
 {
     const struct trace *trace = track_trace(x->run);
-    if (x->result.run.flags & RUN_CRASHED)
-        return false;
-    for (uint32_t i = 0; i < trace->calls.n; i++) {
-        enum outcome_kind kind = outcome_kind(trace->calls.at[i].reply);
-        if (kind == OUT_RESET || kind == OUT_CLOSED || kind == OUT_REFUSED)
-            return true;
-    }
-    return false;
+    bool dying = false;
+    for (uint32_t i = 0; i < trace->calls.n && !dying; i++)
+        dying = is_dying(x, &trace->calls.at[i]);
+    return dying && !(x->result.run.flags & RUN_CRASHED);
 }
 
 /* When there is nothing more to be waited for; INT64_MAX: not before an open call ends. */

@@ -357,14 +357,19 @@ static pid_t procs_holder(const struct procs *procs, uint64_t inode)
     return 0;
 }
 
-pid_t owner_listener(const struct addr *a)
+uint64_t owner_listening(const struct addr *a)
 {
     struct ends asked = {.listens = true};
-    struct procs procs = {.list = {0}};
     if (!end_of(&a->sa, &asked.v6, &asked.own))
         return 0;
     asked.scope = scope_of(&a->sa);
-    uint64_t inode = ends_find(&asked);
+    return ends_find(&asked);
+}
+
+pid_t owner_listener(const struct addr *a)
+{
+    struct procs procs = {.list = {0}};
+    uint64_t inode = owner_listening(a);
     if (!inode)
         return 0;
     procs_read(&procs);

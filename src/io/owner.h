@@ -22,6 +22,9 @@ bool owner_holds(pid_t pid, uint64_t inode);
 struct addr;
 pid_t owner_listener(const struct addr *a);
 
+/* The inode of the socket that listens there; 0: none that we can see. No directory is read. */
+uint64_t owner_listening(const struct addr *a);
+
 /* pid and all its descendants that are alive, pid first; and what is left of its process group,
  * when it leads one: descendants whose own parent has ended. *out is zero-initialised or from an
  * earlier call; its list is the caller's to free. Zombies are not alive. */

@@ -4,6 +4,8 @@
  * figures. */
 #include "report/text_int.h"
 
+#include <math.h>
+
 #include "report/words.h"
 
 enum { SUSPECTS_SHOWN = 10 };
@@ -44,7 +46,9 @@ void text_what(const struct summary *s, FILE *out)
         fputs(" (", out);
         print_count(out, s->conditional, " only after a fault)", " only after a fault)");
     }
-    fputs(", each in ", out);
+    /* modes of gRPC are none of HTTP, and the other way round */
+    bool all = s->space >= pow(s->n_modes + 1.0, s->points) * 0.999;
+    fputs(all ? ", each in " : ", each in up to ", out);
     print_count(out, s->n_modes, " way: ", " ways: ");
     print_number(out, s->space);
     fputs(s->points ? " combinations.\n  " : " combination.\n  ", out);

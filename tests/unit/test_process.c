@@ -401,8 +401,10 @@ static void inherits_nothing(void **state)
     run(&w, "cd /proc/self/fd && echo *", 5 * S_NS);
     assert_non_null(strstr("0 1 2\n0 1 2 3\n", told.output));
     run(&w, "readlink /proc/self/fd/0; grep -E '^Sig(Blk|Ign)' /proc/self/status", 5 * S_NS);
-    assert_string_equal(told.output, "/dev/null\nSigBlk:\t0000000000000000\n"
-                                     "SigIgn:\t0000000000000000\n");
+    static const char begin[] = "/dev/null\nSigBlk:\t0000000000000000\nSigIgn:\t";
+    assert_memory_equal(told.output, begin, sizeof begin - 1);
+    uint64_t ignored = strtoull(told.output + sizeof begin - 1, NULL, 16);
+    assert_int_equal(ignored & ~(UINT64_C(3) << 31), 0); /* 32 and 33 are the C library's own */
     run(&w, "echo $$; cut -d' ' -f5,6,7 /proc/$$/stat", 5 * S_NS); /* group, session, no tty */
     int pid, group, session, terminal;
     char *at = told.output;
@@ -742,7 +744,7 @@ static void two_hundred_leave_nothing(void **state)
         process_signal(p, i % 4 == 2 ? SIGTERM : SIGKILL);
         assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
     }
-    assert_true(world_run(&w, 2 * S_NS, only_keeper, NULL));
+    assert_true(world_run(&w, 20 * S_NS, only_keeper, NULL));
     assert_int_equal(n_marked(), 0);
     assert_int_equal(n_descriptors(), before);
     keeper_free(w.k);
