@@ -232,6 +232,8 @@ static void on_bytes(struct conn *c, slice bytes)
     struct client_link *l = c->user;
     l->heard = true;
     wire_feed(l->wire, bytes);
+    if (l->n_calls && !l->wire->ops->multiplexed)
+        sys_ack(c->fd); /* the rest of the answer */
     after_wire(l);
 }
 

@@ -108,3 +108,9 @@ void sys_stay(bool on)
     CPU_SET(cpu, &one);
     (void)sched_setaffinity(0, sizeof one, on ? &one : &before);
 }
+
+void sys_ack(int fd)
+{
+    int on = 1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}

@@ -29,6 +29,10 @@ size_t sys_unsent(int fd);
 /* Is the connection still open, and silent? */
 bool sys_quiet(int fd);
 
+/* Tells the peer's system at once that its bytes have come. A peer that sends a message in pieces
+ * may wait for that before the next one (Nagle), and a system likes to wait before it says so. */
+void sys_ack(int fd);
+
 /* Makes close(2) send RST. */
 void sys_linger_reset(int fd);
 

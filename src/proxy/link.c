@@ -177,6 +177,14 @@ static void sniff(struct link *l, slice bytes)
     wire_feed(l->wire, bytes);
 }
 
+/* Is the rest of a message on its way? Of HTTP/1.1, where many send a head and a body apart. */
+static bool wants_more(const struct link *l)
+{
+    if (!l->wire || l->wire->ops->multiplexed)
+        return false;
+    return l->upstream ? l->n_calls > 0 : l->unfinished;
+}
+
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct link *l = c->user;
@@ -185,6 +193,8 @@ static void on_bytes(struct conn *c, slice bytes)
         wire_feed(l->wire, bytes);
     else
         sniff(l, bytes);
+    if (wants_more(l))
+        sys_ack(c->fd);
     link_refresh(l);
 }
 

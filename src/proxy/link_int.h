@@ -27,6 +27,7 @@ struct link {
     uint32_t memo;      /* the director's */
     uint32_t n_calls;   /* exchanges that have a stream on it */
     uint32_t resetting; /* how often it was looked whether the peer has all bytes before a reset */
+    bool unfinished;    /* a client's, HTTP/1.1: its request has begun, and not ended */
     bool killed;        /* by us, in the middle of calls */
     bool heard;         /* the peer has sent something */
     bool leaving;       /* is being freed */

@@ -184,6 +184,7 @@ static void down_head(struct stream *s, const struct head *h, bool end)
     const struct proxy_spec *spec = setup->door[x->door].spec;
     x->request = head_copy(&x->arena, h);
     x->request_ended = end;
+    l->unfinished = !end;
     x->h2 = s->wire->ops->multiplexed;
     x->grpc = x->h2 && grpc_is_call(h);
     if (spec->rules.list.n || setup->log || l->worker->plane->director)
@@ -231,6 +232,7 @@ static void down_data(struct stream *s, slice bytes)
 static void down_end(struct stream *s, const struct head *trailers)
 {
     struct exchange *x = s->user;
+    link_of(s)->unfinished = false;
     x->request_ended = true;
     if (trailers)
         x->request_trailers = head_copy(&x->arena, trailers);
