@@ -40,7 +40,6 @@ struct campaign_options {
     const char *options; /* as text: a campaign is only resumed with equal ones */
     void *ctx;
     void (*show)(void *ctx, const struct campaign_facts *facts); /* may be NULL */
-    void (*note)(void *ctx, const char *text);                   /* may be NULL */
 };
 
 struct campaign *campaign_new(const struct campaign_options *options);

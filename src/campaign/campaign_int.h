@@ -54,10 +54,10 @@ struct campaign {
     VEC(struct blast) blasts;
     faultload recent[RECENT_RUNS]; /* the last ones, a ring */
     uint32_t n_recent;
-    int64_t show_ns;             /* when progress is told next */
-    int64_t start_ns, before_ns; /* of this process; what earlier ones took */
-    slice lesson, quiet;         /* what the store says was learned; p == NULL: nothing */
-    uint64_t n_outlived;         /* runs with calls that were cut off; one of those calls */
+    int64_t show_ns;     /* when progress is told next */
+    int64_t start_ns;    /* of this process */
+    slice lesson, quiet; /* what the store says was learned; p == NULL: nothing */
+    uint64_t n_outlived; /* runs with calls that were cut off; one of those calls */
     uid outlived;
     uint32_t unfired;  /* patterns of the last replay that matched nothing */
     struct live *live; /* NULL: none, now */
@@ -79,8 +79,11 @@ void campaign_hold(struct arena *a, struct run *run);
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
 void campaign_show(struct campaign *c, const char *phase);
+
 /* Says which services have many more open descriptors than at first. */
 void campaign_note_descriptors(struct campaign *c);
+
+/* A sentence for whoever reads the report, once. */
 void campaign_note(struct campaign *c, const char *text);
 bool campaign_stopped(struct campaign *c);
 

@@ -116,21 +116,12 @@ static void call_put_away(struct client_call *k)
 /* ---- the request ---- */
 
 /* Nothing changes when such a request is sent twice (RFC 9110, 9.2.2). */
-static bool is_idempotent(const struct client_call *k)
-{
-    static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (slice_is(k->request->method, methods[i]))
-            return true;
-    return false;
-}
-
 /* Brings the request on its way, or again. */
 static void call_go(struct client_call *k)
 {
     struct client_pool *p = k->pool;
     bool fresh = k->retried && (!p->h2 || k->attempts > 1);
-    bool again = is_idempotent(k);
+    bool again = head_idempotent(k->request);
     k->stream = client_link_open(p, fresh ? CARE_FRESH : again ? CARE_NOT : CARE_ONCE);
     k->stream->user = k;
     k->attempts++;
@@ -234,7 +225,7 @@ static bool is_stale(const struct client_call *k, const struct client_link *l, e
     bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
     if (!k->pooled || !broken)
         return false;
-    if (is_idempotent(k))
+    if (head_idempotent(k->request))
         return true;
     return why == CUT_CLOSED && k->acked != UINT64_MAX && k->acked == sys_acked(l->conn->fd);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "campaign/live_int.h"
+#include "campaign/execution_int.h"
 #include "core/interface.h"
 #include "io/sys.h"
 
@@ -397,10 +397,7 @@ uid live_request(struct live *l, uint32_t scenario)
     const struct scenario_spec *spec = &l->config->scenarios.at[scenario];
     struct names *names = l->opt.names;
     struct buf interface = BUF_INIT(1 << 14);
-    if (spec->is_command)
-        buf_addf(&interface, "scenario/%.*s", SLICE_ARG(spec->name));
-    else
-        interface_make(spec->method, spec->target, spec->method.n ? l->rewrite : NULL, &interface);
+    request_interface(l, spec, &interface);
     struct element el = {
         .service =
             names_sym(names, spec->is_command ? SLICE("client") : l->wiring->name[spec->service]),

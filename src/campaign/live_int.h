@@ -38,7 +38,6 @@ struct execution {
     int64_t begun_ns, answered_ns;
     struct client_answer answer; /* kept in the arena */
     struct command_result ended;
-    bool poked; /* a call ended; look at it after the events */
 };
 
 struct live {

@@ -15,22 +15,15 @@ void exchange_give(struct exchange *x, slice bytes)
     link_touch(link_of(x->up));
 }
 
-/* Nothing changes when such a request is sent twice (RFC 9110, 9.2.2). */
-static bool is_idempotent(const struct exchange *x)
-{
-    static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (slice_is(x->request->method, methods[i]))
-            return true;
-    return false;
-}
-
 void exchange_forward(struct exchange *x)
 {
     struct upstream *u = &x->generation->upstream[x->door];
     x->state = EX_FORWARD;
     bool fresh = x->retried && (!x->h2 || x->attempts > 1);
-    x->up = upstream_open(u, x->h2, fresh ? CARE_FRESH : is_idempotent(x) ? CARE_NOT : CARE_ONCE);
+    x->up = upstream_open(u, x->h2,
+                          fresh                         ? CARE_FRESH
+                          : head_idempotent(x->request) ? CARE_NOT
+                                                        : CARE_ONCE);
     if (!x->up) {
         exchange_fail(x, 502,
                       "there are too many connections to the service (limit "
@@ -42,7 +35,8 @@ void exchange_forward(struct exchange *x)
     struct link *l = link_of(x->up);
     link_use(l);
     x->pooled = l->pooled;
-    if (x->pooled && !x->h2 && !is_idempotent(x)) /* HTTP/2 says by itself what was not looked at */
+    if (x->pooled && !x->h2 &&
+        !head_idempotent(x->request)) /* HTTP/2 says by itself what was not looked at */
         x->acked = sys_acked(l->conn->fd);
     x->passed = x->unread = 0;
     if (!x->forward_ns)
@@ -80,7 +74,7 @@ static bool is_stale(const struct exchange *x, const struct link *l, enum wire_c
     bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
     if (!x->pooled || !broken)
         return false;
-    if (is_idempotent(x))
+    if (head_idempotent(x->request))
         return true;
     /* a reset may overtake the word that bytes were taken; an orderly end does not */
     return why == CUT_CLOSED && x->acked != UINT64_MAX && x->acked == sys_acked(l->conn->fd);

@@ -60,3 +60,12 @@ int wire_sniff(slice bytes)
         return 1;
     return n == sizeof preface - 1 ? 2 : 0;
 }
+
+bool head_idempotent(const struct head *h)
+{
+    static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (slice_is(h->method, methods[i]))
+            return true;
+    return false;
+}

@@ -36,6 +36,9 @@ bool slice_eq_nocase(slice a, slice b);
 /* The value of the first field of this name (any case), or an empty slice with p == NULL. */
 slice head_get(const struct head *h, slice name);
 
+/* Does nothing change when this request is sent twice (RFC 9110, 9.2.2)? */
+bool head_idempotent(const struct head *h);
+
 /* A deep copy. */
 struct head *head_copy(struct arena *a, const struct head *h);
 
