@@ -3,9 +3,11 @@
  * Findings made small and sure. Of each, faults are left out one by one, as long as it fails in the
  * same way; what is left is run once more. If it does not fail again it is called flaky, and kept.
  */
+#include "base/clock.h"
 #include "campaign/campaign_int.h"
 
 enum { SHRINK_RUNS_MAX = 64 }; /* per finding */
+static const int64_t CONFIRM_NS = 5000000000;
 
 enum { NOT_KNOWN = 2 };
 
@@ -151,12 +153,19 @@ void campaign_settle_known(struct campaign *c)
     c->live = live;
 }
 
+/* A budget of time is for exploring; to make sure of the findings it may be passed a little. */
+static bool too_late(const struct campaign *c)
+{
+    int64_t most = c->opt.max_time_ns;
+    return most && clock_ns() - c->start_ns > most + most / 10 + CONFIRM_NS;
+}
+
 int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
 {
     c->live = live;
     (void)campaign_finish(c);
     int status = 0;
-    for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++)
+    for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++)
         status = live_signal(live) ? 1 : shrink_and_confirm(c, &c->summary.findings.at[i], e);
     merge_equal(c);
     live_cancel(live);

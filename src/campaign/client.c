@@ -115,7 +115,6 @@ static void call_put_away(struct client_call *k)
 
 /* ---- the request ---- */
 
-/* Nothing changes when such a request is sent twice (RFC 9110, 9.2.2). */
 /* Brings the request on its way, or again. */
 static void call_go(struct client_call *k)
 {
