@@ -316,7 +316,7 @@ const struct conf_key conf_keys[] = {
     {IN_SEARCH, "budget", CONF_DURATION, FILE(search.budget_ns), .least = 1,
      .fallback = "no bound", .doc = "stop after this time"},
     {IN_SEARCH, "jobs", CONF_U32, FILE(search.jobs), .least = 1, .most = 64,
-     .fallback = "1", .doc = "runs at a time, where calls are named at level state"},
+     .fallback = "1", .doc = "runs at a time, where the services pass a trace context on"},
     {IN_SEARCH, "baselines", CONF_U32, FILE(search.baselines), .least = 1, .most = 16,
      .fallback = "3", .doc = "fault-free runs at the beginning, to learn what is stable"},
     {IN_SEARCH, "check-every", CONF_U32, FILE(search.check_every), .least = 0, .most = UINT32_MAX,
