@@ -9,10 +9,13 @@ Each system is served by `outfox sim serve` as real servers. Figures:
   runs per second       (runs of a long campaign - runs of a short one) / (their times): start-up and
                         the learning runs, which wait on purpose, are left out
   run / bare            the time of one fault-free run of a campaign (median of what the store has),
-                        over the time of the same request without proxies: the campaigns' own client
-                        and the same servers on one CPU
+                        over the time of the same request without proxies, by the campaigns' own
+                        client: as the system schedules it, and all on one CPU, where a campaign on
+                        a simulated system keeps itself
   netflix               the whole of it, start-up included
-  memory                peak of the resident set of outfox, after 10,000 and after 100,000 runs
+  memory                peak of the resident set of outfox. The search remembers what it has seen,
+                        so it grows with what is explored; runs as such leave nothing behind, which
+                        as many fault-free checks between them show
 
 A benchmark measures, tests judge: the exit code is 0 whatever the figures.
 """
@@ -65,18 +68,18 @@ class Campaign:
         return statistics.median(row[0] for row in rows)
 
 
-def bare_ns(outfox, peers, system, path):
-    """The same request without proxies, servers and client on one CPU, as a campaign has them."""
-    server = subprocess.Popen(["taskset", "-c", "0", outfox, "sim", "serve", str(system)],
+def bare_ns(outfox, peers, system, path, where=()):
+    """The same request without proxies; where: how servers and client are started."""
+    server = subprocess.Popen([*where, outfox, "sim", "serve", str(system)],
                               stdout=subprocess.PIPE, text=True)
     try:
-        where = {}
-        while "front" not in where:
+        urls = {}
+        while "front" not in urls:
             match = re.match(r"(\S+) http://(\S+)", server.stdout.readline())
-            where[match[1]] = match[2]
+            urls[match[1]] = match[2]
         made = [float(subprocess.check_output(
-            ["taskset", "-c", "0", peers / "bare", where["front"], path, "2000"], text=True))
-            for _ in range(3)]
+            [*where, peers / "bare", urls["front"], path, "2000"], text=True))
+            for _ in range(5)]
         return statistics.median(made)
     finally:
         server.terminate()
@@ -101,20 +104,29 @@ def main():
             rate = (long.runs - short.runs) / (long.seconds - short.seconds)
             report(f"{name}: runs per second", rate, "1/s", ">= 400")
         timed = Campaign(outfox, system, "--max-runs", "1000", config={**MANY, **checks})
-        bare = bare_ns(outfox, peers, system, "/page")
+        free = bare_ns(outfox, peers, system, "/page")
+        bound = bare_ns(outfox, peers, system, "/page", ["taskset", "-c", "0"])
         report(f"{name}: fault-free run", timed.fault_free_ns() / 1000, "us")
-        report(f"{name}: the same without proxies", bare / 1000, "us")
-        report(f"{name}: run / bare", timed.fault_free_ns() / bare, "", "<= 2")
+        report(f"{name}: without proxies", free / 1000, "us")
+        report(f"{name}: without proxies, on one CPU", bound / 1000, "us")
+        report(f"{name}: run / bare", timed.fault_free_ns() / free, "", "<= 2")
+        report(f"{name}: run / bare on one CPU", timed.fault_free_ns() / bound, "", "<= 2")
     whole = Campaign(outfox, TOP / "examples/corpus/netflix.yaml")
     report("netflix exact: runs", whole.runs, "", "2440")
     report("netflix exact: seconds", whole.seconds, "s", "<= 12")
     system = TOP / "examples/patterns/retry.yaml"
     early = Campaign(outfox, system, "--max-runs", str(args.runs // 10), config=MANY)
     late = Campaign(outfox, system, "--max-runs", str(args.runs), config=MANY)
+    half = Campaign(outfox, system, "--max-runs", str(args.runs // 2),
+                    config={**MANY, "search": {"check-every": 0}})
+    checked = Campaign(outfox, system, "--max-runs", str(args.runs // 2),
+                       config={**MANY, "search": {"check-every": 1}})
     report(f"peak memory after {early.runs} runs", early.peak_kib / 1024, "MiB")
-    report(f"peak memory after {late.runs} runs", late.peak_kib / 1024, "MiB", "flat")
-    report("memory per run beyond that",
+    report(f"peak memory after {late.runs} runs", late.peak_kib / 1024, "MiB")
+    report("memory per run that is explored",
            (late.peak_kib - early.peak_kib) * 1024 / max(1, late.runs - early.runs), "bytes")
+    report(f"memory per run that is not, over {half.runs}",
+           (checked.peak_kib - half.peak_kib) * 1024 / max(1, half.runs), "bytes", "flat")
     report("time per run, late over early",
            (late.seconds - early.seconds) / max(1, late.runs - early.runs) /
            (early.seconds / early.runs), "", "<= 1.2")
