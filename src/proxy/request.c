@@ -71,6 +71,16 @@ static void ask_director(struct exchange *x, const struct director *d)
         carry_out(x);
 }
 
+/* The caller left before its call could be decided about: the director is to know of it all the
+ * same. Nothing is acted out any more. */
+static void mention(struct exchange *x)
+{
+    const struct director *d = x->worker->plane->director;
+    struct call_arrival arrival = arrival_of(x);
+    if (d && x->state == EX_COLLECT)
+        d->decide(d->ctx, &arrival, &x->fate);
+}
+
 void exchange_tell(const struct exchange *x)
 {
     const struct director *d = x->worker->plane->director;
@@ -250,6 +260,7 @@ static void down_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct exchange *x = s->user;
     (void)code;
+    mention(x);
     x->down = NULL;
     link_unuse(link_of(s));
     if (why == CUT_BAD)
