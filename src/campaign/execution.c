@@ -172,8 +172,11 @@ static void leave_run(struct execution *x, int64_t now)
     struct run *run = &x->result.run;
     uint64_t key = track_key(x->run);
     bool open = track_open(x->run) > 0;
-    if (open)
+    if (open) {
         run->flags |= RUN_OUTLIVED;
+        track_cut(x->run);
+        plane_cut(l->plane, key); /* their ends tell whether a fault had fired */
+    }
     x->result.late_ns = track_late_ns(x->run);
     run->took_ns = x->answered_ns - x->begun_ns;
     if (x->order.learning)
@@ -181,8 +184,6 @@ static void leave_run(struct execution *x, int64_t now)
     else
         track_end(l->tracker, x->run, &run->trace, now);
     x->run = NULL;
-    if (open)
-        plane_cut(l->plane, key);
     bool ask = l->config->simulated_scenarios && sim_wants_state(l->opt.sim, x->order.scenario);
     go(x, ask ? EXECUTION_STATE : EXECUTION_AFTER);
 }

@@ -156,6 +156,11 @@ const struct trace *track_trace(const struct track_run *r)
     return &r->all.trace;
 }
 
+void track_cut(struct track_run *r)
+{
+    r->cutting = true;
+}
+
 /* Takes the run out of the tracker. */
 static void leave(struct tracker *t, struct track_run *r, int64_t now_ns)
 {
@@ -339,6 +344,10 @@ void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, o
     c->reply = reply;
     c->handled = handled;
     c->end_ns = now_ns - r->start_ns;
+    if (r->cutting) {
+        c->flags |= CALL_OPEN;
+        c->seen = c->reply = OUTCOME(OUT_TIMEOUT, 0);
+    }
     if (!fired)
         c->mode = MODE_NONE;
     r->all.calls.at[call].open = false;

@@ -89,6 +89,10 @@ int64_t track_late_ns(const struct track_run *r);
 /* The trace so far; times count from the run's beginning. */
 const struct trace *track_trace(const struct track_run *r);
 
+/* The calls that are open are about to be broken off: their ends are no answers, and count as open
+ * (CALL_OPEN). */
+void track_cut(struct track_run *r);
+
 /* Ends the run and frees it: its trace goes to *out. What is still open is marked (CALL_OPEN). */
 void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_t now_ns);
 

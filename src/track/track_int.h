@@ -34,6 +34,7 @@ struct track_run {
     struct track_calls all;
     uint32_t n_open;
     bool answered;
+    bool cutting; /* what ends now is broken off by us */
     int64_t start_ns, active_ns, answered_ns, late_ns;
 };
 

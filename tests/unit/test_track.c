@@ -420,6 +420,32 @@ static void test_open(void **state)
     lab_close(&l);
 }
 
+/* Calls that are broken off at the end count as open, and a fault that had not fired as none. */
+static void test_cut(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct err e = {0};
+    lab_open(&l, (struct track_options){0});
+    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("b * : lost-reply:503"), &e), 0);
+    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("c * : hold"), &e), 0);
+    struct track_run *r = begin(&l);
+    struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    struct track_answer c = arrive(&l, (struct arrival){.service = C, .caller = A}, NULL);
+    track_cut(r);
+    track_ended(l.t, b.run, b.call, OUTCOME(OUT_CLOSED, 0), 0, true, false, ++l.now);
+    track_ended(l.t, c.run, c.call, OUTCOME(OUT_CLOSED, 0), 0, false, true, ++l.now);
+    assert_int_equal(track_open(r), 0);
+    finish(&l, r);
+    const struct call *calls = l.trace.calls.at;
+    assert_true(calls[1].flags & CALL_OPEN && calls[2].flags & CALL_OPEN);
+    assert_int_equal(calls[1].mode, MODE_NONE);
+    assert_true(calls[1].handled);
+    assert_true(calls[2].mode != MODE_NONE);
+    assert_int_equal(outcome_kind(calls[2].seen), OUT_TIMEOUT);
+    lab_close(&l);
+}
+
 static void test_ignore(void **state)
 {
     (void)state;
@@ -654,14 +680,23 @@ static void test_learned_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state),        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_none),         cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_several),      cmocka_unit_test(test_clients),
-        cmocka_unit_test(test_plan),         cmocka_unit_test(test_strays),
-        cmocka_unit_test(test_late),         cmocka_unit_test(test_open),
-        cmocka_unit_test(test_ignore),       cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_payload),      cmocka_unit_test(test_payload_options),
-        cmocka_unit_test(test_predecessors), cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_ignore),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_payload),
+        cmocka_unit_test(test_payload_options),
+        cmocka_unit_test(test_predecessors),
+        cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_learned_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
