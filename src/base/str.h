@@ -44,7 +44,7 @@ static inline bool slice_starts(slice a, slice prefix)
 
 static inline slice slice_from(slice s, size_t at)
 {
-    return (slice){s.p + at, s.n - at};
+    return (slice){at ? s.p + at : s.p, s.n - at}; /* also of no text at all */
 }
 
 /* Byte order, shorter first where one is the beginning of the other. */
