@@ -40,17 +40,10 @@ static bool take(struct parser *p, char c)
 
 static int hex4(const char *p, uint32_t *out)
 {
-    *out = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = p[i];
-        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-                                                : 16;
-        if (digit == 16)
-            return -1;
-        *out = *out << 4 | digit;
-    }
+    uint64_t number;
+    if (!slice_to_hex((slice){p, 4}, &number))
+        return -1;
+    *out = (uint32_t)number;
     return 0;
 }
 

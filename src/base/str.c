@@ -85,6 +85,18 @@ slice slice_of_u64(uint64_t number, char room[DIGITS_MOST])
     return (slice){room + at, DIGITS_MOST - at};
 }
 
+bool slice_to_hex(slice s, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        int digit = hex_digit(s.p[i]);
+        if (digit < 0)
+            return false;
+        *out = *out << 4 | (uint64_t)digit;
+    }
+    return s.n > 0 && s.n <= 16;
+}
+
 bool slice_to_ns(slice s, int64_t *out)
 {
     size_t digits = 0;
@@ -184,4 +196,16 @@ void buf_add_ns(struct buf *b, int64_t ns)
         buf_addf(b, "%lld%s", (long long)(ns / units[i].ns), units[i].unit);
     else
         buf_addf(b, "%.1f%s", (double)ns / (double)units[i].ns, units[i].unit);
+}
+
+void buf_add_shell(struct buf *b, slice word)
+{
+    buf_addc(b, '\'');
+    for (size_t i = 0; i < word.n; i++) {
+        if (word.p[i] == '\'')
+            buf_adds(b, "'\\''");
+        else
+            buf_addc(b, word.p[i]);
+    }
+    buf_addc(b, '\'');
 }

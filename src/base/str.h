@@ -64,6 +64,16 @@ bool slice_word(slice *rest, slice *word);
 /* Decimal digits only, no sign, at most `max`. */
 bool slice_to_u64(slice s, uint64_t max, uint64_t *out) MUST_USE;
 
+/* What a hex digit of either case stands for; -1: it is none. */
+static inline int hex_digit(char c)
+{
+    char lower = (char)(c | 0x20);
+    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* 1 to 16 hex digits, nothing else. */
+bool slice_to_hex(slice s, uint64_t *out) MUST_USE;
+
 /* The decimal digits of a number; the text is in `room`. */
 enum { DIGITS_MOST = 20 };
 slice slice_of_u64(uint64_t number, char room[DIGITS_MOST]);
@@ -116,6 +126,9 @@ const char *buf_text(const struct buf *b);
 slice buf_slice(const struct buf *b);
 void buf_clear(struct buf *b);
 void buf_deinit(struct buf *b);
+
+/* One word for a shell, whatever is in it. */
+void buf_add_shell(struct buf *b, slice word);
 
 /* A duration for people: 250us, 20ms, 1.5s, 2m. */
 void buf_add_ns(struct buf *b, int64_t ns);

@@ -23,7 +23,7 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
     c->summary.names = options->names;
     c->summary.faultloads = options->faultloads;
     for (uint32_t i = 0; i < JOBS_MAX; i++)
-        plan_init(&c->plan[i], options->names);
+        plan_init(&c->slot[i].plan, options->names);
 }
 
 struct campaign *campaign_new(const struct campaign_options *options)
@@ -36,7 +36,7 @@ struct campaign *campaign_new(const struct campaign_options *options)
 static void campaign_deinit(struct campaign *c)
 {
     for (uint32_t i = 0; i < JOBS_MAX; i++)
-        plan_deinit(&c->plan[i]);
+        plan_deinit(&c->slot[i].plan);
     tally_free(c->tally);
     search_free(c->search);
     summary_deinit(&c->summary);
@@ -95,27 +95,46 @@ void campaign_note(struct campaign *c, const char *text)
 
 void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning)
 {
-    uint32_t i = 0;
-    while (c->plan_used[i])
-        i++;
-    c->plan_used[i] = true;
-    plan_set(&c->plan[i], c->opt.names, c->opt.faultloads, f);
+    struct slot *slot = c->slot;
+    while (slot->used)
+        slot++;
+    slot->used = true;
+    slot->given = purpose == RUN_SEARCH ? f : FAULTLOAD_EMPTY;
+    plan_set(&slot->plan, c->opt.names, c->opt.faultloads, f);
     struct execution_order order = {.scenario = c->opt.scenario,
                                     .faultload = f,
-                                    .plan = &c->plan[i],
+                                    .plan = &slot->plan,
                                     .purpose = purpose,
-                                    .learning = learning};
+                                    .learning = learning,
+                                    .user = slot};
     live_begin(c->live, &order);
+}
+
+int campaign_take(struct campaign *c, const struct execution_result **out)
+{
+    int status = live_wait(c->live, out);
+    if (status == 0)
+        ((struct slot *)(*out)->order.user)->used = false;
+    return status;
+}
+
+void campaign_abandon(struct campaign *c)
+{
+    live_cancel(c->live);
+    for (uint32_t i = 0; i < JOBS_MAX; i++) {
+        if (c->slot[i].used && c->slot[i].given != FAULTLOAD_EMPTY)
+            search_forget(c->search, c->slot[i].given);
+        c->slot[i].used = false;
+    }
 }
 
 /* The next run that ended. */
 static int take_run(struct campaign *c, struct run *out, struct err *e)
 {
     const struct execution_result *r;
-    int status = live_wait(c->live, &r);
+    int status = campaign_take(c, &r);
     if (status)
         return status;
-    c->plan_used[r->order.plan - c->plan] = false;
     *out = r->run;
     if (r->broken) {
         vec_deinit(&out->trace.calls);
@@ -160,7 +179,7 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 
 /* ---- the loop ---- */
 
-bool campaign_stopped(struct campaign *c)
+static bool campaign_stopped(struct campaign *c)
 {
     const char *by = NULL;
     if (live_signal(c->live))
@@ -293,8 +312,7 @@ int campaign_explore(struct campaign *c, struct live *live, struct err *e)
         status = campaign_learn(c, e);
     if (!status && !c->summary.broken)
         status = explore_on(c, e);
-    live_cancel(live);
-    memset(c->plan_used, 0, sizeof c->plan_used);
+    campaign_abandon(c);
     if (status > 0)
         c->summary.stopped = "interrupt";
     if (status < 0)

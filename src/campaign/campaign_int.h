@@ -29,6 +29,13 @@ struct blast {
     bool certain; /* it was seen again */
 };
 
+/* A run that is under way. */
+struct slot {
+    bool used;
+    faultload given; /* by the search; FAULTLOAD_EMPTY: it did not ask for this run */
+    struct plan plan;
+};
+
 struct campaign {
     struct campaign_options opt;
     const struct scenario_spec *spec;
@@ -36,8 +43,7 @@ struct campaign {
     struct tally *tally;
     struct summary summary;
     struct overlaps overlaps;
-    struct plan plan[JOBS_MAX];
-    bool plan_used[JOBS_MAX];
+    struct slot slot[JOBS_MAX];
     uint64_t id;     /* in the store */
     uint64_t number; /* of the last run */
     uint64_t since_check;
@@ -68,6 +74,12 @@ struct campaign {
 /* Begins a run of this faultload. */
 void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning);
 
+/* The next run that ended, whatever it was; its slot is free. As of live_wait. */
+int campaign_take(struct campaign *c, const struct execution_result **out) MUST_USE;
+
+/* Gives up what is under way; the search may ask for it again. */
+void campaign_abandon(struct campaign *c);
+
 /* Runs one faultload, alone, and waits for it. 0, 1: interrupted, -1 with *e. The trace is the
  * campaign's and lives until the next run. */
 int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
@@ -85,7 +97,6 @@ void campaign_note_descriptors(struct campaign *c);
 
 /* A sentence for whoever reads the report, once. */
 void campaign_note(struct campaign *c, const char *text);
-bool campaign_stopped(struct campaign *c);
 
 /* ---- campaign_learn.c ---- */
 

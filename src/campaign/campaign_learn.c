@@ -18,10 +18,9 @@ static int one_run(struct campaign *c, struct lessons *all, struct err *e)
 {
     const struct execution_result *r;
     campaign_begin(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
-    int status = live_wait(c->live, &r);
+    int status = campaign_take(c, &r);
     if (status)
         return status;
-    c->plan_used[r->order.plan - c->plan] = false;
     if (r->broken) {
         struct run broken = r->run;
         vec_deinit(&broken.trace.calls);

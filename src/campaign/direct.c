@@ -12,45 +12,44 @@ struct ownership {
     const struct call_arrival *arrival;
 };
 
-static pid_t pid_of(struct live *l, uint32_t service)
+/* Whose process is it? Of services that others have started: in the family of the one that listens
+ * at the service's address. */
+static uint32_t service_of(struct live *l, pid_t pid)
 {
-    const struct service_spec *spec = &l->config->services.at[service];
-    if (spec->run.n)
-        return services_pid(l->services, service);
-    if (l->pid[service] == 0) {
-        pid_t pid = owner_listener(&l->wiring->address[service]);
-        l->pid[service] = pid > 0 ? pid : -1;
+    uint32_t found = services_of_pid(l->services, pid);
+    for (uint32_t i = 0; i < l->wiring->n_services && found == UINT32_MAX; i++) {
+        struct pids family = {0};
+        if (l->config->services.at[i].run.n)
+            continue;
+        if (l->pid[i] == 0) {
+            pid_t listener = owner_listener(&l->wiring->address[i]);
+            l->pid[i] = listener > 0 ? listener : -1;
+        }
+        if (l->pid[i] != pid)
+            owner_family(l->pid[i], &family);
+        bool member = l->pid[i] == pid;
+        for (uint32_t k = 0; k < family.list.n && !member; k++)
+            member = family.list.at[k] == pid;
+        vec_deinit(&family.list);
+        found = member ? i : UINT32_MAX;
     }
-    return l->pid[service];
-}
-
-static bool family_holds(pid_t pid, uint64_t inode)
-{
-    struct pids family = {0};
-    bool holds = false;
-    owner_family(pid, &family);
-    for (uint32_t i = 0; i < family.list.n && !holds; i++)
-        holds = owner_holds(family.list.at[i], inode);
-    vec_deinit(&family.list);
-    return holds;
+    return found;
 }
 
 /* The service whose process has the other end, + 1; UINT32_MAX: nobody's that we know. Found out
  * once per connection. */
 static uint32_t owner_of(struct live *l, const struct call_arrival *a)
 {
+    uint64_t inode = *a->memo ? 0 : owner_inode(a->fd);
+    uint32_t service = UINT32_MAX;
     if (*a->memo)
         return *a->memo;
-    uint64_t inode = owner_inode(a->fd);
-    *a->memo = UINT32_MAX;
-    for (int family = 0; family < 2; family++) /* mostly it is the process itself, which is cheap */
-        for (uint32_t i = 0; inode && i < l->wiring->n_services; i++) {
-            pid_t pid = pid_of(l, i);
-            if (pid > 0 && (family ? family_holds(pid, inode) : owner_holds(pid, inode))) {
-                *a->memo = i + 1;
-                return *a->memo;
-            }
-        }
+    for (uint32_t i = 0; i < l->wiring->n_services && service == UINT32_MAX; i++)
+        if (owner_holds(services_pid(l->services, i), inode)) /* mostly, and cheap to ask */
+            service = i;
+    if (service == UINT32_MAX)
+        service = service_of(l, owner_pid(inode));
+    *a->memo = service == UINT32_MAX ? UINT32_MAX : service + 1;
     return *a->memo;
 }
 
@@ -70,13 +69,7 @@ static void answer_control(struct live *l, const struct call_arrival *a, struct 
     slice path = a->head->target, prefix = SLICE("/runs/");
     uint64_t key = 0;
     struct buf text = BUF_INIT(1 << 16);
-    bool asked = slice_starts(path, prefix) && path.n == prefix.n + 16;
-    for (size_t i = prefix.n; asked && i < path.n; i++) {
-        char c = path.p[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        asked = digit >= 0;
-        key = key << 4 | (uint64_t)(digit & 15);
-    }
+    bool asked = slice_starts(path, prefix) && slice_to_hex(slice_from(path, prefix.n), &key);
     const struct track_run *r = asked ? track_find(l->tracker, key) : NULL;
     out->answer = r ? 200 : 404;
     if (!r) {

@@ -10,8 +10,7 @@
 #include "core/interface.h"
 #include "io/sys.h"
 
-static const int64_t STOP_NS = 30000000000;  /* for services to end; each has its own deadline */
-static const int64_t FOREVER_NS = INT64_MAX; /* what is waited for has a deadline of its own */
+static const int64_t STOP_NS = 30000000000; /* for services to end; each has its own deadline */
 
 /* ---- running the loop until something happens ---- */
 
@@ -41,15 +40,14 @@ static void on_deadline(struct timer *t)
     live_leave(d->live);
 }
 
-bool live_run_until(struct live *l, const bool *flag, int64_t timeout_ns)
+/* Runs the loop until *flag, at the latest for so long. */
+static void run_until(struct live *l, const bool *flag, int64_t timeout_ns)
 {
     struct deadline d = {.timer.fire = on_deadline, .live = l};
-    if (timeout_ns != FOREVER_NS)
-        timer_start(l->loop, &d.timer, clock_ns() + timeout_ns);
+    timer_start(l->loop, &d.timer, clock_ns() + timeout_ns);
     while (!*flag && !d.passed && !l->failed)
         run_once(l);
     timer_stop(l->loop, &d.timer);
-    return *flag;
 }
 
 /* ---- hooks of the services ---- */
@@ -278,7 +276,7 @@ void live_close(struct live *l)
     if (l->services) {
         l->failed = false;
         services_stop(l->services, on_stopped, l);
-        (void)live_run_until(l, &l->stopped, STOP_NS);
+        run_until(l, &l->stopped, STOP_NS);
         services_free(l->services);
     }
     if (l->client)

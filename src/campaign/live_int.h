@@ -71,9 +71,6 @@ struct live {
 /* Leaves the loop: somebody waits for what has just happened. */
 void live_leave(struct live *l);
 
-/* Runs the loop until *flag, or a signal, or the deadline; false: the deadline. */
-bool live_run_until(struct live *l, const bool *flag, int64_t timeout_ns);
-
 /* ---- direct.c ---- */
 void direct_init(struct live *l);
 

@@ -44,26 +44,15 @@ int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *prog
     return 0;
 }
 
-static void add_quoted(struct buf *out, slice text)
-{
-    buf_addc(out, '\'');
-    for (size_t i = 0; i < text.n; i++)
-        if (text.p[i] == '\'')
-            buf_adds(out, "'\\''");
-        else
-            buf_addc(out, text.p[i]);
-    buf_addc(out, '\'');
-}
-
 void sim_command(const struct live *l, struct buf *out)
 {
     const struct wiring *w = l->wiring;
     const struct campaign_config *c = l->config;
     buf_adds(out, "exec ");
-    add_quoted(out, slice_of(l->opt.program));
+    buf_add_shell(out, slice_of(l->opt.program));
     buf_adds(out, " sim serve ");
     char path[PATH_MAX]; /* the process may start elsewhere */
-    add_quoted(out, realpath(c->simulate.p, path) ? slice_of(path) : c->simulate);
+    buf_add_shell(out, realpath(c->simulate.p, path) ? slice_of(path) : c->simulate);
     buf_addf(out, " --control %u", (unsigned)addr_port(&w->address[l->sim_process]));
     for (uint32_t i = 0; i < l->sim_process; i++)
         if (!sim_service_external(l->opt.sim, i))

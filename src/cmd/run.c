@@ -84,7 +84,9 @@ static int run_session(struct session *s)
     if (!s->args->quiet)
         watch.progress = progress_new(stderr, style_terminal(2));
     session_make_campaigns(s, &watch, s->args->quiet ? NULL : show);
+    session_watch(watch.progress);
     int failed = run_campaigns(s, &e);
+    session_watch(NULL);
     progress_end(watch.progress);
     if (failed)
         cmd_fail(&e);

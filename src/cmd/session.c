@@ -25,8 +25,9 @@ static int choose_scenarios(struct session *s, struct err *e)
 {
     const struct campaign_config *c = s->config;
     const char *name = s->args->scenario;
+    uint32_t one = name ? config_scenario(c, slice_of(name)) : UINT32_MAX;
     for (uint32_t i = 0; i < c->scenarios.n; i++)
-        if (!name || slice_is(c->scenarios.at[i].name, name))
+        if (!name || i == one)
             vec_push(&s->scenarios, i);
     if (s->scenarios.n)
         return 0;
@@ -294,9 +295,22 @@ int session_open_store(struct session *s, enum store_access access, struct err *
     return store_open(s->config->store.p, access, &s->store, e);
 }
 
+static struct progress *watched; /* the line that is redrawn on standard error, if there is one */
+
+void session_watch(struct progress *line)
+{
+    watched = line;
+}
+
 static void note(const char *text)
 {
-    fprintf(stderr, "outfox: %s\n", text);
+    struct buf line = BUF_INIT(4096);
+    buf_addf(&line, "outfox: %s", text);
+    if (watched)
+        progress_note(watched, buf_text(&line));
+    else
+        fprintf(stderr, "%s\n", buf_text(&line));
+    buf_deinit(&line);
 }
 
 int session_start(struct session *s, struct err *e)

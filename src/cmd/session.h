@@ -7,6 +7,7 @@
 
 #include "campaign/campaign.h"
 #include "cmd/search_args.h"
+#include "report/progress.h"
 
 struct session {
     const struct args *args;
@@ -36,6 +37,9 @@ int session_open_store(struct session *s, enum store_access access, struct err *
 /* What the stored campaign was made with, where the command line says nothing else: so that it can
  * be resumed and reported without saying all of it again. 0, or an exit code, with *e. */
 int session_adopt(struct session *s, struct err *e) MUST_USE;
+
+/* Notes go above this line from now on; NULL: there is none. */
+void session_watch(struct progress *line);
 
 /* Starts the system. 0, or an exit code, with *e; that of a signal that came meanwhile. */
 int session_start(struct session *s, struct err *e) MUST_USE;

@@ -122,18 +122,13 @@ static bool all_digits(slice s)
     return s.n > 0;
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_uuid(slice s)
 {
     if (s.n != 36)
         return false;
     for (size_t i = 0; i < s.n; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? s.p[i] != '-' : !is_hex(s.p[i]))
+        if (dash ? s.p[i] != '-' : hex_digit(s.p[i]) < 0)
             return false;
     }
     return true;

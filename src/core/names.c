@@ -140,6 +140,13 @@ int uid_cmp(const struct names *names, uid a, uid b)
     return c ? c : ORDER(da, db);
 }
 
+uint64_t element_hash(const struct names *names, const struct element *e)
+{
+    uint64_t key = hash_mix(hash_slice(names_text(names, e->service)),
+                            hash_slice(names_text(names, e->interface)));
+    return hash_mix(hash_mix(key, e->payload), e->n);
+}
+
 void element_print(const struct names *names, const struct element *e, struct buf *out)
 {
     buf_add(out, names_text(names, e->service));

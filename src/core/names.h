@@ -90,6 +90,9 @@ bool uid_contains(const struct names *names, uid a, uid b);
 int element_cmp(const struct names *names, uint32_t a, uint32_t b);
 int uid_cmp(const struct names *names, uid a, uid b);
 
+/* A hash of an element that is the same in every process; its predecessors do not count. */
+uint64_t element_hash(const struct names *names, const struct element *element);
+
 void element_print(const struct names *names, const struct element *element, struct buf *out);
 void uid_print(const struct names *names, uid u, struct buf *out);
 

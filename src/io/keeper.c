@@ -99,15 +99,15 @@ static bool guards_reap(int signals)
 /* Kills what is left of those that have lost their guard; true when there was anything. */
 static bool strays_kill(void)
 {
-    struct family f = {0};
+    struct procs f = {0};
     bool any = false;
     pid_t self = getpid();
     family_read(&f, self);
     for (uint32_t i = 0; i < f.all.n; i++)
-        f.all.at[i].below = f.all.at[i].parent == self && f.all.at[i].session != self;
+        f.all.at[i].marked = f.all.at[i].parent == self && f.all.at[i].session != self;
     for (uint32_t i = 0; i < f.all.n; i++) /* their own children become ours, and come next time */
-        any = (f.all.at[i].below && kill(f.all.at[i].pid, SIGKILL) == 0) || any;
-    family_deinit(&f);
+        any = (f.all.at[i].marked && kill(f.all.at[i].pid, SIGKILL) == 0) || any;
+    procs_deinit(&f);
     return any;
 }
 

@@ -26,6 +26,7 @@
 
 #include "base/str.h"
 #include "io/addr.h"
+#include "io/procs.h"
 #include "io/sys.h"
 
 /* ---- ends of connections ---- */
@@ -269,65 +270,6 @@ uint64_t owner_inode(int fd)
 
 /* ---- processes ---- */
 
-struct proc {
-    pid_t pid, parent, group;
-    bool alive; /* not a zombie */
-    bool taken;
-};
-
-struct procs {
-    VEC(struct proc) list;
-};
-
-/* PID (NAME) STATE PARENT GROUP ...; the name may have blanks and brackets of its own. */
-static bool proc_parse(slice stat, struct proc *out)
-{
-    slice word[3];
-    uint64_t parent, group;
-    const char *close = memrchr(stat.p, ')', stat.n);
-    if (!close)
-        return false;
-    stat = slice_from(stat, (size_t)(close - stat.p) + 1);
-    for (size_t i = 0; i < 3; i++)
-        if (!slice_word(&stat, &word[i]))
-            return false;
-    if (!slice_to_u64(word[1], INT32_MAX, &parent) || !slice_to_u64(word[2], INT32_MAX, &group))
-        return false;
-    out->parent = (pid_t)parent;
-    out->group = (pid_t)group;
-    out->alive = !memchr("ZXx", word[0].p[0], 3);
-    return true;
-}
-
-/* False: it has ended meanwhile. */
-static bool proc_read(int proc, const char *name, struct proc *out)
-{
-    char path[64], stat[1024];
-    uint64_t pid;
-    if (!slice_to_u64(slice_of(name), INT32_MAX, &pid))
-        return false;
-    snprintf(path, sizeof path, "%u/stat", (unsigned)pid);
-    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, stat, sizeof stat);
-    close(fd);
-    *out = (struct proc){.pid = (pid_t)pid};
-    return n > 0 && proc_parse((slice){stat, (size_t)n}, out);
-}
-
-static void procs_read(struct procs *out)
-{
-    DIR *dir = opendir("/proc");
-    const struct dirent *entry;
-    struct proc p;
-    while (dir && (entry = readdir(dir)))
-        if (proc_read(dirfd(dir), entry->d_name, &p))
-            vec_push(&out->list, p);
-    if (dir)
-        closedir(dir);
-}
-
 bool owner_holds(pid_t pid, uint64_t inode)
 {
     char path[64], link[64], wanted[64];
@@ -349,8 +291,8 @@ bool owner_holds(pid_t pid, uint64_t inode)
  * own parent does not hold it. */
 static pid_t procs_holder(const struct procs *procs, uint64_t inode)
 {
-    for (uint32_t i = 0; i < procs->list.n; i++) {
-        const struct proc *p = &procs->list.at[i];
+    for (uint32_t i = 0; i < procs->all.n; i++) {
+        const struct proc *p = &procs->all.at[i];
         if (owner_holds(p->pid, inode) && !owner_holds(p->parent, inode))
             return p->pid;
     }
@@ -366,32 +308,36 @@ uint64_t owner_listening(const struct addr *a)
     return ends_find(&asked);
 }
 
-pid_t owner_listener(const struct addr *a)
+pid_t owner_pid(uint64_t inode)
 {
-    struct procs procs = {.list = {0}};
-    uint64_t inode = owner_listening(a);
+    struct procs procs = {0};
     if (!inode)
         return 0;
     procs_read(&procs);
     pid_t pid = procs_holder(&procs, inode);
-    vec_deinit(&procs.list);
+    procs_deinit(&procs);
     return pid;
+}
+
+pid_t owner_listener(const struct addr *a)
+{
+    return owner_pid(owner_listening(a));
 }
 
 static void family_take(struct procs *procs, pid_t pid, pid_t group, pid_t parent, struct pids *out)
 {
-    for (uint32_t i = 0; i < procs->list.n; i++) {
-        struct proc *p = &procs->list.at[i];
-        if (p->taken || !p->alive || !(p->pid == pid || p->group == group || p->parent == parent))
+    for (uint32_t i = 0; i < procs->all.n; i++) {
+        struct proc *p = &procs->all.at[i];
+        if (p->marked || !p->alive || !(p->pid == pid || p->group == group || p->parent == parent))
             continue;
-        p->taken = true;
+        p->marked = true;
         vec_push(&out->list, p->pid);
     }
 }
 
 void owner_family(pid_t pid, struct pids *out)
 {
-    struct procs procs = {.list = {0}};
+    struct procs procs = {0};
     out->list.n = 0;
     if (pid <= 0)
         return;
@@ -400,5 +346,5 @@ void owner_family(pid_t pid, struct pids *out)
     family_take(&procs, -1, pid, -1, out);
     for (uint32_t i = 0; i < out->list.n; i++)
         family_take(&procs, -1, -1, out->list.at[i], out);
-    vec_deinit(&procs.list);
+    procs_deinit(&procs);
 }

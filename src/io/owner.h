@@ -17,6 +17,10 @@ uint64_t owner_inode(int fd);
 /* Does this process hold a socket of this inode? Reads /proc/PID/fd. */
 bool owner_holds(pid_t pid, uint64_t inode);
 
+/* The process that holds a socket of this inode; of several, the first of them whose own parent
+ * does not. 0: not known. Reads all of /proc. */
+pid_t owner_pid(uint64_t inode);
+
 /* The process that listens at this local TCP address (host and port of a service that was started
  * by somebody else); 0: not known. */
 struct addr;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/vec.h"
+#include "io/procs.h"
 
 /* What a request to start something carries. The text is the command, the directory ("": ours) and
  * the environment, each with a NUL behind it. */
@@ -48,22 +48,10 @@ void child_signals_drain(int fd);
 /* keeper_guard.c: what a guard does until its process and all below it are gone. */
 _Noreturn void guard_main(const int fds[SPAWN_FDS]);
 
-/* keeper_family.c: one process of the system. */
-struct relative {
-    pid_t pid, parent, group, session;
-    bool below; /* it is a descendant of the one that was asked for */
-};
+/* ---- keeper_family.c ---- */
 
-struct family {
-    VEC(struct relative) all; /* not only the descendants */
-};
-
-/* Fills in all but pid and `below`; false: there is no such process. */
-bool relative_read(struct relative *r) MUST_USE;
-
-/* Reads /proc and marks what is below root. */
-void family_read(struct family *f, pid_t root);
-void family_deinit(struct family *f);
+/* Reads all processes and marks what is below root. */
+void family_read(struct procs *f, pid_t root);
 
 /* Sends a signal to all that is below us but is not in this group (0: in any). Returns how many. */
 uint32_t family_signal(pid_t except_group, int signal);

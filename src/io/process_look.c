@@ -9,8 +9,8 @@
 
 pid_t process_parent(pid_t pid)
 {
-    struct relative r = {.pid = pid};
-    return relative_read(&r) ? r.parent : 0;
+    struct proc p;
+    return proc_read(pid, &p) ? p.parent : 0;
 }
 
 /* 0: it is not ours to look at, or has ended. */
@@ -30,14 +30,14 @@ static uint32_t descriptors_of(pid_t pid)
 
 uint32_t process_descriptors(const struct process *p)
 {
-    struct family f = {0};
+    struct procs f = {0};
     uint32_t most = 0;
     if (process_guard(p))
         family_read(&f, process_guard(p));
     for (uint32_t i = 0; i < f.all.n; i++) {
-        uint32_t n = f.all.at[i].below ? descriptors_of(f.all.at[i].pid) : 0;
+        uint32_t n = f.all.at[i].marked ? descriptors_of(f.all.at[i].pid) : 0;
         most = n > most ? n : most;
     }
-    family_deinit(&f);
+    procs_deinit(&f);
     return most ? most : UINT32_MAX;
 }

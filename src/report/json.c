@@ -9,7 +9,7 @@
 
 #include "report/words.h"
 
-json_t *doc_number(double n)
+static json_t *doc_number(double n)
 {
     if (!isfinite(n))
         n = DBL_MAX;
@@ -41,7 +41,7 @@ json_t *doc_text(const char *text)
     return value;
 }
 
-json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f)
+static json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f)
 {
     struct buf text = BUF_INIT(1 << 20);
     faultload_print(names, fl, f, &text);

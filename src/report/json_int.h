@@ -8,16 +8,12 @@
 
 #include "report/report.h"
 
-/* Whole numbers up to 2^53 are integers, larger figures are reals. */
-json_t *doc_number(double n);
-
 /* The text of the buffer, which is cleared. Bytes that are not UTF-8 become '?'. */
 json_t *doc_take(struct buf *b);
 
 /* null for NULL. */
 json_t *doc_text(const char *text);
 
-json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f);
 json_t *doc_outcome(outcome o);
 json_t *doc_finding(const struct summary *s, const struct finding *f);
 

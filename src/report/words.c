@@ -146,18 +146,6 @@ const char *words_stopped(const char *by)
     return by;
 }
 
-static void add_quoted(slice text, struct buf *out)
-{
-    buf_addc(out, '\'');
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] == '\'')
-            buf_adds(out, "'\\''");
-        else
-            buf_addc(out, text.p[i]);
-    }
-    buf_addc(out, '\'');
-}
-
 void words_quoted(slice word, struct buf *out)
 {
     bool plain = word.n > 0;
@@ -169,7 +157,7 @@ void words_quoted(slice word, struct buf *out)
     if (plain)
         buf_add(out, word);
     else
-        add_quoted(word, out);
+        buf_add_shell(out, word);
 }
 
 static void add_fault_flags(const struct summary *s, faultload f, struct buf *out)
@@ -181,7 +169,7 @@ static void add_fault_flags(const struct summary *s, faultload f, struct buf *ou
     add_fault_flags(s, row->rest, out);
     fault_print(s->names, row->last, &text);
     buf_adds(out, " --fault ");
-    add_quoted(buf_slice(&text), out);
+    buf_add_shell(out, buf_slice(&text));
     buf_deinit(&text);
 }
 

@@ -15,16 +15,7 @@ static bool trace_asked(slice target, uint64_t *trace)
     query = slice_from(target, query.n);
     if (query.n <= 1)
         return true;
-    if (!slice_starts(query, SLICE("?trace=")) || query.n > 7 + 16)
-        return false;
-    for (size_t i = 7; i < query.n; i++) {
-        char c = query.p[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0)
-            return false;
-        *trace = *trace << 4 | (uint64_t)digit;
-    }
-    return true;
+    return slice_starts(query, SLICE("?trace=")) && slice_to_hex(slice_from(query, 7), trace);
 }
 
 void control_handle(struct request *r)

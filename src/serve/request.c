@@ -45,14 +45,6 @@ void request_drop(struct request *r)
 
 /* ---- what comes in ---- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* The last 16 hex digits of the text, dashes aside; 0 when other bytes are in it. */
 static uint64_t low_half(slice text)
 {
@@ -60,9 +52,9 @@ static uint64_t low_half(slice text)
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == '-')
             continue;
-        if (hex(text.p[i]) < 0)
+        if (hex_digit(text.p[i]) < 0)
             return 0;
-        low = low << 4 | (uint64_t)hex(text.p[i]);
+        low = low << 4 | (uint64_t)hex_digit(text.p[i]);
     }
     return low;
 }
@@ -109,7 +101,8 @@ static uint64_t of_xray(slice value)
     return 0;
 }
 
-uint64_t request_trace(const struct head *h)
+/* The lower half of the trace id that the request carries in any of the usual headers; 0: none. */
+static uint64_t request_trace(const struct head *h)
 {
     static const struct {
         slice name;

@@ -56,9 +56,6 @@ void request_handle(struct request *r);
 /* Sends the answer. */
 void request_answer(struct request *r);
 
-/* The lower half of the trace id that the request carries in any of the usual headers; 0: none. */
-uint64_t request_trace(const struct head *h);
-
 /* ---- control.c ---- */
 void control_handle(struct request *r);
 

@@ -44,10 +44,7 @@ static uint32_t before_hash(const struct frame *f, int64_t start_ns)
         const struct call *c = &run_of(f)->trace->calls.at[f->children.at[i]];
         if (c->end_ns > start_ns)
             continue;
-        const struct element *el = uid_element(names, c->uid);
-        uint64_t key = hash_mix(hash_slice(names_text(names, el->service)),
-                                hash_slice(names_text(names, el->interface)));
-        sum += hash_mix(hash_mix(key, el->payload), el->n);
+        sum += element_hash(names, uid_element(names, c->uid));
     }
     return sum ? hash_fold(sum) : 0;
 }

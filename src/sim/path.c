@@ -5,22 +5,15 @@
 #include "sim/handler.h"
 #include "sim/sim_int.h"
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 slice path_decode(struct arena *a, slice s)
 {
     if (slice_find(s, '%') == s.n)
         return s;
     char *text = arena_alloc(a, s.n + 1), *to = text;
     for (size_t i = 0; i < s.n; i++) {
-        bool code = s.p[i] == '%' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 && hex(s.p[i + 2]) >= 0;
-        int byte = code ? hex(s.p[i + 1]) << 4 | hex(s.p[i + 2]) : s.p[i];
+        bool code = s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 &&
+                    hex_digit(s.p[i + 2]) >= 0;
+        int byte = code ? hex_digit(s.p[i + 1]) << 4 | hex_digit(s.p[i + 2]) : s.p[i];
         *to++ = (char)byte;
         i += code ? 2 : 0;
     }

@@ -168,10 +168,6 @@ void get_bad(struct get *g); /* the value just taken means nothing */
 
 /* ---- write.c and read.c share ---- */
 
-/* Texts of one word per bit; bits without a word are numbers. */
-void flags_print(uint32_t flags, const char *const *words, uint32_t n, struct buf *out);
-bool flags_read(slice text, const char *const *words, uint32_t n, uint32_t *out) MUST_USE;
-
 /* The number of the last run of a campaign; 0 when there is none. */
 int last_run(struct store *s, uint64_t campaign, uint64_t *number, struct err *e) MUST_USE;
 

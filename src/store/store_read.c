@@ -35,7 +35,7 @@ static void reader_deinit(struct reader *r)
 
 /* ---- texts ---- */
 
-bool flags_read(slice text, const char *const *words, uint32_t n, uint32_t *out)
+static bool flags_read(slice text, const char *const *words, uint32_t n, uint32_t *out)
 {
     slice word;
     *out = 0;

@@ -10,7 +10,8 @@
 
 /* ---- texts ---- */
 
-void flags_print(uint32_t flags, const char *const *words, uint32_t n, struct buf *out)
+/* One word per bit; bits without a word are numbers. */
+static void flags_print(uint32_t flags, const char *const *words, uint32_t n, struct buf *out)
 {
     for (uint32_t bit = 0; flags; bit++, flags >>= 1) {
         if (!(flags & 1))

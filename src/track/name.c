@@ -25,10 +25,7 @@ static uint32_t before_hash(const struct tracker *t, const struct track_calls *a
     for (uint32_t i = all->calls.at[parent].first; i != CALL_NONE; i = all->calls.at[i].next) {
         if (all->calls.at[i].open || all->trace.calls.at[i].end_ns > start_ns)
             continue;
-        const struct element *el = uid_element(names, all->trace.calls.at[i].uid);
-        uint64_t key = hash_mix(hash_slice(names_text(names, el->service)),
-                                hash_slice(names_text(names, el->interface)));
-        sum += hash_mix(hash_mix(key, el->payload), el->n);
+        sum += element_hash(names, uid_element(names, all->trace.calls.at[i].uid));
     }
     return sum ? hash_fold(sum) : 0;
 }
@@ -157,19 +154,12 @@ void track_learned_print(const struct tracker *t, struct buf *out)
 int track_learned_parse(struct tracker *t, slice text)
 {
     slice line, word;
-    uint64_t bits = 0;
+    uint64_t bits;
     slice_cut(&text, '\n', &line);
     slice_word(&line, &word);
     line = slice_trim(line);
-    if (!slice_is(word, "dialects") || !line.n || line.n > 8)
+    if (!slice_is(word, "dialects") || !slice_to_hex(line, &bits) || bits >> DIALECTS)
         return -1;
-    for (size_t i = 0; i < line.n; i++) {
-        char c = line.p[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0)
-            return -1;
-        bits = bits << 4 | (uint64_t)digit;
-    }
     t->dialects = (uint32_t)bits;
     t->decided = true;
     return payload_rules_parse(t->payloads, text.p ? text : (slice){"", 0});

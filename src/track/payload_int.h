@@ -32,7 +32,6 @@ static inline uint64_t path_index(uint64_t path, uint64_t index)
 
 void leaves_add_text(struct leaves *l, uint64_t path, slice text);
 void leaves_add_integer(struct leaves *l, uint64_t path, int64_t number);
-void leaves_add_real(struct leaves *l, uint64_t path, double number);
 void leaves_add_bytes(struct leaves *l, uint64_t path, slice bytes);
 
 /* Something without a value of its own: true, null, an empty list ... */

@@ -35,7 +35,7 @@ void leaves_add_integer(struct leaves *l, uint64_t path, int64_t number)
     leaves_add(l, path, KIND_NUMBER, (uint64_t)number, look_integer(number, l->now_ns));
 }
 
-void leaves_add_real(struct leaves *l, uint64_t path, double number)
+static void leaves_add_real(struct leaves *l, uint64_t path, double number)
 {
     /* What is whole is a whole number, however it was written. */
     if (fabs(number) < 9e18 && !(fabs(number - trunc(number)) > 0)) {
@@ -114,12 +114,6 @@ static bool json_read(struct leaves *l, slice body)
 }
 
 /* ---- forms ---- */
-
-static int hex_digit(char c)
-{
-    char lower = (char)(c | 0x20);
-    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 /* A `%` that no two digits follow means itself. */
 static slice form_decode(slice s, struct buf *out)

@@ -15,14 +15,6 @@ enum {
 };
 enum { DIGITS_MAX = 15, EXTENSIONS_MAX = 16 * 1024 };
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 32;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* One byte of the line before a chunk. */
 static enum h1_step size_byte(struct h1_body *b, char c)
 {
