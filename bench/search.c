@@ -8,21 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "figures.h"
 #include "support/lab.h"
 
 enum { FAN = 10, RUNS = 1000000, EARLY = 10000, REPEATS = 21 };
-
-struct figure {
-    const char *name, *unit;
-    double value, target;
-};
-
-static VEC(struct figure) figures;
-
-static void report(const char *name, const char *unit, double value, double target)
-{
-    vec_push(&figures, (struct figure){name, unit, value, target});
-}
 
 static void load(struct lab *lab, const char *yaml, const char *path)
 {
@@ -73,17 +62,6 @@ static double explore_ms(const char *path, uint64_t *runs)
     }
     qsort(ms, REPEATS, sizeof *ms, by_value);
     return ms[REPEATS / 2];
-}
-
-static double resident_bytes(void)
-{
-    long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    if (!f || fscanf(f, "%*s %ld", &pages) != 1)
-        pages = 0;
-    if (f)
-        fclose(f);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 /* A service that calls FAN others one after the other, whatever they answer: 5^FAN different runs.
@@ -161,17 +139,6 @@ int main(void)
     ms = explore_ms("examples/corpus/audible.yaml", &runs);
     report("audible_exact", "ms CPU, all 30 runs, median of 21", ms, 0);
     long_campaign();
-    printf("%-18s %12s %10s  %s\n", "figure", "measured", "target", "");
-    for (uint32_t i = 0; i < figures.n; i++) {
-        struct figure *x = &figures.at[i];
-        char target[32] = "";
-        if (x->target > 0)
-            snprintf(target, sizeof target, "<= %g", x->target);
-        printf("%-18s %12.3f %10s  %s\n", x->name, x->value, target, x->unit);
-    }
-    for (uint32_t i = 0; i < figures.n; i++)
-        printf("{\"bench\": \"%s\", \"value\": %.4f, \"target\": %g, \"unit\": \"%s\"}\n",
-               figures.at[i].name, figures.at[i].value, figures.at[i].target, figures.at[i].unit);
-    vec_deinit(&figures);
+    figures_print();
     return 0;
 }

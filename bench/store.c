@@ -8,21 +8,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "figures.h"
 #include "store/store.h"
 
 enum { CALLS = 8, RUNS = 100000, EARLY = 10000 };
-
-struct figure {
-    const char *name, *unit;
-    double value, target;
-};
-
-static VEC(struct figure) figures;
-
-static void report(const char *name, const char *unit, double value, double target)
-{
-    vec_push(&figures, (struct figure){name, unit, value, target});
-}
 
 static void must(int result, const struct err *e)
 {
@@ -30,16 +19,6 @@ static void must(int result, const struct err *e)
         return;
     fprintf(stderr, "bench: %s: %s\n", e->source, e->text);
     exit(2);
-}
-
-static double resident_kib(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
-        abort();
-    fclose(file);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 /* A binary tree of services; two of the calls fail. */
@@ -133,7 +112,7 @@ static void measure_adding(const char *path)
     int64_t start_ns = clock_cpu_ns();
     add_runs(s, campaign, &names, &fl, &run, EARLY);
     int64_t early_ns = clock_cpu_ns();
-    double early_kib = resident_kib();
+    double early_kib = resident_bytes() / 1024;
     add_runs(s, campaign, &names, &fl, &run, RUNS - EARLY);
     int64_t late_ns = clock_cpu_ns();
     add_runs(s, campaign, &names, &fl, &run, RUNS);
@@ -143,7 +122,7 @@ static void measure_adding(const char *path)
     report("store_late", "us CPU per run of 8 calls added, the last 10,000 of 100,000",
            (double)(end_ns - late_ns) / 1e3 / EARLY, 60);
     report("store_growth", "KiB of memory more after 100,000 runs than after 10,000",
-           resident_kib() - early_kib, 1024);
+           resident_bytes() / 1024 - early_kib, 1024);
     store_close(s);
     vec_deinit(&run.trace.calls);
     faultloads_deinit(&fl);
@@ -165,17 +144,6 @@ int main(void)
         unlink(files[i]);
     if (chdir("..") || rmdir(directory))
         perror("bench");
-    printf("%-18s %12s %10s  %s\n", "figure", "measured", "target", "");
-    for (uint32_t i = 0; i < figures.n; i++) {
-        const struct figure *x = &figures.at[i];
-        char target[32] = "";
-        if (x->target > 0)
-            snprintf(target, sizeof target, "<= %g", x->target);
-        printf("%-18s %12.3f %10s  %s\n", x->name, x->value, target, x->unit);
-    }
-    for (uint32_t i = 0; i < figures.n; i++)
-        printf("{\"bench\": \"%s\", \"value\": %.4f, \"target\": %g, \"unit\": \"%s\"}\n",
-               figures.at[i].name, figures.at[i].value, figures.at[i].target, figures.at[i].unit);
-    vec_deinit(&figures);
+    figures_print();
     return 0;
 }
