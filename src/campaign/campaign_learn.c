@@ -143,7 +143,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
     for (uint32_t i = 0; i < all->n; i++) {
         struct run *run = &all->run[i];
         run->trace = (struct trace){0};
-        track_lesson_trace(live_tracker(c->live), all->lesson[i], &run->trace);
+        trace_copy(track_lesson_trace(all->lesson[i]), &run->trace);
         overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
     }
     learn_quiet(c, all->late_ns);

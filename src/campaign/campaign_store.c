@@ -191,8 +191,7 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
     (void)e;
     c->number = run->number;
     copy.trace = (struct trace){0};
-    for (uint32_t i = 0; i < run->trace.calls.n; i++)
-        vec_push(&copy.trace.calls, run->trace.calls.at[i]);
+    trace_copy(&run->trace, &copy.trace);
     overlaps_learn(&c->overlaps, c->opt.names, &copy.trace);
     trace_align(&copy.trace, &c->overlaps, c->opt.names);
     campaign_remember(c, &copy);

@@ -200,7 +200,7 @@ static void settle(struct execution *x)
 
 static const struct trace *trace_of(const struct execution *x)
 {
-    return x->result.lesson ? track_lesson_view(x->result.lesson) : &x->result.run.trace;
+    return x->result.lesson ? track_lesson_trace(x->result.lesson) : &x->result.run.trace;
 }
 
 static bool any_fired(const struct trace *trace)

@@ -77,3 +77,10 @@ void trace_order_deinit(struct trace_order *order)
     vec_deinit(&order->first);
     vec_deinit(&order->child);
 }
+
+void trace_copy(const struct trace *from, struct trace *out)
+{
+    out->calls.n = 0;
+    for (uint32_t i = 0; i < from->calls.n; i++)
+        vec_push(&out->calls, from->calls.at[i]);
+}

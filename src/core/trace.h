@@ -53,6 +53,9 @@ static inline label call_label(const struct call *c)
     return c->mode != MODE_NONE ? mode_label(c->mode) : c->seen;
 }
 
+/* Replaces what *out holds by a copy. */
+void trace_copy(const struct trace *from, struct trace *out);
+
 /* The causal order: children of calls[i] are child[first[i]] .. child[first[i + 1] - 1]. */
 struct trace_order {
     VEC(uint32_t) first;

@@ -124,15 +124,7 @@ void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32
         rename_calls(t, &lessons[i]->all);
 }
 
-void track_lesson_trace(struct tracker *t, const struct track_lesson *l, struct trace *out)
-{
-    (void)t;
-    out->calls.n = 0;
-    for (uint32_t i = 0; i < l->all.trace.calls.n; i++)
-        vec_push(&out->calls, l->all.trace.calls.at[i]);
-}
-
-const struct trace *track_lesson_view(const struct track_lesson *l)
+const struct trace *track_lesson_trace(const struct track_lesson *l)
 {
     return &l->all.trace;
 }

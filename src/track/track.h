@@ -157,8 +157,7 @@ uint64_t track_lost(const struct tracker *t, uint32_t *service);
 struct track_lesson; /* what a learning run leaves behind */
 struct track_lesson *track_end_learning(struct tracker *t, struct track_run *r, int64_t now_ns);
 void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32_t n);
-void track_lesson_trace(struct tracker *t, const struct track_lesson *l, struct trace *out);
-const struct trace *track_lesson_view(const struct track_lesson *l);
+const struct trace *track_lesson_trace(const struct track_lesson *l);
 void track_lesson_free(struct track_lesson *l);
 
 /* What was learned, as text, and back (a resumed campaign). */
