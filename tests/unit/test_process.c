@@ -84,7 +84,7 @@ static char mark[64];
 
 static char proc_text[1 << 16];
 
-static size_t proc_read(pid_t pid, const char *file)
+static size_t proc_file_read(pid_t pid, const char *file)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
@@ -98,24 +98,24 @@ static size_t proc_read(pid_t pid, const char *file)
 
 static bool has_mark(pid_t pid)
 {
-    return memmem(proc_text, proc_read(pid, "environ"), mark, strlen(mark)) != NULL;
+    return memmem(proc_text, proc_file_read(pid, "environ"), mark, strlen(mark)) != NULL;
 }
 
 /* Zombies, which have no command line, do not count: not everybody's init is quick. */
 static bool is_alive(pid_t pid)
 {
-    return proc_read(pid, "cmdline") > 0;
+    return proc_file_read(pid, "cmdline") > 0;
 }
 
 /* Those that live; zombies have no environment. */
 static int n_marked(void)
 {
-    struct family f = {0};
+    struct procs f = {0};
     int n = 0;
     family_read(&f, getpid());
     for (uint32_t i = 0; i < f.all.n; i++)
         n += has_mark(f.all.at[i].pid);
-    family_deinit(&f);
+    procs_deinit(&f);
     return n;
 }
 
@@ -132,12 +132,12 @@ static bool wait_marked(int wanted, int64_t ns)
 
 static uint32_t n_below(pid_t root)
 {
-    struct family f = {0};
+    struct procs f = {0};
     uint32_t n = 0;
     family_read(&f, root);
     for (uint32_t i = 0; i < f.all.n; i++)
-        n += f.all.at[i].below;
-    family_deinit(&f);
+        n += f.all.at[i].marked;
+    procs_deinit(&f);
     return n;
 }
 
@@ -157,13 +157,13 @@ static bool none_marked(void *ctx)
 /* The only child that we have is the keeper. */
 static pid_t child_of(pid_t parent)
 {
-    struct family f = {0};
+    struct procs f = {0};
     pid_t found = 0;
     family_read(&f, parent);
     for (uint32_t i = 0; i < f.all.n; i++)
         if (f.all.at[i].parent == parent)
             found = f.all.at[i].pid;
-    family_deinit(&f);
+    procs_deinit(&f);
     return found;
 }
 

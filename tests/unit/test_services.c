@@ -224,12 +224,12 @@ static void assert_says(const char *text, const char *part)
 /* Below the keeper are the guards, and below them the services. */
 static uint32_t n_below(void)
 {
-    struct family f = {0};
+    struct procs f = {0};
     uint32_t n = 0;
     family_read(&f, getpid());
     for (uint32_t i = 0; i < f.all.n; i++)
-        n += f.all.at[i].below;
-    family_deinit(&f);
+        n += f.all.at[i].marked;
+    procs_deinit(&f);
     return n;
 }
 
@@ -513,12 +513,12 @@ static void keeper_killed(void **state)
     world_init(&w);
     (void)add(&w, "one", LISTEN, READY_TCP);
     start(&w);
-    struct family f = {0};
+    struct procs f = {0};
     family_read(&f, getpid());
     for (uint32_t i = 0; i < f.all.n; i++)
-        if (f.all.at[i].below)
+        if (f.all.at[i].marked)
             (void)kill(f.all.at[i].pid, SIGKILL);
-    family_deinit(&f);
+    procs_deinit(&f);
     run_failed(&w);
     assert_says(w.failure.text, "service one cannot be started: the process of outfox that starts "
                                 "others was killed");
