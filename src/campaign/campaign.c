@@ -23,7 +23,7 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
     c->summary.names = options->names;
     c->summary.faultloads = options->faultloads;
     for (uint32_t i = 0; i < JOBS_MAX; i++)
-        plan_init(&c->slot[i].plan, options->names);
+        c->slot[i].plan = (struct plan){0};
 }
 
 struct campaign *campaign_new(const struct campaign_options *options)

@@ -38,8 +38,8 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     if (!c->learned)
         c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
     int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
-    plan_init(&plan, c->opt.names);
-    plan_init(&none, c->opt.names);
+    plan = (struct plan){0};
+    none = (struct plan){0};
     if (!status)
         status = run_plan(c, &none, &out->before, e);
     plan_set(&plan, c->opt.names, c->opt.faultloads, f);

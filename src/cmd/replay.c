@@ -62,7 +62,7 @@ static int check_patterns(struct session *s, const struct subject *subject, stru
 {
     struct plan plan;
     int failed = 0;
-    plan_init(&plan, &s->names);
+    plan = (struct plan){0};
     for (uint32_t i = 0; i < subject->patterns.n && !failed; i++)
         failed = plan_add(&plan, &s->names, UID_NONE, slice_of(subject->patterns.at[i]), e);
     plan_deinit(&plan);

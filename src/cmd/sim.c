@@ -68,7 +68,7 @@ static int bench_load(struct bench *b, const struct args *args)
     *b = (struct bench){.seed = args->seed};
     names_init(&b->names);
     faultloads_init(&b->faultloads);
-    plan_init(&b->plan, &b->names);
+    b->plan = (struct plan){0};
     if (yaml_load(args->positional[0], &b->arena, &root, &e) ||
         sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e)) {
         bench_deinit(b);

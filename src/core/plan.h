@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * plan: what decides, for each call of one run, whether and how it fails. It holds a faultload of
- * exact points, found in constant time, and patterns that people write by hand:
- *
- *   payment POST /charge : 503            that call, wherever it comes from
- *   * > payment POST /charge #* : 503     the same, and every repetition of it
- *   checkout * > payment * #1 : reset     checkout's second call to any interface of payment
- *   payment > shipping POST /ship : 503   from any interface of payment, however often called
- *   * * #* : delay:2s                     every call
- *   cart GET * : 503                      any path; /car* would be: any that starts so
- *
- * `*` stands for any service, any interface or (in #*) any n; a lone `*` between `>` for any path,
- * also an empty one; a lone service for anything that is called of it. A pattern that does not
- * start at the scenario's own request is taken to start with `* >`. {payload} and ^predecessors
- * match when they are left out. The text of a point, as reports print it, means just that point.
+ * exact points, found in constant time, and patterns that people write by hand (pattern.h), each
+ * with a mode. A pattern that is the text of a point, as reports print it, means just that point.
  * Exact points win over patterns, earlier patterns over later ones. A plan does not change while a
  * run uses it. */
 #ifndef OUTFOX_CORE_PLAN_H
 #define OUTFOX_CORE_PLAN_H
 
 #include "core/fault.h"
-
-struct plan_step {
-    struct element element;
-    bool any_path; /* a lone `*`; element means nothing then */
-};
+#include "core/pattern.h"
 
 struct plan_pattern {
-    uint32_t first, n; /* its steps, in plan.steps */
-    mode mode;
+    struct pattern pattern;
     uid exact;      /* a full path from the scenario's request: this point and no other; else 0 */
     uint32_t fired; /* how many calls it matched */
 };
@@ -37,12 +21,10 @@ struct plan {
     VEC(mode) exact; /* by uid; MODE_NONE: no fault */
     VEC(uid) set;    /* the uids that are set in exact */
     bool any_n;      /* a point with n = N_ANY is among them */
-    VEC(struct plan_step) steps;
     VEC(struct plan_pattern) patterns;
-    sym star; /* the symbol `*` */
 };
 
-void plan_init(struct plan *plan, struct names *names);
+/* Zero-initialised is an empty one. */
 void plan_deinit(struct plan *plan);
 
 /* Replaces the exact part. */

@@ -14,9 +14,23 @@ const char *const finding_state_names[FINDING_STATES] = {
     [FINDING_FLAKY] = "flaky",
 };
 
+const char *const severity_names[SEVERITIES] = {
+    [SEVERITY_OFF] = "off",
+    [SEVERITY_WARNING] = "warning",
+    [SEVERITY_FINDING] = "finding",
+};
+
 uint64_t run_seed(uint64_t seed, uint64_t number)
 {
     return seed * 1000003 + number;
+}
+
+uint32_t summary_wrong(const struct summary *s)
+{
+    uint32_t n = s->findings.n;
+    for (uint32_t i = 0; i < s->remarks.n; i++)
+        n += s->remarks.at[i].severity == SEVERITY_FINDING;
+    return n;
 }
 
 void summary_deinit(struct summary *s)
@@ -28,6 +42,7 @@ void summary_deinit(struct summary *s)
     vec_deinit(&s->skipped);
     vec_deinit(&s->assumptions);
     vec_deinit(&s->findings);
+    vec_deinit(&s->remarks);
     vec_deinit(&s->levels);
     vec_deinit(&s->notes);
 }

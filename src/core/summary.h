@@ -43,6 +43,34 @@ struct finding {
     const char *detail; /* what it was like in one run; NULL: nothing to add */
 };
 
+/* A call that shows what an oracle says. */
+struct evidence {
+    uid call;
+    mode mode;    /* the fault at it, or MODE_NONE */
+    outcome seen; /* what its caller saw */
+    int64_t start_ns, end_ns;
+    const char *role; /* what it is in this: "the retry", "failed with" ... */
+};
+
+enum { EVIDENCE_MAX = 6 };
+
+enum severity { SEVERITY_OFF, SEVERITY_WARNING, SEVERITY_FINDING, SEVERITIES };
+
+extern const char *const severity_names[SEVERITIES]; /* off warning finding */
+
+/* What an oracle says (judge room): of one call or handler, the smallest faultload that shows it.
+ */
+struct remark {
+    const char *oracle;
+    enum severity severity;
+    const char *why; /* a sentence */
+    faultload faultload;
+    uint64_t number; /* of the run that shows it, from 1 */
+    uint64_t runs;   /* that show it */
+    uint32_t n_evidence;
+    struct evidence evidence[EVIDENCE_MAX];
+};
+
 /* How the calls that a service makes are identified. */
 struct summary_level {
     const char *service;
@@ -84,6 +112,8 @@ struct summary {
     bool skipped_estimated; /* the shares of exclusion, inclusion and unreachability are sampled */
     VEC(const char *) assumptions; /* of the reductions in use, as "name: sentence" */
     VEC(struct finding) findings;
+    VEC(struct remark) remarks; /* of oracles; those that are findings first */
+    uint64_t more_remarks;      /* beyond the bound of what is kept */
     uint64_t failed_runs;
     uint64_t more_findings; /* beyond the bound of what is kept */
     uint32_t n_suspects;
@@ -107,6 +137,9 @@ struct summary {
 
 /* The seed of one run, from that of the campaign and the number of the run. */
 uint64_t run_seed(uint64_t seed, uint64_t number);
+
+/* How many things are wrong: findings, and what oracles say as a finding. */
+uint32_t summary_wrong(const struct summary *summary);
 
 void summary_deinit(struct summary *summary);
 

@@ -32,6 +32,8 @@ struct call {
     bool handled;             /* did the service get the request? */
     uint8_t flags;            /* enum call_flag */
     outcome reply;            /* what the service answered, when handled */
+    uint32_t request;         /* hash of what was asked, path and body as sent; 0: not known */
+    uint32_t key;             /* hash of its idempotency key; 0: it has none */
     int64_t start_ns, end_ns; /* end >= start + 1 */
 };
 

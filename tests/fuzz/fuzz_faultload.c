@@ -109,7 +109,7 @@ static void check_pattern(struct world *w, uid u)
     for (int known = 0; known < 2; known++) {
         struct plan plan;
         struct err e = {0};
-        plan_init(&plan, &w->names);
+        plan = (struct plan){0};
         MUST(plan_add(&plan, &w->names, known ? request : UID_NONE, buf_slice(&text), &e) == 0);
         MUST(plan_find(&plan, &w->names, u, &by) == mode_defaults[0] && by == u);
         MUST(plan.patterns.at[0].fired == 1);
@@ -183,7 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world w = {.rules = rewrite_new()};
     names_init(&w.names);
     faultloads_init(&w.faultloads);
-    plan_init(&w.plan, &w.names);
+    w.plan = (struct plan){0};
     slice rest = {(const char *)data, size}, line;
     while (slice_cut(&rest, '\n', &line)) {
         read_mode(line);

@@ -9,7 +9,7 @@ int lab_init(struct lab *lab, const struct node *system, struct err *e)
     *lab = (struct lab){0};
     names_init(&lab->names);
     faultloads_init(&lab->fl);
-    plan_init(&lab->plan, &lab->names);
+    lab->plan = (struct plan){0};
     return system ? sim_load(system, &lab->names, &lab->sim, e) : 0;
 }
 

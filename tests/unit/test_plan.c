@@ -17,7 +17,7 @@ static void world_init(struct world *w)
 {
     names_init(&w->names);
     faultloads_init(&w->fl);
-    plan_init(&w->plan, &w->names);
+    w->plan = (struct plan){0};
 }
 
 static void world_deinit(struct world *w)

@@ -182,7 +182,7 @@ static uint32_t compare_all(struct lab *lab, const char *what)
         buf_addf(&name, "%.*s %.*s", SLICE_ARG(names_text(&lab->names, el->service)),
                  SLICE_ARG(names_text(&lab->names, el->interface)));
         buf_addf(&fault, "%s #* : 503", buf_text(&name));
-        plan_init(&lab->plan, &lab->names);
+        lab->plan = (struct plan){0};
         if (plan_add(&lab->plan, &lab->names, UID_NONE, buf_slice(&fault), &e))
             fail_msg("%s", e.text);
         compare(lab, buf_slice(&name), what);

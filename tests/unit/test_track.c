@@ -37,7 +37,7 @@ static void lab_open(struct lab *l, struct track_options o)
     o.n_services = SERVICES;
     o.seed = 7;
     l->t = tracker_new(&o);
-    plan_init(&l->plan, &l->names);
+    l->plan = (struct plan){0};
 }
 
 static void lab_close(struct lab *l)

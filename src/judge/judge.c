@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The judge: shows every run to the oracles, remembers what they say, and puts it in order. */
+#include "judge/judge.h"
+
+#include "judge/view_int.h"
+
+const struct oracle_row oracle_rows[ORACLES] = {
+#define ORACLE(id, name, severity, says) {name, SEVERITY_##severity, says},
+#include "judge/oracle.list"
+#undef ORACLE
+};
+
+/* Which oracles a function is for: it is not called when all of them are off. */
+#define BIT(id) (1u << ORACLE_##id)
+
+static const struct {
+    void (*see)(const struct view *v);
+    uint32_t oracles;
+    bool calm; /* also of runs without faults */
+} run_oracles[] = {
+    {oracle_cause, BIT(FAILURE_WITHOUT_CAUSE), true},
+    {oracle_status, BIT(WRONG_STATUS), false},
+    {oracle_hidden, BIT(HIDDEN_ERROR), false},
+    {oracle_check, BIT(CHECK_THEN_ACT), false},
+    {oracle_retry, BIT(RETRY_WITHOUT_EFFECT), false},
+    {oracle_duplicate, BIT(DUPLICATE_EFFECT), false},
+    {oracle_storm, BIT(RETRY_STORM), false},
+    {oracle_fallback, BIT(FALLBACK_TO_FAILED), false},
+    {oracle_timeout, BIT(NO_TIMEOUT) | BIT(INVERTED_TIMEOUTS) | BIT(OVER_LIMIT), false},
+    {oracle_effects, BIT(PARTIAL_EFFECTS) | BIT(SKIPPED_EFFECT), false},
+    {oracle_slow, BIT(SLOW_ELSEWHERE), false},
+};
+
+static const struct {
+    void (*conclude)(struct judge *j);
+    uint32_t oracles;
+} end_oracles[] = {
+    {oracle_status_end, BIT(WRONG_STATUS)},
+    {oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_storm_end, BIT(RETRY_STORM)},
+    {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
+    {oracle_fallback_end, BIT(FALLBACK_UNREACHED) | BIT(FALLBACK_WORSE)},
+    {oracle_effects_end, BIT(SKIPPED_EFFECT) | BIT(PARTIAL_EFFECTS)},
+};
+
+enum oracle oracle_find(slice name)
+{
+    uint32_t i = 0;
+    while (i < ORACLES && !slice_is(name, oracle_rows[i].name))
+        i++;
+    return (enum oracle)i;
+}
+
+struct judge *judge_new(const struct judge_options *options)
+{
+    struct judge *j = mem_zero(sizeof *j);
+    j->opt = *options;
+    j->set = options->settings;
+    return j;
+}
+
+void judge_free(struct judge *j)
+{
+    if (!j)
+        return;
+    arena_deinit(&j->keep);
+    base_deinit(&j->base);
+    view_deinit(&j->view);
+    vec_deinit(&j->reactions);
+    map_deinit(&j->reaction_at);
+    vec_deinit(&j->said);
+    vec_deinit(&j->late);
+    map_deinit(&j->said_at);
+    map_deinit(&j->called);
+    vec_deinit(&j->effects);
+    mem_free(j);
+}
+
+static bool wanted(const struct judge *j, uint32_t oracles)
+{
+    for (uint32_t o = 0; o < ORACLES; o++)
+        if (oracles >> o & 1 && j->set->severity[o] != SEVERITY_OFF)
+            return true;
+    return false;
+}
+
+void judge_run(struct judge *j, const struct run *run)
+{
+    struct view *v = &j->view;
+    if (run->trace.calls.n == 0 || (!j->base.known && run->faultload != FAULTLOAD_EMPTY))
+        return;
+    if (run->faultload == FAULTLOAD_EMPTY)
+        base_learn(j, run);
+    view_make(j, run, v);
+    for (uint32_t i = 1; i < v->n; i++)
+        map_set(&j->called, uid_element(v->names, v->calls[i].uid)->service, 1);
+    reaction_learn(v);
+    for (size_t i = 0; i < sizeof run_oracles / sizeof *run_oracles; i++)
+        if ((v->n_faults || run_oracles[i].calm) && wanted(j, run_oracles[i].oracles))
+            run_oracles[i].see(v);
+}
+
+enum effect judge_effect(struct judge *j, uid call)
+{
+    while (j->effects.n <= call)
+        vec_push(&j->effects, 0);
+    if (!j->effects.at[call])
+        j->effects.at[call] = (uint8_t)(effect_of(j->set, j->opt.names, call) + 1);
+    return (enum effect)(j->effects.at[call] - 1);
+}
+
+/* ---- the end ---- */
+
+/* An oracle's finding at a faultload that breaks the scenario anyway explains that finding: it is a
+ * warning. */
+static enum severity severity_of(const struct judge *j, const struct remark *r, enum oracle o,
+                                 const struct summary *s)
+{
+    enum severity severity = j->set->severity[o];
+    for (uint32_t i = 0; i < s->findings.n && severity == SEVERITY_FINDING; i++) {
+        const struct finding *f = &s->findings.at[i];
+        if (faultload_within(j->opt.faultloads, f->faultload, r->faultload))
+            severity = SEVERITY_WARNING;
+        for (uint32_t k = 0; k < f->alike.n && severity == SEVERITY_FINDING; k++)
+            if (faultload_within(j->opt.faultloads, f->alike.at[k], r->faultload))
+                severity = SEVERITY_WARNING;
+    }
+    return severity;
+}
+
+enum { REMARKS_MAX = 300 };
+
+static void add_remarks(struct judge *j, const struct remark *list, uint32_t n, enum oracle o,
+                        enum severity severity, struct summary *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct remark r = list[i];
+        r.severity = severity_of(j, &r, o, out);
+        if (strcmp(r.oracle, oracle_rows[o].name) != 0 || r.severity != severity || !r.why)
+            continue;
+        if (out->remarks.n == REMARKS_MAX)
+            out->more_remarks++;
+        else
+            vec_push(&out->remarks, r);
+    }
+}
+
+void judge_finish(struct judge *j, bool complete, struct summary *out)
+{
+    out->remarks.n = 0;
+    out->more_remarks = 0;
+    j->late.n = 0;
+    j->complete = complete;
+    for (size_t i = 0; i < sizeof end_oracles / sizeof *end_oracles; i++)
+        if (j->base.known && wanted(j, end_oracles[i].oracles))
+            end_oracles[i].conclude(j);
+    for (int severity = SEVERITY_FINDING; severity > SEVERITY_OFF; severity--)
+        for (uint32_t o = 0; o < ORACLES; o++) {
+            add_remarks(j, j->said.at, j->said.n, (enum oracle)o, (enum severity)severity, out);
+            add_remarks(j, j->late.at, j->late.n, (enum oracle)o, (enum severity)severity, out);
+        }
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The face of this room: oracles that need no code of the user's. A judge is shown every run that
+ * was explored, in the order of observation and after its trace was aligned; at the end it says
+ * what is wrong, each with the calls that show it and the smallest faultload.
+ *
+ * 1. Pure: no I/O, no clock. What it says depends on the runs it was shown, not on when.
+ * 2. The first run it is shown is one without faults. Until then nothing is said.
+ * 3. What it remembers is bounded by the number of points, not of runs. */
+#ifndef OUTFOX_JUDGE_JUDGE_H
+#define OUTFOX_JUDGE_JUDGE_H
+
+#include "base/node.h"
+#include "core/pattern.h"
+#include "core/run.h"
+#include "core/summary.h"
+
+enum oracle {
+#define ORACLE(id, name, severity, says) ORACLE_##id,
+#include "judge/oracle.list"
+#undef ORACLE
+    ORACLES
+};
+
+struct oracle_row {
+    const char *name;
+    enum severity severity; /* unless it is set otherwise */
+    const char *says;
+};
+
+extern const struct oracle_row oracle_rows[ORACLES];
+
+/* ORACLES: there is none of this name. */
+enum oracle oracle_find(slice name);
+
+/* ---- settings: what users say about their system, key `judge` of a file ---- */
+
+/* How often calls that match may have had their effect: "at least low and at most high", when the
+ * client saw `when` (OUT_NONE: always), else by the other two. */
+struct effect_rule {
+    struct pattern calls;
+    bool counted; /* the rest is given */
+    outcome when;
+    uint32_t low, high;           /* high UINT32_MAX: any number */
+    uint32_t else_low, else_high; /* when the client saw something else */
+    const char *text;             /* as it is written */
+    uint32_t line, col;
+};
+
+struct undo_rule {
+    struct pattern effect, undo;
+};
+
+struct judge_settings {
+    enum severity severity[ORACLES];
+    VEC(struct pattern) reads;       /* no side effects, whatever the method says */
+    VEC(struct pattern) idempotent;  /* may be made twice */
+    VEC(struct effect_rule) effects; /* side effects, and how often they must be made */
+    VEC(struct undo_rule) undo;      /* what takes an effect back */
+    int64_t limit_ns;                /* how long a scenario may take under one fault; 0: not said */
+};
+
+/* Nothing is said: oracles as in their rows. */
+void judge_settings_init(struct judge_settings *s);
+void judge_settings_deinit(struct judge_settings *s);
+
+/* Reads the map of the key `judge`; NULL: nothing is said. -1 with line and column. Texts live as
+ * long as the node. */
+int judge_settings_load(const struct node *map, struct names *names, struct judge_settings *out,
+                        struct err *e) MUST_USE;
+
+/* "PATTERN", or "PATTERN: [exactly|at least|at most] N [when status S] [, otherwise [...] M]". */
+int effect_rule_parse(struct names *names, slice text, struct effect_rule *out,
+                      struct err *e) MUST_USE;
+void effect_rule_deinit(struct effect_rule *r);
+
+/* Sets one from "NAME=off|warning|finding"; NAME may be `all`. */
+int judge_settings_set(struct judge_settings *s, slice text, struct err *e) MUST_USE;
+
+/* ---- judging ---- */
+
+/* A pair of services of which the first can call the second, as far as the configuration says. */
+struct judge_wire {
+    slice caller, callee;
+};
+
+struct judge_options {
+    struct names *names;
+    struct faultloads *faultloads;
+    const struct judge_settings *settings; /* lives as long as the judge */
+    const struct judge_wire *wires;        /* likewise; none: not known */
+    uint32_t n_wires;
+};
+
+struct judge;
+
+struct judge *judge_new(const struct judge_options *options);
+void judge_free(struct judge *j);
+
+/* A run of the search, fault-free ones included. */
+void judge_run(struct judge *j, const struct run *run);
+
+/* Fills in out->remarks; texts live as long as the judge. May be called again. complete: nothing
+ * was left untried. */
+void judge_finish(struct judge *j, bool complete, struct summary *out);
+
+/* What something outside of this room saw: a service that died or leaks. */
+void judge_told(struct judge *j, enum oracle oracle, slice service, faultload f, uint64_t number,
+                const char *why);
+
+/* ---- side effects ---- */
+
+enum effect { EFFECT_READ, EFFECT_IDEMPOTENT, EFFECT_ONCE };
+
+/* By the settings; else GET, HEAD and OPTIONS are reads, PUT and DELETE may be repeated; of gRPC
+ * the method's name decides (Get, List ... are reads). */
+enum effect effect_of(const struct judge_settings *s, const struct names *names, uid call);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of judging.
+ *
+ *   view       one run, indexed: what oracles about a single run read
+ *   reaction   how the system reacts to one failing call, all else being fine: what is remembered
+ *              over runs, and what oracles about the whole campaign read
+ *   tell       what is said, each once, with the smallest faultload that shows it
+ *
+ * An oracle is a file oracle_*.c with a function of struct view (called for every run with faults,
+ * or without) or of struct judge (called at the end). The table in judge.c lists both. */
+#ifndef OUTFOX_JUDGE_JUDGE_INT_H
+#define OUTFOX_JUDGE_JUDGE_INT_H
+
+#include "base/index.h"
+#include "judge/judge.h"
+
+/* ---- one run ---- */
+
+struct view {
+    struct judge *judge;
+    const struct names *names;
+    const struct run *run;
+    const struct call *calls; /* calls[0] is the scenario's own request */
+    uint32_t n;
+    struct trace_order order; /* the calls of each handler, in causal order */
+    VEC(uint32_t) twin;       /* the same call of the first fault-free run; CALL_NONE: not there */
+    VEC(uint32_t) faults;     /* how many faults fired at a call and below it */
+    uint32_t n_faults;        /* in all */
+};
+
+/* The calls that calls[i]'s handler made: view_child(v, i, k) for k < view_children(v, i). */
+static inline uint32_t view_children(const struct view *v, uint32_t i)
+{
+    return v->order.first.at[i + 1] - v->order.first.at[i];
+}
+
+static inline uint32_t view_child(const struct view *v, uint32_t i, uint32_t k)
+{
+    return v->order.child.at[v->order.first.at[i] + k];
+}
+
+/* Its caller did not get a success. */
+static inline bool call_failed(const struct call *c)
+{
+    return !outcome_ok(c->seen);
+}
+
+/* The service did its work: it was reached, and answered with success. */
+static inline bool call_done(const struct call *c)
+{
+    return c->handled && outcome_ok(c->reply);
+}
+
+static inline int64_t call_took(const struct call *c)
+{
+    return c->end_ns - c->start_ns;
+}
+
+/* Is calls[above] an ancestor of calls[i], or the same? */
+bool view_below(const struct view *v, uint32_t above, uint32_t i);
+
+/* Calls that are equal but for their number: the same service, interface, payload and caller. */
+bool view_equal(const struct view *v, uint32_t a, uint32_t b);
+
+/* Equal paths but for numbers, all the way up: one may be a repetition of the other. */
+bool uid_alike(const struct names *names, uid a, uid b);
+
+/* Is a call of this element (whatever its number) made by this handler without faults? */
+bool view_usual(const struct view *v, uint32_t handler, uid call);
+
+/* ---- the fault-free run ---- */
+
+struct base {
+    bool known;
+    struct trace trace;
+    struct trace_order order;
+    struct map at;     /* uid -> index */
+    VEC(int64_t) took; /* the longest of the fault-free runs, by index */
+    slice body;        /* what the client received */
+    bool body_stable;  /* the same in all fault-free runs */
+    outcome status;
+};
+
+/* The index of a call in the fault-free trace; CALL_NONE: it is not there. */
+uint32_t base_find(const struct base *b, uid call);
+
+/* ---- over all runs ---- */
+
+/* How the system reacts when one call fails, alone: all faults of the run are at it or below it.
+ * A call that is tried again is one with its tries. */
+struct reaction {
+    uid group;       /* its uid with n = N_ANY */
+    uid call;        /* the first try */
+    label label;     /* how that failed */
+    uint32_t tries;  /* how often it was made */
+    bool persistent; /* every try failed */
+    bool injected;   /* a fault fired at it; else it failed because of one below */
+    bool ok, pass;   /* the client got a success; the scenario's expectation held */
+    bool same_body;  /* the client received what it receives without faults */
+    outcome status;  /* what the client got */
+    outcome reply;   /* what the handler that made it answered */
+    uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
+    bool instead_ok; /* and that succeeded */
+    bool left_out;   /* calls that the handler makes without faults were not made */
+    int64_t gap_ns;  /* from the end of the first try to the start of the second */
+    faultload faultload;
+    uint64_t number; /* of the run */
+};
+
+struct judge {
+    struct judge_options opt;
+    const struct judge_settings *set;
+    struct arena keep; /* sentences */
+    struct base base;
+    struct view view; /* reused from run to run */
+    VEC(struct reaction) reactions;
+    struct map reaction_at; /* (group, label, persistent) */
+    VEC(struct remark) said;
+    VEC(struct remark) late; /* of oracles at the end: made anew each time */
+    struct map said_at;      /* (oracle, subject) */
+    struct map called;       /* services that were called, in whatever run */
+    bool complete;
+    VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+};
+
+/* The effect of a call, remembered. */
+enum effect judge_effect(struct judge *j, uid call);
+
+/* ---- saying ---- */
+
+/* The oracle says something about `subject` (a call; its number does not count) because of this
+ * run. True: it is new, or this run shows it with a smaller faultload: judge_tell must follow. */
+bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subject) MUST_USE;
+
+/* v->calls[] as evidence, and the sentence. Roles live as long as the process. */
+struct witness {
+    uint32_t call;
+    const char *role;
+};
+void judge_tell(struct judge *j, const struct view *v, enum oracle o, uid subject,
+                const struct witness *witness, uint32_t n, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+
+/* At the end, from reactions: the evidence is r's call and, where it has one, `instead`. */
+void judge_conclude(struct judge *j, enum oracle o, uid subject, const struct reaction *r,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* At the end: it is not said after all. */
+void judge_unsay(struct judge *j, enum oracle o, uid subject);
+
+/* "SERVICE INTERFACE" of a call, for sentences; lives as long as the judge. */
+const char *judge_name(struct judge *j, uid call);
+
+/* "503", "timeout" ...; likewise. */
+const char *judge_outcome(struct judge *j, outcome o);
+
+/* The service of a call, likewise. */
+const char *judge_service(struct judge *j, uid call);
+
+/* ---- oracles: a function per file, or a few ---- */
+
+void oracle_cause(const struct view *v);     /* failure-without-cause */
+void oracle_status(const struct view *v);    /* wrong-status: forwarded, and blamed on the caller */
+void oracle_status_end(struct judge *j);     /* wrong-status: hidden in one mode, not in others */
+void oracle_hidden(const struct view *v);    /* hidden-error: text of errors in the body */
+void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependencies */
+void oracle_check(const struct view *v);     /* check-then-act */
+void oracle_retry(const struct view *v);     /* retry-without-effect */
+void oracle_duplicate(const struct view *v); /* duplicate-effect */
+void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
+void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
+void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */
+void oracle_fallback(const struct view *v);  /* fallback-to-failed */
+void oracle_fallback_end(struct judge *j);   /* fallback-unreached, fallback-worse */
+void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, over-limit */
+void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
+void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */
+void oracle_slow(const struct view *v);      /* slow-elsewhere */
+
+#endif

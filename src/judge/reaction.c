@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How the system reacts to one failing call, all else being fine. Of a run all of whose faults are
+ * at or below one call (with its tries) that is known for this call, for the one that was made on
+ * its behalf, and so on down to the fault itself: a failure below makes those above it fail as if
+ * they had been made to. */
+#include "base/hash.h"
+#include "judge/view_int.h"
+
+enum { REACTION_FAULTS_MAX = 16, REACTIONS_MAX = 1 << 17 };
+
+/* The first call of the handler with whose equal siblings all faults of the run are; CALL_NONE:
+ * they are spread over several. */
+static uint32_t faulty_group(const struct view *v, uint32_t handler)
+{
+    uint32_t n = view_children(v, handler), first = CALL_NONE, sum = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = view_child(v, handler, k);
+        if (!v->faults.at[c])
+            continue;
+        if (first != CALL_NONE && !view_equal(v, first, c))
+            return CALL_NONE;
+        first = first == CALL_NONE ? c : first;
+        sum += v->faults.at[c];
+    }
+    return sum == v->n_faults ? first : CALL_NONE;
+}
+
+/* What else the handler did: other calls that it makes only then, and calls that it left out. */
+static void look_round(const struct view *v, uint32_t handler, uint32_t first, struct reaction *r)
+{
+    const struct base *b = &v->judge->base;
+    uint32_t n = view_children(v, handler), twin = v->twin.at[handler];
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = view_child(v, handler, k);
+        if (r->instead == UID_NONE && !view_equal(v, first, c) &&
+            !view_usual(v, handler, v->calls[c].uid)) {
+            r->instead = v->calls[c].uid;
+            r->instead_ok = !call_failed(&v->calls[c]);
+        }
+    }
+    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++) {
+        uid usual = b->trace.calls.at[b->order.child.at[k]].uid;
+        bool made = false;
+        for (uint32_t i = 0; i < n && !made; i++)
+            made = v->calls[view_child(v, handler, i)].uid == usual;
+        r->left_out |= !made;
+    }
+}
+
+/* Its tries. */
+static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
+                          struct reaction *r)
+{
+    uint32_t n = view_children(v, handler), last = first;
+    r->persistent = true;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t c = view_child(v, handler, k);
+        if (!view_equal(v, first, c))
+            continue;
+        if (r->tries++ == 1)
+            r->gap_ns = v->calls[c].start_ns - v->calls[last].end_ns;
+        last = c;
+        r->persistent &= call_failed(&v->calls[c]);
+        r->injected |= v->calls[c].mode != MODE_NONE;
+    }
+}
+
+static void remember(const struct view *v, uint32_t handler, uint32_t first)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[first];
+    uid group = names_uid_all(j->opt.names, c->uid);
+    struct reaction r = {.group = group,
+                         .call = c->uid,
+                         .label = call_label(c),
+                         .ok = outcome_ok(v->run->verdict.status),
+                         .pass = v->run->verdict.pass,
+                         .same_body = slice_eq(v->run->body, j->base.body),
+                         .status = v->run->verdict.status,
+                         .reply = v->calls[handler].reply,
+                         .faultload = v->run->faultload,
+                         .number = v->run->number};
+    look_at_tries(v, handler, first, &r);
+    uint64_t key = hash_mix(hash_mix(group, r.label), (uint64_t)r.persistent << 1 | r.injected);
+    if (map_get(&j->reaction_at, key) || j->reactions.n == REACTIONS_MAX)
+        return;
+    look_round(v, handler, first, &r);
+    map_set(&j->reaction_at, key, j->reactions.n);
+    vec_push(&j->reactions, r);
+}
+
+void reaction_learn(const struct view *v)
+{
+    uint32_t handler = 0;
+    if (v->n_faults == 0 || v->n_faults > REACTION_FAULTS_MAX)
+        return;
+    while (v->twin.at[handler] != CALL_NONE) {
+        uint32_t first = faulty_group(v, handler);
+        if (first == CALL_NONE)
+            return;
+        if (call_failed(&v->calls[first]))
+            remember(v, handler, first);
+        if (v->faults.at[first] != v->n_faults || v->calls[first].mode != MODE_NONE)
+            return;
+        handler = first;
+    }
+}

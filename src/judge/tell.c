@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What oracles say: each thing once, with the smallest faultload that shows it. Which of several
+ * of equal size it is does not depend on the order of the runs. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "judge/judge_int.h"
+
+static uint64_t subject_key(struct judge *j, enum oracle o, uid subject)
+{
+    return hash_mix((uint64_t)o + 1,
+                    subject == UID_NONE ? 0 : names_uid_all(j->opt.names, subject));
+}
+
+/* Is a to be shown rather than b? */
+static bool precedes(const struct judge *j, faultload a, faultload b)
+{
+    const struct faultload_row *rows = j->opt.faultloads->rows.at;
+    if (rows[a].size != rows[b].size)
+        return rows[a].size < rows[b].size;
+    for (; a != b; a = rows[a].rest, b = rows[b].rest) {
+        struct fault x = rows[a].last, y = rows[b].last;
+        int order = x.point == y.point ? 0 : uid_cmp(j->opt.names, x.point, y.point);
+        if (order || x.mode != y.mode)
+            return order ? order < 0 : x.mode < y.mode;
+    }
+    return false;
+}
+
+bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subject)
+{
+    if (j->set->severity[o] == SEVERITY_OFF)
+        return false;
+    uint64_t key = subject_key(j, o, subject);
+    const uint32_t *at = map_get(&j->said_at, key);
+    if (!at) {
+        map_set(&j->said_at, key, j->said.n);
+        vec_push(&j->said, (struct remark){.oracle = oracle_rows[o].name, .runs = 1});
+        return true;
+    }
+    struct remark *r = &j->said.at[*at];
+    r->runs += r->number != v->run->number;
+    return !r->why || precedes(j, v->run->faultload, r->faultload);
+}
+
+static const char *say(struct judge *j, const char *format, va_list args)
+{
+    char text[1000];
+    vsnprintf(text, sizeof text, format, args);
+    return arena_copy(&j->keep, text, strlen(text));
+}
+
+void judge_tell(struct judge *j, const struct view *v, enum oracle o, uid subject,
+                const struct witness *witness, uint32_t n, const char *format, ...)
+{
+    struct remark *r = &j->said.at[*map_get(&j->said_at, subject_key(j, o, subject))];
+    va_list args;
+    va_start(args, format);
+    r->why = say(j, format, args);
+    va_end(args);
+    r->faultload = v->run->faultload;
+    r->number = v->run->number;
+    r->n_evidence = 0;
+    for (uint32_t i = 0; i < n && r->n_evidence < EVIDENCE_MAX; i++) {
+        const struct call *c = &v->calls[witness[i].call];
+        r->evidence[r->n_evidence++] =
+            (struct evidence){c->uid, c->mode, c->seen, c->start_ns, c->end_ns, witness[i].role};
+    }
+}
+
+void judge_unsay(struct judge *j, enum oracle o, uid subject)
+{
+    const uint32_t *at = map_get(&j->said_at, subject_key(j, o, subject));
+    if (at)
+        j->said.at[*at].why = NULL;
+}
+
+static outcome label_outcome(label l)
+{
+    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
+}
+
+void judge_conclude(struct judge *j, enum oracle o, uid subject, const struct reaction *r,
+                    const char *format, ...)
+{
+    struct remark remark = {.oracle = oracle_rows[o].name, .runs = 1};
+    const uint32_t *at = map_get(&j->said_at, subject_key(j, o, subject));
+    if (j->set->severity[o] == SEVERITY_OFF || (at && j->said.at[*at].why))
+        return; /* a run has said so already */
+    va_list args;
+    va_start(args, format);
+    remark.why = say(j, format, args);
+    va_end(args);
+    if (r) {
+        remark.faultload = r->faultload;
+        remark.number = r->number;
+        remark.evidence[remark.n_evidence++] =
+            (struct evidence){.call = r->call, .seen = label_outcome(r->label), .role = "fails"};
+        if (r->instead != UID_NONE)
+            remark.evidence[remark.n_evidence++] =
+                (struct evidence){.call = r->instead, .role = "instead of it"};
+    }
+    vec_push(&j->late, remark);
+}
+
+void judge_told(struct judge *j, enum oracle o, slice service, faultload f, uint64_t number,
+                const char *why)
+{
+    uint64_t key = hash_mix((uint64_t)o + 1, hash_slice(service));
+    if (j->set->severity[o] == SEVERITY_OFF || map_get(&j->said_at, key))
+        return;
+    map_set(&j->said_at, key, j->said.n);
+    vec_push(&j->said, (struct remark){.oracle = oracle_rows[o].name,
+                                       .why = arena_copy(&j->keep, why, strlen(why)),
+                                       .faultload = f,
+                                       .number = number,
+                                       .runs = 1});
+}
+
+/* ---- words ---- */
+
+const char *judge_name(struct judge *j, uid call)
+{
+    struct element e = *uid_element(j->opt.names, call);
+    struct buf text = BUF_INIT(400);
+    e.n = 0;
+    e.before = 0;
+    element_print(j->opt.names, &e, &text);
+    const char *out = arena_copy(&j->keep, buf_text(&text), text.n);
+    buf_deinit(&text);
+    return out;
+}
+
+const char *judge_service(struct judge *j, uid call)
+{
+    slice name = names_text(j->opt.names, uid_element(j->opt.names, call)->service);
+    return slice_copy(&j->keep, name).p;
+}
+
+const char *judge_outcome(struct judge *j, outcome o)
+{
+    struct buf text = BUF_INIT(60);
+    outcome_print(o, &text);
+    const char *out = arena_copy(&j->keep, buf_text(&text), text.n);
+    buf_deinit(&text);
+    return out;
+}

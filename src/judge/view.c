@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One run, and the fault-free one it is compared with, indexed for the oracles. */
+#include "judge/view_int.h"
+
+/* ---- the fault-free run ---- */
+
+uint32_t base_find(const struct base *b, uid call)
+{
+    const uint32_t *at = map_get(&b->at, call);
+    return at ? *at : CALL_NONE;
+}
+
+static void base_keep(struct judge *j, const struct run *run)
+{
+    struct base *b = &j->base;
+    trace_copy(&run->trace, &b->trace);
+    trace_order(&b->trace, j->opt.names, &b->order);
+    for (uint32_t i = 0; i < b->trace.calls.n; i++) {
+        map_set(&b->at, b->trace.calls.at[i].uid, i);
+        vec_push(&b->took, call_took(&b->trace.calls.at[i]));
+    }
+    b->body = slice_copy(&j->keep, run->body);
+    b->status = run->verdict.status;
+    b->body_stable = true;
+    b->known = true;
+}
+
+void base_learn(struct judge *j, const struct run *run)
+{
+    struct base *b = &j->base;
+    if (!b->known) {
+        base_keep(j, run);
+        return;
+    }
+    b->body_stable &= slice_eq(b->body, run->body);
+    for (uint32_t i = 0; i < run->trace.calls.n; i++) {
+        const struct call *c = &run->trace.calls.at[i];
+        uint32_t at = base_find(b, c->uid);
+        if (at != CALL_NONE && call_took(c) > b->took.at[at])
+            b->took.at[at] = call_took(c);
+    }
+}
+
+void base_deinit(struct base *b)
+{
+    vec_deinit(&b->trace.calls);
+    trace_order_deinit(&b->order);
+    map_deinit(&b->at);
+    vec_deinit(&b->took);
+}
+
+/* ---- one run ---- */
+
+void view_make(struct judge *j, const struct run *run, struct view *v)
+{
+    v->judge = j;
+    v->names = j->opt.names;
+    v->run = run;
+    v->calls = run->trace.calls.at;
+    v->n = run->trace.calls.n;
+    v->n_faults = 0;
+    v->twin.n = v->faults.n = 0;
+    trace_order(&run->trace, v->names, &v->order);
+    for (uint32_t i = 0; i < v->n; i++) {
+        bool fired = v->calls[i].mode != MODE_NONE;
+        vec_push(&v->twin, base_find(&j->base, v->calls[i].uid));
+        vec_push(&v->faults, fired);
+        v->n_faults += fired;
+    }
+    for (uint32_t i = v->n; i-- > 1;) /* a call stands behind the one that made it */
+        v->faults.at[v->calls[i].parent] += v->faults.at[i];
+}
+
+void view_deinit(struct view *v)
+{
+    trace_order_deinit(&v->order);
+    vec_deinit(&v->twin);
+    vec_deinit(&v->faults);
+}
+
+bool view_below(const struct view *v, uint32_t above, uint32_t i)
+{
+    while (i != CALL_NONE && i > above)
+        i = v->calls[i].parent;
+    return i == above;
+}
+
+static bool element_alike(const struct names *names, uid a, uid b)
+{
+    const struct element *x = uid_element(names, a), *y = uid_element(names, b);
+    return x->service == y->service && x->interface == y->interface && x->payload == y->payload;
+}
+
+bool view_equal(const struct view *v, uint32_t a, uint32_t b)
+{
+    return v->calls[a].parent == v->calls[b].parent &&
+           element_alike(v->names, v->calls[a].uid, v->calls[b].uid);
+}
+
+bool uid_alike(const struct names *names, uid a, uid b)
+{
+    while (a != b && a != UID_NONE && b != UID_NONE) {
+        if (!element_alike(names, a, b))
+            return false;
+        a = uid_parent(names, a);
+        b = uid_parent(names, b);
+    }
+    return a == b;
+}
+
+bool view_usual(const struct view *v, uint32_t handler, uid call)
+{
+    const struct base *b = &v->judge->base;
+    uint32_t twin = v->twin.at[handler];
+    if (twin == CALL_NONE)
+        return false;
+    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++)
+        if (element_alike(v->names, b->trace.calls.at[b->order.child.at[k]].uid, call))
+            return true;
+    return false;
+}
