@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/yaml.h"
 #include "campaign/explore.h"
+#include "campaign/judging.h"
 #include "cmd/search_args.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -21,9 +22,8 @@ struct bench {
     struct plan plan;
     uint32_t scenario;
     uint64_t seed;
-    struct judge_settings settings;
+    struct judging judging;
     struct judge *judge;
-    VEC(struct judge_wire) wires;
     struct buf body; /* what the client received, as text */
 };
 
@@ -42,8 +42,7 @@ static int signal_code(void)
 static void bench_deinit(struct bench *b)
 {
     judge_free(b->judge);
-    judge_settings_deinit(&b->settings);
-    vec_deinit(&b->wires);
+    judging_close(&b->judging);
     buf_deinit(&b->body);
     sim_free(b->sim);
     plan_deinit(&b->plan);
@@ -74,7 +73,6 @@ static int bench_load(struct bench *b, const struct args *args)
     const struct node *root;
     struct err e = {0};
     *b = (struct bench){.seed = args->seed, .body = BUF_INIT(RUN_BODY_MAX)};
-    judge_settings_init(&b->settings);
     names_init(&b->names);
     faultloads_init(&b->faultloads);
     b->plan = (struct plan){0};
@@ -181,18 +179,14 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
 /* Who judges the runs, by the file and by --oracle. */
 static int make_judge(struct bench *b, const struct args *args, struct err *e)
 {
-    uint32_t n = sim_service_count(b->sim);
-    if (judge_settings_load(NULL, &b->names, &b->settings, e))
+    if (judging_open(&b->judging, NULL, args->oracles.at, args->oracles.n, &b->names, e))
         return -1;
-    for (uint32_t i = 0; i < args->oracles.n; i++)
-        if (judge_settings_set(&b->settings, slice_of(args->oracles.at[i]), e))
-            return -1;
-    for (uint32_t i = 0; i < n * n; i++)
-        if (sim_may_call(b->sim, i / n, i % n) && !sim_service_external(b->sim, i % n))
-            vec_push(&b->wires, (struct judge_wire){slice_of(sim_service_name(b->sim, i / n)),
-                                                    slice_of(sim_service_name(b->sim, i % n))});
-    struct judge_options options = {&b->names, &b->faultloads, &b->settings, b->wires.at,
-                                    b->wires.n};
+    judging_wire_sim(&b->judging, b->sim);
+    struct judge_options options = {.names = &b->names,
+                                    .faultloads = &b->faultloads,
+                                    .settings = &b->judging.settings,
+                                    .wires = b->judging.wires.at,
+                                    .n_wires = b->judging.wires.n};
     b->judge = judge_new(&options);
     return 0;
 }

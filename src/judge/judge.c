@@ -57,6 +57,7 @@ struct judge *judge_new(const struct judge_options *options)
     struct judge *j = mem_zero(sizeof *j);
     j->opt = *options;
     j->set = options->settings;
+    j->limit_ns = options->limit_ns ? options->limit_ns : options->settings->limit_ns;
     return j;
 }
 

@@ -90,6 +90,7 @@ struct judge_options {
     const struct judge_settings *settings; /* lives as long as the judge */
     const struct judge_wire *wires;        /* likewise; none: not known */
     uint32_t n_wires;
+    int64_t limit_ns; /* of this scenario; 0: that of the settings */
 };
 
 struct judge;
