@@ -38,6 +38,7 @@ static const struct {
 } end_oracles[] = {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_check_end, BIT(CHECK_THEN_ACT)},
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
     {oracle_fallback_end, BIT(FALLBACK_UNREACHED) | BIT(FALLBACK_WORSE)},

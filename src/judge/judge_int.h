@@ -108,6 +108,13 @@ struct reaction {
     uint64_t number; /* of the run */
 };
 
+/* Whether a body was found to speak of an error: for hidden-error. */
+enum { BODIES_REMEMBERED = 256 };
+struct body_memory {
+    uint64_t hash; /* 0: none yet */
+    bool speaks;
+};
+
 struct judge {
     struct judge_options opt;
     const struct judge_settings *set;
@@ -123,6 +130,7 @@ struct judge {
     struct map called;       /* services that were called, in whatever run */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+    struct body_memory bodies[BODIES_REMEMBERED];
 };
 
 /* The effect of a call, remembered. */
@@ -167,6 +175,7 @@ void oracle_status_end(struct judge *j);     /* wrong-status: hidden in one mode
 void oracle_hidden(const struct view *v);    /* hidden-error: text of errors in the body */
 void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependencies */
 void oracle_check(const struct view *v);     /* check-then-act */
+void oracle_check_end(struct judge *j);      /* check-then-act: does the check decide? */
 void oracle_retry(const struct view *v);     /* retry-without-effect */
 void oracle_duplicate(const struct view *v); /* duplicate-effect */
 void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
