@@ -79,7 +79,8 @@ static int bench_load(struct bench *b, const struct args *args)
     faultloads_init(&b->faultloads);
     b->plan = (struct plan){0};
     if (yaml_load(args->positional[0], &b->arena, &root, &e) ||
-        sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e)) {
+        sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e) ||
+        judge_settings_load(sim_judge_settings(b->sim), &b->names, &b->settings, &e)) {
         bench_deinit(b);
         return cmd_fail(&e);
     }
@@ -182,8 +183,9 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
 static int make_judge(struct bench *b, const struct args *args, struct err *e)
 {
     uint32_t n = sim_service_count(b->sim);
-    if (judge_settings_load(NULL, &b->names, &b->settings, e))
-        return -1;
+    int64_t limit_ns = sim_scenario_limit(b->sim, b->scenario);
+    if (limit_ns)
+        b->settings.limit_ns = limit_ns;
     for (uint32_t i = 0; i < args->oracles.n; i++)
         if (judge_settings_set(&b->settings, slice_of(args->oracles.at[i]), e))
             return -1;
