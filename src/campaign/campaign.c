@@ -22,8 +22,14 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
     c->tally = tally_new(c->search, options->faultloads, &c->summary);
     c->summary.names = options->names;
     c->summary.faultloads = options->faultloads;
-    for (uint32_t i = 0; i < JOBS_MAX; i++)
-        c->slot[i].plan = (struct plan){0};
+    if (options->judging) {
+        struct judge_options judging = {.names = options->names,
+                                        .faultloads = options->faultloads,
+                                        .settings = &options->judging->settings,
+                                        .wires = options->judging->wires.at,
+                                        .n_wires = options->judging->wires.n};
+        c->judge = judge_new(&judging);
+    }
 }
 
 struct campaign *campaign_new(const struct campaign_options *options)
@@ -38,6 +44,7 @@ static void campaign_deinit(struct campaign *c)
     for (uint32_t i = 0; i < JOBS_MAX; i++)
         plan_deinit(&c->slot[i].plan);
     tally_free(c->tally);
+    judge_free(c->judge);
     search_free(c->search);
     summary_deinit(&c->summary);
     overlaps_deinit(&c->overlaps);
@@ -160,6 +167,15 @@ void campaign_hold(struct arena *a, struct run *run)
         run->event = arena_copy(a, run->event, strlen(run->event));
 }
 
+void campaign_tell(struct campaign *c, const struct run *run)
+{
+    search_observe(c->search, run->faultload, &run->trace, &run->verdict);
+    tally_run(c->tally, run);
+    if (c->judge)
+        judge_run(c->judge, run);
+    c->recent[c->n_recent++ % RECENT_RUNS] = run->faultload;
+}
+
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 {
     bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
@@ -170,9 +186,7 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     trace_align(&run->trace, &c->overlaps, c->opt.names);
     campaign_remember(c, run);
     if (asked) {
-        search_observe(c->search, run->faultload, &run->trace, &run->verdict);
-        tally_run(c->tally, run);
-        c->recent[c->n_recent++ % RECENT_RUNS] = run->faultload;
+        campaign_tell(c, run);
     }
     return 0;
 }
@@ -399,6 +413,12 @@ static void note_outlived(struct campaign *c)
     buf_deinit(&text);
 }
 
+void campaign_conclude(struct campaign *c)
+{
+    if (c->judge)
+        judge_finish(c->judge, !c->summary.stopped && search_done(c->search), &c->summary);
+}
+
 const struct summary *campaign_finish(struct campaign *c)
 {
     if (c->finished)
@@ -414,12 +434,18 @@ const struct summary *campaign_finish(struct campaign *c)
         note_strays(c);
     }
     campaign_settle_known(c);
+    campaign_conclude(c);
     return &c->summary;
 }
 
 struct summary *campaign_summary(struct campaign *c)
 {
     return &c->summary;
+}
+
+struct judge *campaign_judge(struct campaign *c)
+{
+    return c->judge;
 }
 
 const struct search *campaign_search(const struct campaign *c)

@@ -11,6 +11,7 @@
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_H
 
+#include "campaign/judging.h"
 #include "campaign/live.h"
 #include "core/summary.h"
 #include "search/search.h"
@@ -36,8 +37,9 @@ struct campaign_options {
     uint64_t max_runs;   /* 0: no bound */
     int64_t max_time_ns; /* 0: no bound */
     bool fail_fast;
-    struct store *store; /* NULL: nothing is kept */
-    const char *options; /* as text: a campaign is only resumed with equal ones */
+    const struct judging *judging; /* what oracles need to know; NULL: nobody judges */
+    struct store *store;           /* NULL: nothing is kept */
+    const char *options;           /* as text: a campaign is only resumed with equal ones */
     void *ctx;
     void (*show)(void *ctx, const struct campaign_facts *facts); /* may be NULL */
 };
@@ -81,6 +83,9 @@ uint32_t campaign_unfired(const struct campaign *c);
 /* The summary as far as it is filled in; the search behind it. */
 struct summary *campaign_summary(struct campaign *c);
 const struct search *campaign_search(const struct campaign *c);
+
+/* Who judges its runs; NULL: nobody. */
+struct judge *campaign_judge(struct campaign *c);
 
 /* A run as it is stored, of this faultload; the fault-free one for FAULTLOAD_EMPTY. 1: none. */
 int campaign_run_of(struct campaign *c, faultload f, struct arena *keep, struct run *out,

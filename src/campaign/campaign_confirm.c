@@ -168,6 +168,7 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
     for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++)
         status = live_signal(live) ? 1 : shrink_and_confirm(c, &c->summary.findings.at[i], e);
     merge_equal(c);
+    campaign_conclude(c);
     campaign_abandon(c);
     if (status == 0)
         status = campaign_heal(c, false, e);

@@ -41,6 +41,7 @@ struct campaign {
     const struct scenario_spec *spec;
     struct search *search;
     struct tally *tally;
+    struct judge *judge; /* NULL: nobody judges */
     struct summary summary;
     struct overlaps overlaps;
     struct slot slot[JOBS_MAX];
@@ -88,9 +89,15 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
 /* What a run points to is overwritten by later ones: here it is copied. */
 void campaign_hold(struct arena *a, struct run *run);
 
+/* The search asked for this run: it, the tally and the judge see it. */
+void campaign_tell(struct campaign *c, const struct run *run);
+
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
 void campaign_show(struct campaign *c, const char *phase);
+
+/* What the oracles say, now that the findings are as they are. */
+void campaign_conclude(struct campaign *c);
 
 /* Says which services have many more open descriptors than at first. */
 void campaign_note_descriptors(struct campaign *c);

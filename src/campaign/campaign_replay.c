@@ -50,6 +50,11 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
         status = run_plan(c, &plan, &out->faulty, e);
     if (!status)
         status = run_after(c, &none, &out->after, e);
+    if (!status && c->judge) {
+        judge_run(c->judge, &out->before);
+        judge_run(c->judge, &out->faulty);
+        campaign_conclude(c);
+    }
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)
         c->unfired += plan.patterns.at[i].fired == 0;

@@ -196,9 +196,7 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
     trace_align(&copy.trace, &c->overlaps, c->opt.names);
     campaign_remember(c, &copy);
     if (run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH) {
-        search_observe(c->search, copy.faultload, &copy.trace, &copy.verdict);
-        tally_run(c->tally, &copy);
-        c->recent[c->n_recent++ % RECENT_RUNS] = copy.faultload;
+        campaign_tell(c, &copy);
         if (run->purpose == RUN_BASELINE && !run->verdict.pass)
             c->summary.broken = run->verdict.why;
     }

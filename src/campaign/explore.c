@@ -37,36 +37,47 @@ static void name_faultload(const struct faultloads *fl, const struct names *name
     buf_deinit(&text);
 }
 
-int explore(struct search *search, struct names *names, struct faultloads *faultloads,
-            const struct runner *runner, const struct explore_budget *budget,
-            const struct explore_progress *progress, struct summary *out, struct err *e)
+/* One run, made and told to whom it concerns. */
+static int explore_once(const struct exploration *x, struct tally *tally, faultload f,
+                        uint64_t number, struct run *run, struct summary *out, struct err *e)
 {
-    struct tally *tally = tally_new(search, faultloads, out);
+    if (x->runner.run(x->runner.ctx, f, number, run, e)) {
+        out->stopped = "error";
+        name_faultload(x->faultloads, x->names, f, e);
+        return -1;
+    }
+    run->faultload = f;
+    run->number = number + 1;
+    search_observe(x->search, f, &run->trace, &run->verdict);
+    tally_run(tally, run);
+    if (x->judge)
+        judge_run(x->judge, run);
+    if (f == FAULTLOAD_EMPTY && !run->verdict.pass)
+        out->broken = run->verdict.why;
+    return 0;
+}
+
+int explore(const struct exploration *x, struct summary *out, struct err *e)
+{
+    struct tally *tally = tally_new(x->search, x->faultloads, out);
     struct run run = {0};
     int64_t start_ns = clock_ns();
     int status = 0;
     faultload f;
-    out->names = names;
-    out->faultloads = faultloads;
-    for (uint64_t number = 0; !out->broken; number++) {
-        if (progress && number % SHOW_EVERY == 0)
-            show(search, tally, progress);
-        out->stopped = used_up(budget, number, start_ns);
-        if (out->stopped || !search_next(search, &f))
+    out->names = x->names;
+    out->faultloads = x->faultloads;
+    for (uint64_t number = 0; !out->broken && !status; number++) {
+        if (x->progress && number % SHOW_EVERY == 0)
+            show(x->search, tally, x->progress);
+        out->stopped = used_up(&x->budget, number, start_ns);
+        if (out->stopped || !search_next(x->search, &f))
             break;
-        status = runner->run(runner->ctx, f, number, &run.trace, &run.verdict, e);
-        if (status) {
-            out->stopped = "error";
-            name_faultload(faultloads, names, f, e);
-            break;
-        }
-        search_observe(search, f, &run.trace, &run.verdict);
-        tally_run(tally, &run);
-        if (f == FAULTLOAD_EMPTY && !run.verdict.pass)
-            out->broken = run.verdict.why;
+        status = explore_once(x, tally, f, number, &run, out, e);
     }
     tally_finish(tally);
     tally_free(tally);
+    if (x->judge)
+        judge_finish(x->judge, !out->stopped && !out->broken, out);
     vec_deinit(&run.trace.calls);
     return status;
 }

@@ -8,14 +8,14 @@
 #include <signal.h>
 
 #include "core/summary.h"
+#include "judge/judge.h"
 #include "search/search.h"
 
-/* What can run the scenario under a faultload. 0, or -1 with *e: then the exploration ends with
- * that error. */
+/* What can run the scenario under a faultload: it fills in trace, verdict and body. 0, or -1 with
+ * *e: then the exploration ends with that error. */
 struct runner {
     void *ctx;
-    int (*run)(void *ctx, faultload f, uint64_t number, struct trace *trace,
-               struct verdict *verdict, struct err *e);
+    int (*run)(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e);
 };
 
 struct explore_budget {
@@ -31,10 +31,19 @@ struct explore_progress {
     void (*show)(void *ctx, uint64_t runs, uint64_t queued, uint64_t failed);
 };
 
+/* What is explored, and how. */
+struct exploration {
+    struct search *search;
+    struct names *names;
+    struct faultloads *faultloads;
+    struct runner runner;
+    struct explore_budget budget;
+    const struct explore_progress *progress; /* NULL: nobody looks */
+    struct judge *judge;                     /* is shown every run; may be NULL */
+};
+
 /* Fills *out (but for system, scenario, file, modes, order and seed, which the caller knows). 0 or
  * -1 with *e. */
-int explore(struct search *search, struct names *names, struct faultloads *faultloads,
-            const struct runner *runner, const struct explore_budget *budget,
-            const struct explore_progress *progress, struct summary *out, struct err *e) MUST_USE;
+int explore(const struct exploration *x, struct summary *out, struct err *e) MUST_USE;
 
 #endif

@@ -82,6 +82,8 @@ static const struct option_row {
      TYPE_PERCENT, offsetof(struct args, audit)},
     {"order", 0, "NAME", "size (default), depth or random", OPT_SEARCH, TYPE_TEXT,
      offsetof(struct args, order)},
+    {"oracle", 0, "NAME=SEVERITY", "off, warning or finding; all=off: none; see outfox oracles",
+     OPT_SEARCH, TYPE_LIST, offsetof(struct args, oracles)},
     {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, TYPE_COUNT,
      offsetof(struct args, max_runs)},
     {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH, TYPE_DURATION,
@@ -194,7 +196,7 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     switch (o->type) {
     case TYPE_FLAG: *(bool *)field = true; return 0;
     case TYPE_TEXT: *(const char **)field = value; return 0;
-    case TYPE_LIST: vec_push(&args->faults, value); return 0;
+    case TYPE_LIST: vec_push((struct arg_list *)field, value); return 0;
     case TYPE_SETTING: vec_push(&args->settings, (struct setting){o->name, value}); return 0;
     case TYPE_COUNT: return set_count(field, o, value, e);
     case TYPE_PERCENT: return set_percent(field, o, value, e);
@@ -278,6 +280,7 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
 void args_deinit(struct args *args)
 {
     vec_deinit(&args->faults);
+    vec_deinit(&args->oracles);
     vec_deinit(&args->settings);
 }
 

@@ -30,13 +30,19 @@ struct setting {
     const char *name, *value; /* the option's name without dashes */
 };
 
+/* To be used as a VEC: what an option was given, each time. */
+struct arg_list {
+    const char **at;
+    uint32_t n, cap;
+};
+
 struct args {
     const char *positional[POSITIONAL_MAX];
     uint32_t n_positional;
     char **command; /* "COMMAND...": all words from the first that is no option, then NULL */
     const char *scenario, *modes, *assume, *order, *color;
     const char *json_file, *junit, *markdown, *store, *identify, *shard, *config;
-    VEC(const char *) faults;
+    struct arg_list faults, oracles;
     VEC(struct setting) settings; /* in the order in which they were given */
     uint64_t max_faults, t_way, max_runs, seed, jobs;
     int64_t max_time_ns;
@@ -88,6 +94,7 @@ int cmd_sim_run(const struct args *args);
 int cmd_sim_explore(const struct args *args);
 int cmd_sim_serve(const struct args *args);
 int cmd_sim_explain(const struct args *args);
+int cmd_oracles(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_proxy(const struct args *args);
 int cmd_validate(const struct args *args);

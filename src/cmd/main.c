@@ -169,6 +169,11 @@ static const struct verb verbs[] = {
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
      "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",
      "  outfox modes\n", OPT_COMMON | OPT_JSON, cmd_modes},
+    {"oracles", "", 0, "list what is looked for without being asked",
+     "Lists the oracles: what each of them says about a system, and how seriously. Change that\n"
+     "with --oracle NAME=off, warning or finding, or under `judge` in the file. Each has a page,\n"
+     "docs/oracles/NAME.md.",
+     "  outfox oracles\n", OPT_COMMON | OPT_JSON, cmd_oracles},
     {"version", "", 0, "print the version", "Prints the version.", "  outfox version\n",
      OPT_COMMON | OPT_JSON, cmd_version},
 };

@@ -227,7 +227,7 @@ static int code_of(const struct summary *s)
 {
     if (s->broken)
         return EXIT_ENVIRONMENT;
-    if (s->findings.n)
+    if (summary_wrong(s))
         return EXIT_FINDINGS;
     if (s->stopped && strcmp(s->stopped, "error") == 0)
         return EXIT_ENVIRONMENT;

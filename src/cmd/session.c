@@ -125,6 +125,17 @@ static const char *own_path(struct arena *a)
     return n > 0 ? arena_copy(a, path, (size_t)n) : "outfox";
 }
 
+static int open_judging(struct session *s, struct err *e)
+{
+    const struct arg_list *oracles = &s->args->oracles;
+    if (judging_open(&s->judging, NULL, oracles->at, oracles->n, &s->names, e))
+        return -1;
+    if (s->sim)
+        judging_wire_sim(&s->judging, s->sim);
+    judging_wire_config(&s->judging, s->config);
+    return 0;
+}
+
 int session_open(struct session *s, const struct args *args, const char *file)
 {
     struct err e = {0};
@@ -134,7 +145,7 @@ int session_open(struct session *s, const struct args *args, const char *file)
     s->sentences = sentences_new();
     s->program = own_path(&s->arena);
     if (campaign_config_load(file, &s->config, &e) || load_simulated(s, &e) ||
-        choose_scenarios(s, &e) || read_options(s, &e)) {
+        choose_scenarios(s, &e) || read_options(s, &e) || open_judging(s, &e)) {
         session_close(s);
         return cmd_fail(&e);
     }
@@ -147,6 +158,7 @@ void session_close(struct session *s)
     for (uint32_t i = 0; i < s->campaigns.n; i++)
         campaign_free(s->campaigns.at[i]);
     vec_deinit(&s->campaigns);
+    judging_close(&s->judging);
     vec_deinit(&s->scenarios);
     if (s->store)
         store_close(s->store);
@@ -344,6 +356,7 @@ void session_make_campaigns(struct session *s, void *ctx,
             .max_runs = args->max_runs ? args->max_runs : c->search.max_runs,
             .max_time_ns = args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
             .fail_fast = args->fail_fast,
+            .judging = &s->judging,
             .store = s->store,
             .options = options_text(s, s->scenarios.at[i]),
             .ctx = ctx,

@@ -21,6 +21,7 @@ struct session {
     struct live *live;
     mode modes[MODES_MAX];
     struct search_options search;
+    struct judging judging;
     uint32_t jobs;
     VEC(uint32_t) scenarios;          /* that were chosen */
     VEC(struct campaign *) campaigns; /* one each */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/yaml.h"
 #include "campaign/explore.h"
+#include "campaign/judging.h"
 #include "cmd/search_args.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -21,6 +22,9 @@ struct bench {
     struct plan plan;
     uint32_t scenario;
     uint64_t seed;
+    struct judging judging;
+    struct judge *judge;
+    struct buf body; /* what the client received, as text */
 };
 
 static volatile sig_atomic_t interrupted; /* the signal that did it, or 0 */
@@ -37,6 +41,9 @@ static int signal_code(void)
 
 static void bench_deinit(struct bench *b)
 {
+    judge_free(b->judge);
+    judging_close(&b->judging);
+    buf_deinit(&b->body);
     sim_free(b->sim);
     plan_deinit(&b->plan);
     faultloads_deinit(&b->faultloads);
@@ -65,7 +72,7 @@ static int bench_load(struct bench *b, const struct args *args)
 {
     const struct node *root;
     struct err e = {0};
-    *b = (struct bench){.seed = args->seed};
+    *b = (struct bench){.seed = args->seed, .body = BUF_INIT(RUN_BODY_MAX)};
     names_init(&b->names);
     faultloads_init(&b->faultloads);
     b->plan = (struct plan){0};
@@ -154,13 +161,34 @@ int cmd_sim_run(const struct args *args)
 
 /* ---- explore ---- */
 
-static int run_in_memory(void *ctx, faultload f, uint64_t number, struct trace *trace,
-                         struct verdict *verdict, struct err *e)
+static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e)
 {
     struct bench *b = ctx;
+    const struct node *body;
     plan_set(&b->plan, &b->names, &b->faultloads, f);
-    return sim_run(b->sim, b->scenario, &b->plan, run_seed(b->seed, number), trace, verdict, NULL,
-                   e);
+    if (sim_run(b->sim, b->scenario, &b->plan, run_seed(b->seed, number), &run->trace,
+                &run->verdict, &body, e))
+        return -1;
+    buf_clear(&b->body);
+    if (b->judge && body->type != NODE_NULL)
+        node_print(body, &b->body);
+    run->body = buf_slice(&b->body);
+    return 0;
+}
+
+/* Who judges the runs, by the file and by --oracle. */
+static int make_judge(struct bench *b, const struct args *args, struct err *e)
+{
+    if (judging_open(&b->judging, NULL, args->oracles.at, args->oracles.n, &b->names, e))
+        return -1;
+    judging_wire_sim(&b->judging, b->sim);
+    struct judge_options options = {.names = &b->names,
+                                    .faultloads = &b->faultloads,
+                                    .settings = &b->judging.settings,
+                                    .wires = b->judging.wires.at,
+                                    .n_wires = b->judging.wires.n};
+    b->judge = judge_new(&options);
+    return 0;
 }
 
 /* Progress on stderr: a line that is rewritten on a terminal, a new line every few seconds
@@ -192,7 +220,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
     uint32_t n;
     const mode *of_file = sim_modes(b->sim, &n);
     options = (struct search_options){.modes = of_file, .n_modes = n};
-    if (search_args(args, modes, &options, e))
+    if (search_args(args, modes, &options, e) || make_judge(b, args, e))
         return -1;
     *search = search_new(&b->names, &b->faultloads, &options);
     *summary = (struct summary){.system = sim_name(b->sim),
@@ -203,14 +231,18 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                                 .order = order_rows[options.order].name,
                                 .seed = args->seed,
                                 .random = sim_random(b->sim)};
-    struct runner runner = {b, run_in_memory};
-    struct explore_budget budget = {args->max_runs, args->max_time_ns, &interrupted};
     struct progress state = {.terminal = style_terminal(2), .next_ns = clock_ns() + 500000000};
     struct explore_progress progress = {&state, show_progress};
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
-    int status = explore(*search, &b->names, &b->faultloads, &runner, &budget,
-                         args->quiet ? NULL : &progress, summary, e);
+    struct exploration x = {.search = *search,
+                            .names = &b->names,
+                            .faultloads = &b->faultloads,
+                            .runner = {b, run_in_memory},
+                            .budget = {args->max_runs, args->max_time_ns, &interrupted},
+                            .progress = args->quiet ? NULL : &progress,
+                            .judge = b->judge};
+    int status = explore(&x, summary, e);
     if (state.shown && state.terminal)
         fputs("\r\033[K", stderr);
     search_assumptions(*search, &options, &b->arena, summary);
@@ -223,7 +255,7 @@ static int exit_code(const struct summary *s)
         return signal_code();
     if (s->broken)
         return EXIT_ENVIRONMENT;
-    if (s->findings.n)
+    if (summary_wrong(s))
         return EXIT_FINDINGS;
     return s->stopped || s->all_suspects ? EXIT_INCONCLUSIVE : EXIT_OK;
 }

@@ -1,21 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which calls have side effects, and how often they must be made. */
+ * Which calls have side effects: what users say of them, else what their interface is called.
+ *
+ * Of HTTP the method tells. Of gRPC the method's name does, by its first word: GetUser reads,
+ * Getaway does not. A name that goes on with "And" or "Or" and something that writes, such as
+ * GetOrCreate, is no read. */
 #include "judge/judge.h"
 
-void effect_rule_deinit(struct effect_rule *r)
+struct kind {
+    const char *word;
+    enum effect effect;
+};
+
+static const struct kind methods[] = {
+    {"GET", EFFECT_READ},          {"HEAD", EFFECT_READ},   {"OPTIONS", EFFECT_READ},
+    {"TRACE", EFFECT_READ},        {"QUERY", EFFECT_READ},  {"SEARCH", EFFECT_READ},
+    {"PROPFIND", EFFECT_READ},     {"REPORT", EFFECT_READ}, {"PUT", EFFECT_IDEMPOTENT},
+    {"DELETE", EFFECT_IDEMPOTENT},
+};
+
+/* First words of gRPC methods. An update may add to what is there, so it is not among them. */
+static const struct kind verbs[] = {
+    {"Get", EFFECT_READ},           {"List", EFFECT_READ},         {"Find", EFFECT_READ},
+    {"Search", EFFECT_READ},        {"Read", EFFECT_READ},         {"Query", EFFECT_READ},
+    {"Fetch", EFFECT_READ},         {"Check", EFFECT_READ},        {"Describe", EFFECT_READ},
+    {"Watch", EFFECT_READ},         {"Count", EFFECT_READ},        {"Lookup", EFFECT_READ},
+    {"Has", EFFECT_READ},           {"Is", EFFECT_READ},           {"Exists", EFFECT_READ},
+    {"Validate", EFFECT_READ},      {"Verify", EFFECT_READ},       {"Calculate", EFFECT_READ},
+    {"Compute", EFFECT_READ},       {"Estimate", EFFECT_READ},     {"Preview", EFFECT_READ},
+    {"View", EFFECT_READ},          {"Show", EFFECT_READ},         {"Retrieve", EFFECT_READ},
+    {"Scan", EFFECT_READ},          {"Select", EFFECT_READ},       {"Peek", EFFECT_READ},
+    {"Resolve", EFFECT_READ},       {"Convert", EFFECT_READ},      {"Compare", EFFECT_READ},
+    {"Ping", EFFECT_READ},          {"Health", EFFECT_READ},       {"Status", EFFECT_READ},
+    {"Set", EFFECT_IDEMPOTENT},     {"Put", EFFECT_IDEMPOTENT},    {"Delete", EFFECT_IDEMPOTENT},
+    {"Replace", EFFECT_IDEMPOTENT}, {"Upsert", EFFECT_IDEMPOTENT}, {"Ensure", EFFECT_IDEMPOTENT},
+};
+
+/* What may stand before the verb. */
+static const char *const batches[] = {"Batch", "Bulk", "Multi", "Stream"};
+
+/* What reads, by its first word, and does not. */
+static const char *const writes[] = {"CheckIn", "CheckOut"};
+
+/* ---- names of gRPC methods ---- */
+
+static bool is_upper(char c)
 {
-    pattern_deinit(&r->calls);
+    return c >= 'A' && c <= 'Z';
 }
 
-int effect_rule_parse(struct names *names, slice text, struct effect_rule *out, struct err *e)
+static bool is_lower(char c)
 {
-    return pattern_parse(&out->calls, names, PATTERN_CALLS, text, e);
+    return c >= 'a' && c <= 'z';
+}
+
+/* Does the name begin with this word (its first letter in either case)? */
+static bool starts_word(slice name, const char *word)
+{
+    slice w = slice_of(word);
+    if (name.n < w.n || (name.p[0] | 0x20) != (w.p[0] | 0x20) ||
+        memcmp(name.p + 1, w.p + 1, w.n - 1) != 0)
+        return false;
+    return name.n == w.n || !is_lower(name.p[w.n]);
+}
+
+static bool starts_any(slice name, const char *const *words, size_t n, size_t *length)
+{
+    for (size_t i = 0; i < n; i++)
+        if (starts_word(name, words[i])) {
+            *length = strlen(words[i]);
+            return true;
+        }
+    return false;
+}
+
+static enum effect verb_effect(slice name)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (starts_word(name, verbs[i].word))
+            return verbs[i].effect;
+    return EFFECT_ONCE;
+}
+
+/* GetOrCreate, FindOneAndUpdate: what is behind the And or Or decides. Things that are read
+ * together, GetUsersAndGroups, are not told from it by grammar, so it must be a known verb. */
+static bool writes_too(slice name)
+{
+    static const char *const words[] = {"And", "Or"};
+    static const char *const more[] = {"Create",  "Add",    "Insert",    "Update",    "Set",
+                                       "Put",     "Delete", "Remove",    "Increment", "Decrement",
+                                       "Modify",  "Write",  "Reserve",   "Store",     "Save",
+                                       "Replace", "Swap",   "Subscribe", "Lock",      "Reset",
+                                       "Mark",    "Charge", "Commit",    "Send",      "Upsert"};
+    size_t length;
+    for (size_t i = 1; i < name.n; i++) {
+        slice rest = slice_from(name, i);
+        if (is_upper(rest.p[0]) && starts_any(rest, words, 2, &length)) {
+            rest = slice_from(rest, length);
+            if (rest.n && starts_any(rest, more, sizeof more / sizeof *more, &length))
+                return true;
+        }
+    }
+    return false;
+}
+
+static enum effect grpc_effect(slice name)
+{
+    size_t length;
+    if (starts_any(name, batches, sizeof batches / sizeof *batches, &length) && length < name.n)
+        name = slice_from(name, length + (name.p[length] == '_'));
+    if (starts_any(name, writes, sizeof writes / sizeof *writes, &length) || writes_too(name))
+        return EFFECT_ONCE;
+    return verb_effect(name);
+}
+
+/* ---- all of them ---- */
+
+static enum effect interface_effect(slice interface)
+{
+    size_t blank = slice_find(interface, ' ');
+    if (blank < interface.n) {
+        slice method = {interface.p, blank};
+        for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+            if (slice_is(method, methods[i].word))
+                return methods[i].effect;
+        return EFFECT_ONCE;
+    }
+    for (size_t at; (at = slice_find(interface, '/')) < interface.n;)
+        interface = slice_from(interface, at + 1);
+    return grpc_effect(interface);
 }
 
 enum effect effect_of(const struct judge_settings *s, const struct names *names, uid call)
 {
-    slice interface = names_text(names, uid_element(names, call)->interface);
-    (void)s;
-    return slice_starts(interface, SLICE("GET ")) ? EFFECT_READ : EFFECT_ONCE;
+    enum effect effect = interface_effect(names_text(names, uid_element(names, call)->interface));
+    for (uint32_t i = 0; i < s->reads.n; i++)
+        if (pattern_matches(&s->reads.at[i], names, call))
+            return EFFECT_READ;
+    for (uint32_t i = 0; i < s->idempotent.n; i++)
+        if (pattern_matches(&s->idempotent.at[i], names, call))
+            return EFFECT_IDEMPOTENT;
+    if (effect == EFFECT_READ && effect_listed(s, names, call))
+        return EFFECT_ONCE;
+    return effect;
+}
+
+bool effect_listed(const struct judge_settings *s, const struct names *names, uid call)
+{
+    for (uint32_t i = 0; i < s->effects.n; i++)
+        if (pattern_matches(&s->effects.at[i].calls, names, call))
+            return true;
+    return false;
 }

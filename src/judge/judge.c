@@ -57,6 +57,7 @@ struct judge *judge_new(const struct judge_options *options)
     struct judge *j = mem_zero(sizeof *j);
     j->opt = *options;
     j->set = options->settings;
+    j->limit_ns = options->limit_ns ? options->limit_ns : options->settings->limit_ns;
     return j;
 }
 
@@ -85,12 +86,21 @@ static bool wanted(const struct judge *j, uint32_t oracles)
     return false;
 }
 
+static bool is_calm(const struct run *run)
+{
+    uint32_t i = 0;
+    while (i < run->trace.calls.n && run->trace.calls.at[i].mode == MODE_NONE)
+        i++;
+    return run->faultload == FAULTLOAD_EMPTY && i == run->trace.calls.n;
+}
+
 void judge_run(struct judge *j, const struct run *run)
 {
     struct view *v = &j->view;
-    if (run->trace.calls.n == 0 || (!j->base.known && run->faultload != FAULTLOAD_EMPTY))
+    bool calm = is_calm(run);
+    if (run->trace.calls.n == 0 || (!j->base.known && !calm))
         return;
-    if (run->faultload == FAULTLOAD_EMPTY)
+    if (calm)
         base_learn(j, run);
     view_make(j, run, v);
     for (uint32_t i = 1; i < v->n; i++)

@@ -43,7 +43,7 @@ struct effect_rule {
     outcome when;
     uint32_t low, high;           /* high UINT32_MAX: any number */
     uint32_t else_low, else_high; /* when the client saw something else */
-    const char *text;             /* as it is written */
+    char *text;                   /* as it is written; its own */
     uint32_t line, col;
 };
 
@@ -69,10 +69,29 @@ void judge_settings_deinit(struct judge_settings *s);
 int judge_settings_load(const struct node *map, struct names *names, struct judge_settings *out,
                         struct err *e) MUST_USE;
 
-/* "PATTERN", or "PATTERN: [exactly|at least|at most] N [when status S] [, otherwise [...] M]". */
+/* "PATTERN", or "PATTERN: COUNT [when status S] [, otherwise COUNT]"; COUNT: [exactly|at least|at
+ * most] N, none, any. -1 leaves nothing to deinit. */
 int effect_rule_parse(struct names *names, slice text, struct effect_rule *out,
                       struct err *e) MUST_USE;
 void effect_rule_deinit(struct effect_rule *r);
+
+/* The same from a file: a text, or the map of one pair that YAML makes of one without quotes. -1
+ * with line and column. */
+int effect_rule_load(const struct node *node, struct names *names, struct effect_rule *out,
+                     struct err *e) MUST_USE;
+
+/* Canonical text; read back it is the same rule. */
+void effect_rule_print(const struct effect_rule *r, struct buf *out);
+
+/* What the rule wants when the client saw `status`: "exactly 1", "none", "at least 2", "any" ... */
+void effect_rule_print_for(const struct effect_rule *r, outcome status, struct buf *out);
+uint32_t effect_rule_low(const struct effect_rule *r, outcome status);
+uint32_t effect_rule_high(const struct effect_rule *r, outcome status);
+
+/* Is the rule kept? *counted: the calls that match and had their effect. Rules without a count
+ * always are. */
+bool effect_rule_check(const struct effect_rule *r, const struct names *names,
+                       const struct trace *trace, outcome status, uint32_t *counted);
 
 /* Sets one from "NAME=off|warning|finding"; NAME may be `all`. */
 int judge_settings_set(struct judge_settings *s, slice text, struct err *e) MUST_USE;
@@ -90,6 +109,7 @@ struct judge_options {
     const struct judge_settings *settings; /* lives as long as the judge */
     const struct judge_wire *wires;        /* likewise; none: not known */
     uint32_t n_wires;
+    int64_t limit_ns; /* of this scenario; 0: that of the settings */
 };
 
 struct judge;
@@ -115,5 +135,8 @@ enum effect { EFFECT_READ, EFFECT_IDEMPOTENT, EFFECT_ONCE };
 /* By the settings; else GET, HEAD and OPTIONS are reads, PUT and DELETE may be repeated; of gRPC
  * the method's name decides (Get, List ... are reads). */
 enum effect effect_of(const struct judge_settings *s, const struct names *names, uid call);
+
+/* Is it among the side effects that the settings list? */
+bool effect_listed(const struct judge_settings *s, const struct names *names, uid call);
 
 #endif

@@ -111,6 +111,7 @@ struct reaction {
 struct judge {
     struct judge_options opt;
     const struct judge_settings *set;
+    int64_t limit_ns;  /* how long the scenario may take under one fault; 0: not said */
     struct arena keep; /* sentences */
     struct base base;
     struct view view; /* reused from run to run */

@@ -48,22 +48,34 @@ static void look_round(const struct view *v, uint32_t handler, uint32_t first, s
     }
 }
 
-/* Its tries. */
+/* Its tries: how many more equal calls there are than without faults. (In a loop over items the
+ * next of them is no try of the one that failed.) */
 static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
                           struct reaction *r)
 {
-    uint32_t n = view_children(v, handler), last = first;
-    r->persistent = true;
+    uint32_t n = view_children(v, handler), made = 0, usual = 0, second = CALL_NONE;
+    const struct base *b = &v->judge->base;
+    bool all_failed = true;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t c = view_child(v, handler, k);
         if (!view_equal(v, first, c))
             continue;
-        if (r->tries++ == 1)
-            r->gap_ns = v->calls[c].start_ns - v->calls[last].end_ns;
-        last = c;
-        r->persistent &= call_failed(&v->calls[c]);
+        made++;
+        if (c < first)
+            continue;
+        if (c != first && second == CALL_NONE)
+            second = c;
+        all_failed &= call_failed(&v->calls[c]);
         r->injected |= v->calls[c].mode != MODE_NONE;
     }
+    uint32_t twin = v->twin.at[handler];
+    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++)
+        usual += names_uid_all(v->judge->opt.names,
+                               b->trace.calls.at[b->order.child.at[k]].uid) == r->group;
+    r->tries = 1 + (usual && made > usual ? made - usual : usual ? 0 : made - 1);
+    r->persistent = r->tries == 1 || all_failed;
+    if (r->tries > 1 && second != CALL_NONE)
+        r->gap_ns = v->calls[second].start_ns - v->calls[first].end_ns;
 }
 
 static void remember(const struct view *v, uint32_t handler, uint32_t first)

@@ -6,7 +6,7 @@
 const char *report_verdict(const struct summary *s)
 {
     return s->broken                       ? "broken"
-           : s->findings.n                 ? "findings"
+           : summary_wrong(s)              ? "findings"
            : s->stopped || s->all_suspects ? "inconclusive"
                                            : "ok";
 }

@@ -95,6 +95,47 @@ json_t *doc_finding(const struct summary *s, const struct finding *f)
     return out;
 }
 
+static json_t *evidence_json(const struct summary *s, const struct evidence *x)
+{
+    struct buf text = BUF_INIT(MODE_TEXT_MAX);
+    json_t *out = json_object();
+    json_object_set_new(out, "call", uid_text(s->names, x->call));
+    json_object_set_new(out, "role", doc_text(x->role));
+    json_object_set_new(out, "seen", x->seen ? doc_outcome(x->seen) : json_null());
+    if (x->mode != MODE_NONE)
+        mode_print(x->mode, &text);
+    json_object_set_new(out, "injected", x->mode != MODE_NONE ? doc_take(&text) : json_null());
+    json_object_set_new(out, "start_ns", json_integer(x->start_ns));
+    json_object_set_new(out, "end_ns", json_integer(x->end_ns));
+    buf_deinit(&text);
+    return out;
+}
+
+static json_t *remark_json(const struct summary *s, const struct remark *r)
+{
+    struct finding as = {.faultload = r->faultload};
+    struct buf text = BUF_INIT(1 << 20);
+    json_t *out = json_object(), *evidence = json_array();
+    json_object_set_new(out, "oracle", doc_text(r->oracle));
+    json_object_set_new(out, "severity", doc_text(severity_names[r->severity]));
+    json_object_set_new(out, "why", doc_text(r->why));
+    json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, r->faultload));
+    words_finding(s, &as, &text);
+    json_object_set_new(out, "when", doc_take(&text));
+    json_object_set_new(out, "run", json_integer((json_int_t)r->number));
+    json_object_set_new(out, "runs", json_integer((json_int_t)r->runs));
+    for (uint32_t i = 0; i < r->n_evidence; i++)
+        json_array_append_new(evidence, evidence_json(s, &r->evidence[i]));
+    json_object_set_new(out, "evidence", evidence);
+    if (s->ids)
+        words_replay_faultload(s, r->faultload, &text);
+    else
+        words_replay(s, &as, &text);
+    json_object_set_new(out, "replay", doc_take(&text));
+    buf_deinit(&text);
+    return out;
+}
+
 static json_t *suspect_json(const struct summary *s, const struct suspect *x)
 {
     struct buf text = BUF_INIT(1 << 16);
@@ -183,6 +224,12 @@ void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
     for (uint32_t i = 0; i < s->n_suspects; i++)
         json_array_append_new(suspects, suspect_json(s, &s->suspects[i]));
     json_object_set_new(doc, "findings", findings);
+    json_t *remarks = json_array();
+    for (uint32_t i = 0; i < s->remarks.n; i++)
+        json_array_append_new(remarks, remark_json(s, &s->remarks.at[i]));
+    json_object_set_new(doc, "remarks", remarks);
+    json_object_set_new(doc, "remarks_total",
+                        json_integer((json_int_t)(s->remarks.n + s->more_remarks)));
     json_object_set_new(doc, "failed_runs", json_integer((json_int_t)s->failed_runs));
     json_object_set_new(doc, "suspect", suspects);
     json_object_set_new(doc, "suspect_total", json_integer((json_int_t)s->all_suspects));

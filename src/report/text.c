@@ -22,9 +22,9 @@ void text_verdict(const struct summary *s, const struct style *st, FILE *out)
 {
     if (s->broken)
         fprintf(out, "%sfails without any fault%s: %s", st->red, st->off, s->broken);
-    else if (s->findings.n)
-        fprintf(out, "%s%u %s%s", st->red, (unsigned)s->findings.n,
-                s->findings.n == 1 ? "finding" : "findings", st->off);
+    else if (summary_wrong(s))
+        fprintf(out, "%s%u %s%s", st->red, (unsigned)summary_wrong(s),
+                summary_wrong(s) == 1 ? "finding" : "findings", st->off);
     else if (s->stopped || s->all_suspects)
         fprintf(out, "%sno finding, but inconclusive%s: %s", st->yellow, st->off,
                 s->stopped ? words_stopped(s->stopped) : "not everything was stable");

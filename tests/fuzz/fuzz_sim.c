@@ -35,13 +35,13 @@ struct fuzzed {
     volatile sig_atomic_t enough;
 };
 
-static int run_once(void *ctx, faultload f, uint64_t number, struct trace *trace,
-                    struct verdict *verdict, struct err *e)
+static int run_once(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e)
 {
     struct fuzzed *z = ctx;
     int64_t start_ns = clock_ns();
     plan_set(&z->plan, &z->names, &z->faultloads, f);
-    int status = sim_run(z->sim, z->scenario, &z->plan, number, trace, verdict, NULL, e);
+    int status =
+        sim_run(z->sim, z->scenario, &z->plan, number, &run->trace, &run->verdict, NULL, e);
     if (clock_ns() - start_ns > RUN_NS_MAX)
         z->enough = 1;
     MUST(status == 0 || e->text[0]);
@@ -122,8 +122,16 @@ static void explore_scenario(struct fuzzed *z, uint64_t hash)
 {
     struct search_options options = options_for(z->sim, hash);
     struct search *search = search_new(&z->names, &z->faultloads, &options);
-    struct runner runner = {z, run_once};
-    struct explore_budget budget = {RUNS_MAX, 0, &z->enough};
+    struct judge_settings settings;
+    judge_settings_init(&settings);
+    struct judge_options judging = {
+        .names = &z->names, .faultloads = &z->faultloads, .settings = &settings};
+    struct exploration x = {.search = search,
+                            .names = &z->names,
+                            .faultloads = &z->faultloads,
+                            .runner = {z, run_once},
+                            .budget = {RUNS_MAX, 0, &z->enough},
+                            .judge = judge_new(&judging)};
     struct summary summary = {.system = sim_name(z->sim),
                               .scenario = sim_scenario_name(z->sim, z->scenario),
                               .file = "a file's.yaml",
@@ -132,13 +140,15 @@ static void explore_scenario(struct fuzzed *z, uint64_t hash)
                               .order = order_rows[options.order].name};
     struct err e = {0};
     z->enough = 0;
-    if (explore(search, &z->names, &z->faultloads, &runner, &budget, NULL, &summary, &e) == 0) {
+    if (explore(&x, &summary, &e) == 0) {
         check_explanations(z, search);
         check_reports(&summary);
     } else {
         MUST(e.text[0]);
     }
     summary_deinit(&summary);
+    judge_free(x.judge);
+    judge_settings_deinit(&settings);
     search_free(search);
 }
 

@@ -37,25 +37,24 @@ static const char *const endless =
         LEAF("z") "scenarios:\n  s:\n    request: front GET /\n"
                   "    expect: [ { then: status == 200, say: x is needed } ]\n";
 
-static int run_lab(void *ctx, faultload f, uint64_t number, struct trace *trace,
-                   struct verdict *verdict, struct err *e)
+static int run_lab(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e)
 {
     struct lab *lab = ctx;
     plan_set(&lab->plan, &lab->names, &lab->fl, f);
-    return sim_run(lab->sim, 0, &lab->plan, number, trace, verdict, NULL, e);
+    return sim_run(lab->sim, 0, &lab->plan, number, &run->trace, &run->verdict, NULL, e);
 }
 
 static int explore_text(struct lab *lab, const char *yaml, struct search **search,
                         struct summary *out, struct err *e)
 {
-    struct runner runner = {lab, run_lab};
-    struct explore_budget budget = {0};
     *out = (struct summary){0};
     if (lab_init_text(lab, yaml, e))
         fail_msg("%u:%u: %s", e->line, e->col, e->text);
     struct search_options options = lab_options(lab);
     *search = search_new(&lab->names, &lab->fl, &options);
-    return explore(*search, &lab->names, &lab->fl, &runner, &budget, NULL, out, e);
+    struct exploration x = {
+        .search = *search, .names = &lab->names, .faultloads = &lab->fl, .runner = {lab, run_lab}};
+    return explore(&x, out, e);
 }
 
 static void assert_words(const struct summary *s, uint32_t finding, const char *expected)

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Side effects: which calls have them, how often they must be made, and what users say of them. */
+#include "base/yaml.h"
+#include "judge/judge.h"
+#include "support/unit.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static uid call_of(struct names *names, const char *text)
+{
+    struct err e = {0};
+    uid u = UID_NONE;
+    if (uid_parse(names, slice_of(text), &u, &e))
+        fail_msg("%s: %s", text, e.text);
+    return u;
+}
+
+/* ---- rules ---- */
+
+static void test_rules_are_read_back(void **state)
+{
+    static const struct {
+        const char *text, *printed;
+    } rows[] = {
+        {"payment POST /charge", NULL},
+        {"payment", NULL},
+        {"  shop * >   payment POST  /charge ", "shop * > payment POST /charge"},
+        {"payment POST /charge: 1", "payment POST /charge: exactly 1"},
+        {"payment POST /charge : 1", "payment POST /charge: exactly 1"},
+        {"payment POST /charge: none", NULL},
+        {"payment POST /charge: 0", "payment POST /charge: none"},
+        {"payment POST /charge: any", NULL},
+        {"payment POST /v1/charges:cancel: at least 2", NULL},
+        {"pay.Payments.Pay pay.Payments/Charge: at most 1 when status grpc:0", NULL},
+        {"payment POST /charge: exactly 1 when status 200, otherwise 0",
+         "payment POST /charge: exactly 1 when status 200, otherwise none"},
+        {"payment POST /charge:\tat  least 1 when status 200 otherwise at most 2",
+         "payment POST /charge: at least 1 when status 200, otherwise at most 2"},
+        {"payment POST /charge: 1 when status 200 , otherwise any",
+         "payment POST /charge: exactly 1 when status 200"},
+    };
+    struct names names;
+    (void)state;
+    names_init(&names);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *printed = rows[i].printed ? rows[i].printed : rows[i].text;
+        slice text = slice_of(rows[i].text);
+        for (int again = 0; again < 2; again++) {
+            struct err e = {0};
+            struct effect_rule rule;
+            struct buf out = BUF_INIT(1000);
+            if (effect_rule_parse(&names, text, &rule, &e))
+                fail_msg("%s: %s", rows[i].text, e.text);
+            effect_rule_print(&rule, &out);
+            assert_string_equal(buf_text(&out), printed);
+            effect_rule_deinit(&rule);
+            buf_deinit(&out);
+            text = slice_of(printed);
+        }
+    }
+    names_deinit(&names);
+}
+
+static void test_bad_rules(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } rows[] = {
+        {"", "a call is missing"},
+        {"payment POST /charge:",
+         "a number, \"exactly N\", \"at least N\", \"at most N\", \"none\" "
+         "or \"any\" is missing at the end"},
+        {"payment POST /charge : reset", "was expected, not \"reset\""},
+        {"payment POST /charge: exactly", "a number up to 1000000 is missing at the end"},
+        {"payment POST /charge: exactly -1", "a number up to 1000000 was expected, not \"-1\""},
+        {"payment POST /charge: 1000001", "not \"1000001\""},
+        {"payment POST /charge: at", "not \"at\""},
+        {"payment POST /charge: at once 1", "not \"at\""},
+        {"payment POST /charge: 1 when", "\"status\" and what the client sees is missing"},
+        {"payment POST /charge: 1 when 200", "\"status\" and what the client sees was expected"},
+        {"payment POST /charge: 1 when status", "a status from 100 to 599 or grpc:0 to grpc:16 is"},
+        {"payment POST /charge: 1 when status 99", "not \"99\""},
+        {"payment POST /charge: 1 when status 600", "not \"600\""},
+        {"payment POST /charge: 1 when status grpc:17", "not \"grpc:17\""},
+        {"payment POST /charge: 1 when status reset", "not \"reset\""},
+        {"payment POST /charge: 1, otherwise 0", "needs a \"when status\""},
+        {"payment POST /charge: 1 when status 200,", "\"otherwise\" is missing at the end"},
+        {"payment POST /charge: 1 when status 200, else 0", "\"otherwise\" was expected"},
+        {"payment POST /charge: 1 when status 200, otherwise", "is missing at the end"},
+        {"payment POST /charge: 1 when status 200, otherwise 0 please",
+         "nothing more was expected"},
+        {"payment POST /charge: 1 please", "\"when status\" was expected, not \"please\""},
+        {"payment POST /charge please", "is not understood here"},
+    };
+    struct names names;
+    (void)state;
+    names_init(&names);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct err e = {0};
+        struct effect_rule rule;
+        if (!effect_rule_parse(&names, slice_of(rows[i].text), &rule, &e))
+            fail_msg("\"%s\" was taken", rows[i].text);
+        if (!strstr(e.text, rows[i].says))
+            fail_msg("\"%s\": \"%s\" does not say \"%s\"", rows[i].text, e.text, rows[i].says);
+    }
+    names_deinit(&names);
+}
+
+/* `n` calls of payment that had their effect, and one each that did not: not reached, and refused
+ * by the service. */
+static void fill(struct trace *trace, struct names *names, uint32_t n)
+{
+    trace->calls.n = 0;
+    uid charge = call_of(names, "shop POST /buy > payment POST /charge");
+    struct call root = {.uid = call_of(names, "shop POST /buy"),
+                        .parent = CALL_NONE,
+                        .handled = true,
+                        .reply = OUTCOME_OK,
+                        .seen = OUTCOME_OK};
+    struct call c = {.uid = charge, .handled = true, .reply = OUTCOME_OK, .seen = OUTCOME_OK};
+    vec_push(&trace->calls, root);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&trace->calls, c);
+    c.reply = OUTCOME(OUT_STATUS, 409);
+    vec_push(&trace->calls, c);
+    c.handled = false;
+    c.reply = OUTCOME_OK;
+    vec_push(&trace->calls, c);
+}
+
+static void test_rules_are_checked(void **state)
+{
+    static const struct {
+        const char *rule;
+        uint32_t n;
+        uint32_t status;
+        bool kept;
+    } rows[] = {
+        {"payment POST /charge", 7, 200, true},
+        {"payment: 1", 1, 200, true},
+        {"payment: 1", 0, 200, false},
+        {"payment: 1", 2, 503, false},
+        {"payment: at least 2", 1, 200, false},
+        {"payment: at least 2", 3, 200, true},
+        {"payment: at most 2", 2, 200, true},
+        {"payment: at most 2", 3, 200, false},
+        {"payment: 1 when status 200", 0, 503, true},
+        {"payment: 1 when status 200", 9, 503, true},
+        {"payment: 1 when status 200, otherwise 0", 0, 503, true},
+        {"payment: 1 when status 200, otherwise 0", 1, 503, false},
+        {"payment: 1 when status 200, otherwise 0", 0, 200, false},
+        {"payment: 1 when status 201, otherwise 0", 1, 200, false},
+        {"shop: 1", 0, 200, false}, /* the scenario's own request is no call of the system */
+    };
+    struct names names;
+    struct trace trace = {0};
+    (void)state;
+    names_init(&names);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct err e = {0};
+        struct effect_rule rule;
+        uint32_t counted = 99;
+        assert_int_equal(effect_rule_parse(&names, slice_of(rows[i].rule), &rule, &e), 0);
+        fill(&trace, &names, rows[i].n);
+        if (effect_rule_check(&rule, &names, &trace, OUTCOME(OUT_STATUS, rows[i].status),
+                              &counted) != rows[i].kept)
+            fail_msg("row %zu: %s", i, rows[i].rule);
+        assert_int_equal(counted, rule.counted ? rows[i].n : 0);
+        effect_rule_deinit(&rule);
+    }
+    vec_deinit(&trace.calls);
+    names_deinit(&names);
+}
+
+/* ---- which calls have effects ---- */
+
+static void test_effects_by_name(void **state)
+{
+    static const struct {
+        const char *interface;
+        enum effect effect;
+    } rows[] = {
+        {"GET /x", EFFECT_READ},
+        {"HEAD /x", EFFECT_READ},
+        {"OPTIONS /x", EFFECT_READ},
+        {"TRACE /x", EFFECT_READ},
+        {"PUT /x", EFFECT_IDEMPOTENT},
+        {"DELETE /x", EFFECT_IDEMPOTENT},
+        {"POST /get", EFFECT_ONCE},
+        {"PATCH /x", EFFECT_ONCE},
+        {"BREW /x", EFFECT_ONCE},
+        {"shop.Users/Get", EFFECT_READ},
+        {"shop.Users/GetUser", EFFECT_READ},
+        {"shop.Users/getUser", EFFECT_READ},
+        {"shop.Users/get_user", EFFECT_READ},
+        {"shop.Users/Get2", EFFECT_READ},
+        {"shop.Users/Getaway", EFFECT_ONCE},
+        {"shop.Users/BatchGetUsers", EFFECT_READ},
+        {"shop.Users/Batch", EFFECT_ONCE},
+        {"shop.Users/BatchCreateUsers", EFFECT_ONCE},
+        {"shop.Users/GetOrCreate", EFFECT_ONCE},
+        {"shop.Users/FindOneAndUpdate", EFFECT_ONCE},
+        {"shop.Users/GetUsersAndGroups", EFFECT_READ},
+        {"shop.Users/ListOrders", EFFECT_READ},
+        {"shop.Users/Checkout", EFFECT_ONCE},
+        {"shop.Users/CheckOut", EFFECT_ONCE},
+        {"shop.Users/CheckStock", EFFECT_READ},
+        {"shop.Users/Issue", EFFECT_ONCE},
+        {"shop.Users/IsOpen", EFFECT_READ},
+        {"shop.Users/SetAddress", EFFECT_IDEMPOTENT},
+        {"shop.Users/Settle", EFFECT_ONCE},
+        {"shop.Users/DeleteUser", EFFECT_IDEMPOTENT},
+        {"shop.Users/UpdateUser", EFFECT_ONCE},
+        {"shop.Users/PlaceOrder", EFFECT_ONCE},
+        {"shop.GetUsers/Place", EFFECT_ONCE},
+    };
+    struct names names;
+    struct judge_settings settings;
+    (void)state;
+    names_init(&names);
+    judge_settings_init(&settings);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct element el = {.service = names_sym(&names, SLICE("a")),
+                             .interface = names_sym(&names, slice_of(rows[i].interface))};
+        uid u = names_uid(&names, UID_NONE, names_element(&names, el));
+        if (effect_of(&settings, &names, u) != rows[i].effect)
+            fail_msg("%s: not %d", rows[i].interface, (int)rows[i].effect);
+    }
+    judge_settings_deinit(&settings);
+    names_deinit(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules_are_read_back),
+        cmocka_unit_test(test_bad_rules),
+        cmocka_unit_test(test_rules_are_checked),
+        cmocka_unit_test(test_effects_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
