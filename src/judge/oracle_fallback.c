@@ -122,8 +122,8 @@ static void tell_to_failed(const struct view *v, uint32_t t, uint32_t c, uint32_
     const char *from = judge_name(j, v->calls[c].uid), *to = judge_name(j, fallback);
     const char *down = judge_service(j, v->calls[t].uid);
     judge_tell(j, v, ORACLE_FALLBACK_TO_FAILED, fallback, witness, n,
-               "%s falls back from %s to %s, which needs %s too: when %s is down, both fail", who,
-               from, to, down, down);
+               "%s falls back from %s to %s%s%s: when %s is down, both fail", who, from, to,
+               g == f ? "" : ", which needs ", g == f ? "" : judge_name(j, v->calls[g].uid), down);
 }
 
 /* ---- fallback-worse ---- */
