@@ -181,8 +181,8 @@ void oracle_duplicate(const struct view *v); /* duplicate-effect */
 void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
 void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
 void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */
-void oracle_fallback(const struct view *v);  /* fallback-to-failed */
-void oracle_fallback_end(struct judge *j);   /* fallback-unreached, fallback-worse */
+void oracle_fallback(const struct view *v);  /* fallback-to-failed, fallback-worse */
+void oracle_fallback_end(struct judge *j);   /* fallback-unreached */
 void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, over-limit */
 void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
 void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */
