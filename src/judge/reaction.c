@@ -70,8 +70,8 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
     }
     uint32_t twin = v->twin.at[handler];
     for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++)
-        usual += names_uid_all(v->judge->opt.names, b->trace.calls.at[b->order.child.at[k]].uid) ==
-                 r->group;
+        usual += names_uid_all(v->judge->opt.names,
+                               b->trace.calls.at[b->order.child.at[k]].uid) == r->group;
     r->tries = 1 + (usual && made > usual ? made - usual : usual ? 0 : made - 1);
     r->persistent = r->tries == 1 || all_failed;
     if (r->tries > 1 && second != CALL_NONE)
