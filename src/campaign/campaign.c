@@ -27,7 +27,8 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
                                         .faultloads = options->faultloads,
                                         .settings = &options->judging->settings,
                                         .wires = options->judging->wires.at,
-                                        .n_wires = options->judging->wires.n};
+                                        .n_wires = options->judging->wires.n,
+                                        .limit_ns = c->spec->limit_ns};
         c->judge = judge_new(&judging);
     }
 }

@@ -108,6 +108,10 @@ static int simulated_services(struct conf_reader *r)
     int status = yaml_load(c->simulate.p, &c->arena, &root, &inner);
     if (status == 0)
         status = sim_load(root, &names, &sim, &inner);
+    if (status == 0 && !c->judge) {
+        c->judge = sim_judge_settings(sim);
+        status = conf_judge_check(c->judge, &inner);
+    }
     const struct node *services = status == 0 ? node_get(root, SLICE("services")) : NULL;
     for (uint32_t i = 0; services && i < services->n; i++)
         vec_push(&c->services, conf_service(r, &services->map[i]));

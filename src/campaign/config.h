@@ -100,6 +100,7 @@ struct scenario_spec {
     struct config_pairs env;         /* of the commands */
     slice before, after;             /* commands round every run; empty: none */
     int64_t timeout_ns;              /* of a run; default 30s (command: 2m) */
+    int64_t limit_ns;                /* how long it may take under one fault; 0: as `judge` says */
     struct expect_spec expect;       /* without faults, and with them unless the next is given */
     struct expect_spec under_faults; /* when a fault was injected */
     uint32_t line, col;
@@ -142,6 +143,9 @@ struct campaign_config {
         struct config_texts normalise; /* "REGEX -> TEXT", as of outfox proxy */
         struct config_texts headers;   /* further headers that carry a trace id */
     } identify;
+    const struct node *judge; /* for judge_settings_load, which has taken it; NULL: nothing is said.
+                                 With simulate it is that of the simulated system's file, unless
+                                 this one has its own */
     int64_t quiet_ns;  /* after the answer, to wait for calls that begin later; -1: learned */
     int64_t settle_ns; /* how long open calls are waited for at the end of a run; default 5s */
     slice store;       /* default .outfox/campaign.db in the directory of the file */

@@ -20,6 +20,7 @@ enum conf_place {
     IN_EXPECT,
     IN_SEARCH,
     IN_IDENTIFY,
+    IN_JUDGE,
     CONF_PLACES
 };
 
@@ -126,6 +127,9 @@ bool conf_token_ok(slice token); /* RFC 9110: methods, names of fields */
 struct service_spec conf_service(const struct conf_reader *r, const struct node_pair *pair);
 
 conf_read conf_services, conf_simulate, conf_address, conf_host, conf_ready;
+/* Is this what a judge can read? What is wrong with it is in *e. */
+int conf_judge_check(const struct node *judge, struct err *e) MUST_USE;
+
 conf_read conf_scenarios, conf_request, conf_body, conf_status, conf_json, conf_body_expected;
 
 /* ---- config_check.c: what can be said only of the whole ---- */

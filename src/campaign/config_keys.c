@@ -6,6 +6,7 @@
 
 #include "campaign/config_int.h"
 #include "core/interface.h"
+#include "judge/judge.h"
 #include "search/search.h"
 
 const char *const identify_level_names[4] = {"auto", "state", "trace", "none"};
@@ -14,7 +15,7 @@ const char *const identify_payload_names[3] = {"auto", "on", "off"};
 const char *const conf_place_names[CONF_PLACES] = {
     [IN_FILE] = "the configuration", [IN_SIMULATE] = "simulate", [IN_SERVICE] = "a service",
     [IN_SCENARIO] = "a scenario",    [IN_EXPECT] = "expect",     [IN_SEARCH] = "search",
-    [IN_IDENTIFY] = "identify",
+    [IN_IDENTIFY] = "identify",      [IN_JUDGE] = "judge",
 };
 
 /* ---- words ---- */
@@ -182,8 +183,30 @@ static int check_fields(struct conf_reader *r, const struct conf_key *key, void 
     return 0;
 }
 
+int conf_judge_check(const struct node *judge, struct err *e)
+{
+    struct names names;
+    struct judge_settings settings;
+    names_init(&names);
+    judge_settings_init(&settings);
+    int status = judge_settings_load(judge, &names, &settings, e);
+    judge_settings_deinit(&settings);
+    names_deinit(&names);
+    return status;
+}
+
+static int read_judge(struct conf_reader *r, const struct conf_key *key, void *into,
+                      const struct node *value)
+{
+    struct campaign_config *c = into;
+    (void)key;
+    c->judge = value;
+    return conf_judge_check(value, r->e);
+}
+
 /* ---- the rows ---- */
 
+#define CALLS    "\"type\": \"array\", \"maxItems\": 1000, \"items\": {\"type\": \"string\"}"
 #define SCALARS  "\"type\": [\"string\", \"integer\"]"
 #define FILE(m)  offsetof(struct campaign_config, m)
 #define SERVE(m) offsetof(struct service_spec, m)
@@ -214,6 +237,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "exact", .doc = "how combinations are searched"},
     {IN_FILE, "identify", CONF_MAP, 0, .inner = IN_IDENTIFY,
      .fallback = "found out", .doc = "how calls are named"},
+    {IN_FILE, "judge", CONF_MAP, 0, .inner = IN_JUDGE, .read = read_judge,
+     .fallback = "of a simulated system: as its file says", .doc = "what the oracles need to know, and which of them are heard"},
     {IN_FILE, "quiet", CONF_OTHER, .read = read_quiet,
      .schema = "\"anyOf\": [{\"const\": \"auto\"}, {\"$ref\": \"#/$defs/duration\"}]",
      .fallback = "auto", .doc = "after the answer: how long calls that begin later are waited for; auto learns it"},
@@ -277,6 +302,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "", .doc = "command after every run"},
     {IN_SCENARIO, "timeout", CONF_DURATION, SCENE(timeout_ns), .least = 1,
      .fallback = "30s, of a command 2m", .doc = "time for a run; one that takes longer hangs"},
+    {IN_SCENARIO, "limit", CONF_DURATION, SCENE(limit_ns), .least = 1,
+     .fallback = "that of judge", .doc = "how long it may take under one fault; slower is what the oracle over-limit says"},
     {IN_SCENARIO, "expect", CONF_MAP, SCENE(expect), .inner = IN_EXPECT,
      .fallback = "status 2xx, or exit 0", .doc = "what must hold"},
     {IN_SCENARIO, "under-faults", CONF_MAP, SCENE(under_faults), .inner = IN_EXPECT,
@@ -332,6 +359,22 @@ const struct conf_key conf_keys[] = {
      .fallback = "none", .doc = "rules REGEX -> TEXT for paths"},
     {IN_IDENTIFY, "headers", CONF_TEXTS, FILE(identify.headers), .read = check_fields,
      .fallback = "none", .doc = "further headers that carry a trace id"},
+
+    {IN_JUDGE, "oracles", CONF_OTHER,
+     .schema = "\"type\": \"object\", \"additionalProperties\": {\"enum\": [\"off\", \"warning\", \"finding\", false]}",
+     .fallback = "as outfox oracles lists them", .doc = "how serious what an oracle says is, by its name or all: off, warning or finding"},
+    {IN_JUDGE, "reads", CONF_OTHER, .schema = CALLS,
+     .fallback = "by method and name", .doc = "calls without side effects"},
+    {IN_JUDGE, "idempotent", CONF_OTHER, .schema = CALLS,
+     .fallback = "by method and name", .doc = "calls that may be made twice"},
+    {IN_JUDGE, "effects", CONF_OTHER,
+     .schema = "\"type\": \"array\", \"maxItems\": 1000, \"items\": {\"type\": [\"string\", \"object\"]}",
+     .fallback = "by method and name", .doc = "calls with side effects, and how often they must be made: CALL: exactly 1 when status 200, otherwise 0"},
+    {IN_JUDGE, "undo", CONF_OTHER,
+     .schema = "\"type\": \"object\", \"maxProperties\": 1000, \"additionalProperties\": {\"type\": \"string\"}",
+     .fallback = "by name", .doc = "calls that take a side effect back: CALL: CALL"},
+    {IN_JUDGE, "limit", CONF_OTHER, .schema = "\"$ref\": \"#/$defs/duration\"",
+     .fallback = "none", .doc = "how long a scenario may take under one fault"},
 };
 /* clang-format on */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What happens to a call that arrives at a door: the tracker says whose it is and what becomes of
- * it. And the control address, where a test can ask about its run. */
+ * it. Requests to the control address are answered right here. */
+#include "campaign/control.h"
 #include "campaign/live_int.h"
 #include "io/owner.h"
 
@@ -63,38 +64,10 @@ static bool owns(void *ctx, uint32_t service)
 
 /* ---- the control address ---- */
 
-/* GET /runs/KEY: what was planned for a run, and what of it has happened so far. */
 static void answer_control(struct live *l, const struct call_arrival *a, struct call_fate *out)
 {
-    slice path = a->head->target, prefix = SLICE("/runs/");
-    uint64_t key = 0;
-    struct buf text = BUF_INIT(1 << 16);
-    bool asked = slice_starts(path, prefix) && slice_to_hex(slice_from(path, prefix.n), &key);
-    const struct track_run *r = asked ? track_find(l->tracker, key) : NULL;
-    out->answer = r ? 200 : 404;
-    if (!r) {
-        buf_adds(&text, "{\"error\": \"no such run is under way; ask for /runs/$OUTFOX_RUN\"}\n");
-    } else {
-        const struct trace *trace = track_trace(r);
-        buf_addf(&text,
-                 "{\"schema_version\": 1, \"run\": \"%016llx\", \"calls\": %u, \"faults\": [",
-                 (unsigned long long)key, (unsigned)trace->calls.n);
-        const char *comma = "";
-        for (uint32_t i = 0; i < trace->calls.n; i++) {
-            const struct call *c = &trace->calls.at[i];
-            struct buf fault = BUF_INIT(1 << 14);
-            if (c->mode == MODE_NONE)
-                continue;
-            uid_print(l->opt.names, c->uid, &fault);
-            buf_adds(&fault, " : ");
-            mode_print(c->mode, &fault);
-            buf_adds(&text, comma);
-            buf_add_json_string(&text, buf_slice(&fault));
-            buf_deinit(&fault);
-            comma = ", ";
-        }
-        buf_adds(&text, "]}\n");
-    }
+    struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
+    out->answer = control_answer(l->tracker, l->opt.names, a->head->method, a->head->target, &text);
     out->body = slice_copy(a->arena, buf_slice(&text));
     buf_deinit(&text);
 }

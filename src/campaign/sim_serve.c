@@ -10,7 +10,8 @@
 static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32_t i, struct err *e)
 {
     struct scenario_spec spec = {.name = slice_copy(&c->arena, slice_of(sim_scenario_name(sim, i))),
-                                 .timeout_ns = 30000000000};
+                                 .timeout_ns = 30000000000,
+                                 .limit_ns = sim_scenario_limit(sim, i)};
     sim_request_parts(sim, i, &c->arena, &spec.service, &spec.method, &spec.target, &spec.body);
     if (spec.service == UINT32_MAX)
         return err_set(e, 0, 0, "the request of scenario \"%s\" goes to no service", spec.name.p);

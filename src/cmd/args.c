@@ -133,6 +133,12 @@ static const struct option_row {
     {"help", 'h', NULL, "this text", OPT_COMMON, TYPE_FLAG, offsetof(struct args, help)},
 };
 
+/* Are all words from the first that is no option a command of its own? */
+static bool takes_command(const struct verb *verb)
+{
+    return strstr(verb->positional, "...") != NULL;
+}
+
 enum { OPTIONS = sizeof options / sizeof *options };
 
 static int unknown_option(const char *arg, const struct verb *verb, struct err *e)
@@ -203,6 +209,11 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     return 0;
 }
 
+const char *args_behind(const struct verb *verb)
+{
+    return takes_command(verb) ? "" : " [OPTION]...";
+}
+
 static int check_args(const struct args *args, const struct verb *verb, struct err *e)
 {
     static const char *const colors[] = {"auto", "always", "never"};
@@ -216,8 +227,8 @@ static int check_args(const struct args *args, const struct verb *verb, struct e
     while (slice_word(&rest, &word))
         needed += word.p[0] != '[';
     if (!args->help && args->n_positional < needed)
-        return err_set(e, 0, 0, "usage: outfox %s %s [OPTION]...; see outfox help %s", verb->name,
-                       verb->positional, verb->name);
+        return err_set(e, 0, 0, "usage: outfox %s %s%s; see outfox help %s", verb->name,
+                       verb->positional, args_behind(verb), verb->name);
     return 0;
 }
 
@@ -252,6 +263,10 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
         } else if (!only_positional && arg[0] == '-' && arg[1]) {
             if (take_option(args, verb, argc, argv, &i, e))
                 return -1;
+        } else if (takes_command(verb)) {
+            args->positional[args->n_positional++] = arg;
+            args->command = argv + i;
+            break;
         } else if (args->n_positional == verb->n_positional) {
             return err_set(e, 0, 0, "\"%s\" is one argument too many; see outfox help %s", arg,
                            verb->name);

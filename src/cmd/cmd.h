@@ -39,6 +39,7 @@ struct arg_list {
 struct args {
     const char *positional[POSITIONAL_MAX];
     uint32_t n_positional;
+    char **command; /* "COMMAND...": all words from the first that is no option, then NULL */
     const char *scenario, *modes, *assume, *order, *color;
     const char *json_file, *junit, *markdown, *store, *identify, *shard, *config;
     struct arg_list faults, oracles;
@@ -52,7 +53,7 @@ struct args {
 
 struct verb {
     const char *name;       /* one or two words */
-    const char *positional; /* "FILE"; "[FILE]" may be left out */
+    const char *positional; /* "FILE"; "[FILE]" may be left out; "COMMAND..." is all the rest */
     uint32_t n_positional;
     const char *about; /* one line */
     const char *text;  /* what it does, in a paragraph or two */
@@ -81,6 +82,10 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
                struct err *e) MUST_USE;
 void args_deinit(struct args *args);
 
+/* What a usage line says behind the arguments: options may stand there, unless they would be those
+ * of a command. */
+const char *args_behind(const struct verb *verb);
+
 /* The options of a verb, for its help. */
 void args_help(uint32_t groups, FILE *out);
 
@@ -98,6 +103,9 @@ int cmd_replay(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_report(const struct args *args);
 int cmd_init(const struct args *args);
+int cmd_fault_injected(const struct args *args);
+int cmd_calls(const struct args *args);
+int cmd_hush(const struct args *args);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);

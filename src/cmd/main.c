@@ -138,6 +138,33 @@ static const struct verb verbs[] = {
      "  outfox validate\n"
      "  outfox validate --schema >outfox.schema.json\n",
      OPT_COMMON | OPT_JSON | OPT_VALIDATE, cmd_validate},
+    {"fault-injected", "[PATTERN]", 1, "within a test: was a fault injected in this run?",
+     "For tests that are a scenario's command: asks the campaign that runs the test. Exit code 0: yes,\n"
+     "1: no, 2: the pattern is wrong, 3: the campaign does not answer. Prints nothing else. Outside of\n"
+     "a campaign the answer is no. PATTERN says at which calls, and in which mode if one follows:\n"
+     "  payment                           any call of this service\n"
+     "  payment POST /charge              that call, from wherever\n"
+     "  checkout > payment POST /charge   from this service\n"
+     "  payment POST /charge #1 : 503     the second of equal ones, and only this mode",
+     "  outfox fault-injected && expected=503 || expected=200\n"
+     "  if outfox fault-injected 'payment POST /charge : 503'; then ...; fi\n",
+     OPT_COMMON, cmd_fault_injected},
+    {"calls", "[PATTERN]", 1, "within a test: how many calls were made in this run?",
+     "For tests that are a scenario's command: prints how many calls between services, and of the test\n"
+     "itself, were made so far, or how many of them match PATTERN (see outfox help fault-injected).\n"
+     "Those within outfox hush do not count. Exit code 2: the pattern is wrong, 3: there is no\n"
+     "campaign, or it does not answer.",
+     "  outfox calls\n"
+     "  test $(outfox calls 'payment POST /charge') -le 1\n",
+     OPT_COMMON, cmd_calls},
+    {"hush", "COMMAND...", 1, "within a test: run a command with nothing injected meanwhile",
+     "For tests that are a scenario's command: set-up, and assertions that ask the services. Calls\n"
+     "that arrive while COMMAND runs are passed on untouched, in all runs alike, and are not points\n"
+     "where the campaign injects faults. The exit code is the command's; 3 when the campaign does not\n"
+     "answer. Outside of a campaign COMMAND is just run.",
+     "  outfox hush curl -sf -X POST $OUTFOX_URL_CARTS/carts/ann\n"
+     "  outfox hush sh -c './seed && ./check'\n",
+     OPT_COMMON, cmd_hush},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
      "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",
@@ -165,7 +192,7 @@ static void print_help(FILE *out)
           "commands:\n",
           out);
     for (size_t i = 0; i < VERBS; i++)
-        fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].about);
+        fprintf(out, "  %-14s %s\n", verbs[i].name, verbs[i].about);
     fputs(
         "\nexit codes:\n"
         "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
@@ -176,8 +203,8 @@ static void print_help(FILE *out)
 
 static void print_verb_help(const struct verb *v, FILE *out)
 {
-    fprintf(out, "outfox %s%s%s [OPTION]...\n\n%s\n\nexamples:\n%s\noptions:\n", v->name,
-            v->positional[0] ? " " : "", v->positional, v->text, v->examples);
+    fprintf(out, "outfox %s%s%s%s\n\n%s\n\nexamples:\n%s\noptions:\n", v->name,
+            v->positional[0] ? " " : "", v->positional, args_behind(v), v->text, v->examples);
     args_help(v->options, out);
     if (v->options & OPT_PROXY) {
         struct buf limits = BUF_INIT(1 << 16);

@@ -128,7 +128,7 @@ static const char *own_path(struct arena *a)
 static int open_judging(struct session *s, struct err *e)
 {
     const struct arg_list *oracles = &s->args->oracles;
-    if (judging_open(&s->judging, NULL, oracles->at, oracles->n, &s->names, e))
+    if (judging_open(&s->judging, s->config->judge, oracles->at, oracles->n, &s->names, e))
         return -1;
     if (s->sim)
         judging_wire_sim(&s->judging, s->sim);

@@ -77,7 +77,9 @@ static int bench_load(struct bench *b, const struct args *args)
     faultloads_init(&b->faultloads);
     b->plan = (struct plan){0};
     if (yaml_load(args->positional[0], &b->arena, &root, &e) ||
-        sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e)) {
+        sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e) ||
+        judging_open(&b->judging, sim_judge_settings(b->sim), args->oracles.at, args->oracles.n,
+                     &b->names, &e)) {
         bench_deinit(b);
         return cmd_fail(&e);
     }
@@ -176,19 +178,16 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
     return 0;
 }
 
-/* Who judges the runs, by the file and by --oracle. */
-static int make_judge(struct bench *b, const struct args *args, struct err *e)
+static void make_judge(struct bench *b)
 {
-    if (judging_open(&b->judging, NULL, args->oracles.at, args->oracles.n, &b->names, e))
-        return -1;
     judging_wire_sim(&b->judging, b->sim);
     struct judge_options options = {.names = &b->names,
                                     .faultloads = &b->faultloads,
                                     .settings = &b->judging.settings,
                                     .wires = b->judging.wires.at,
-                                    .n_wires = b->judging.wires.n};
+                                    .n_wires = b->judging.wires.n,
+                                    .limit_ns = sim_scenario_limit(b->sim, b->scenario)};
     b->judge = judge_new(&options);
-    return 0;
 }
 
 /* Progress on stderr: a line that is rewritten on a terminal, a new line every few seconds
@@ -220,8 +219,9 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
     uint32_t n;
     const mode *of_file = sim_modes(b->sim, &n);
     options = (struct search_options){.modes = of_file, .n_modes = n};
-    if (search_args(args, modes, &options, e) || make_judge(b, args, e))
+    if (search_args(args, modes, &options, e))
         return -1;
+    make_judge(b);
     *search = search_new(&b->names, &b->faultloads, &options);
     *summary = (struct summary){.system = sim_name(b->sim),
                                 .scenario = sim_scenario_name(b->sim, b->scenario),

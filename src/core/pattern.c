@@ -14,7 +14,7 @@ static bool parse_short_step(struct pattern *p, struct names *names, enum patter
                              slice *text)
 {
     slice rest = *text, word, next;
-    if (!slice_word(&rest, &word))
+    if (!slice_word(&rest, &word) || slice_is(word, ">") || slice_is(word, ":"))
         return false;
     slice after = rest;
     bool more = slice_word(&after, &next);

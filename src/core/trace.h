@@ -16,7 +16,7 @@
 
 /* What is known of a call besides how it went. */
 enum call_flag {
-    CALL_EXEMPT = 1, /* never failed: it was made by the scenario's client itself */
+    CALL_EXEMPT = 1, /* never failed: the scenario's client made it itself, or in a hushed block */
     CALL_HTTP = 2,   /* which modes make sense at it; neither: all of them */
     CALL_GRPC = 4,
     CALL_AMBIGUOUS = 8, /* who made it was guessed: several calls of the caller were open */

@@ -64,8 +64,8 @@ struct judge_settings {
 void judge_settings_init(struct judge_settings *s);
 void judge_settings_deinit(struct judge_settings *s);
 
-/* Reads the map of the key `judge`; NULL: nothing is said. -1 with line and column. Texts live as
- * long as the node. */
+/* Adds what the map of the key `judge` says; NULL: nothing is said. -1 with line and column; what
+ * was read by then is in *out and is left to judge_settings_deinit. */
 int judge_settings_load(const struct node *map, struct names *names, struct judge_settings *out,
                         struct err *e) MUST_USE;
 

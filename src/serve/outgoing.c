@@ -201,7 +201,16 @@ static struct link *dial(struct outgoing *c, struct peer *p, int64_t deadline_ns
 
 /* ---- a call ---- */
 
-enum { OWN_FIELDS = 3 };
+enum { OWN_FIELDS = 4, KEY_MAX = 1000 };
+
+/* Can it be the value of a header? A handler computes it of what it was sent. */
+static bool is_key(slice key)
+{
+    bool ok = key.n > 0 && key.n <= KEY_MAX;
+    for (size_t i = 0; ok && i < key.n; i++)
+        ok = key.p[i] > ' ' && key.p[i] < 0x7f;
+    return ok;
+}
 
 static void send_request(struct attempt *c, const struct peer *p, const struct request *r,
                          const struct sim_call *call, struct arena *a)
@@ -220,6 +229,8 @@ static void send_request(struct attempt *c, const struct peer *p, const struct r
                                                                     : SLICE("application/json")};
     if (c->grpc)
         fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
+    if (is_key(call->key))
+        fields[n++] = (struct field){SLICE("idempotency-key"), call->key};
     slice path = sim_path_encode(a, call->path);
     if (c->grpc) {
         struct buf target = BUF_INIT(path.n + 1);

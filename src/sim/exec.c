@@ -39,15 +39,23 @@ static enum flow run_rules(struct frame *f, const struct on_rules *rules, outcom
     return FLOW_ON;
 }
 
+/* An idempotency key; null is none. */
+static slice key_of(struct frame *f, const struct expr *value)
+{
+    const struct node *node = expr_eval(value, &f->env);
+    return node->type == NODE_NULL ? (slice){0} : node_as_text(node, f->env.arena);
+}
+
 static enum flow step_call(struct frame *f, const struct step *step)
 {
     const struct exec_ops *ops = f->exec->ops;
-    slice text = node_as_text(expr_eval(step->value, &f->env), f->env.arena);
-    const struct node *payload = step->body ? expr_eval(step->body, &f->env) : &node_null;
+    struct ask ask = {.target = node_as_text(expr_eval(step->value, &f->env), f->env.arena),
+                      .payload = step->body ? expr_eval(step->body, &f->env) : &node_null,
+                      .key = step->key ? key_of(f, step->key) : (slice){0}};
     int64_t sent_ns = f->env.now_ns;
     struct slot answer;
     for (uint32_t try = 0;; try++) {
-        if (ops->call(f, step, text, payload, &answer) == FLOW_ABORT)
+        if (ops->call(f, step, &ask, &answer) == FLOW_ABORT)
             return FLOW_ABORT;
         if (try >= step->retry.times || !oset_has(&step->retry.on, answer.seen))
             break;

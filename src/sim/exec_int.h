@@ -32,10 +32,17 @@ struct frame {
     VEC(uint32_t) children; /* in memory: calls that it made */
 };
 
+/* What a call asks for. Its tries ask the same. */
+struct ask {
+    slice target; /* SERVICE METHOD /path ... */
+    const struct node *payload;
+    slice key; /* its idempotency key; empty: none */
+};
+
 struct exec_ops {
     /* One try of a call. */
-    enum flow (*call)(struct frame *f, const struct step *step, slice target,
-                      const struct node *payload, struct slot *out);
+    enum flow (*call)(struct frame *f, const struct step *step, const struct ask *ask,
+                      struct slot *out);
     void (*pause)(struct frame *f, int64_t ns);
 
     /* Carries out the branches of a `parallel`: branch i starts with the frame's slots and leaves

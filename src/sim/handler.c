@@ -27,13 +27,13 @@ static void call_outside(struct frame *f, const struct service *service, int64_t
     real_pause(f, late ? timeout_ns : takes_ns);
 }
 
-static enum flow real_call(struct frame *f, const struct step *step, slice text,
-                           const struct node *payload, struct slot *out)
+static enum flow real_call(struct frame *f, const struct step *step, const struct ask *ask,
+                           struct slot *out)
 {
     const struct sim *sim = f->env.sim;
     struct target_text asked;
     *out = (struct slot){.value = &node_null, .called = true, .seen = OUTCOME(OUT_REFUSED, 0)};
-    if (!target_split(text, &asked))
+    if (!target_split(ask->target, &asked))
         return FLOW_ON;
     uint32_t callee = sim_service_find(sim, asked.service);
     if (callee == UINT32_MAX && !asked.url)
@@ -48,7 +48,8 @@ static enum flow real_call(struct frame *f, const struct step *step, slice text,
                             .host = asked.service,
                             .method = asked.method,
                             .path = asked.path,
-                            .payload = payload,
+                            .payload = ask->payload,
+                            .key = ask->key,
                             .timeout_ns = step->ns,
                             .background = step->background};
     out->seen = f->env.world->call(f->env.world_ctx, &call, f->env.arena, &out->value);

@@ -18,6 +18,7 @@ struct sim_call {
     slice method;            /* "" for gRPC */
     slice path;              /* with the query; package.Service/Method for gRPC */
     const struct node *payload;
+    slice key;          /* idempotency key; empty: none */
     int64_t timeout_ns; /* 0: none */
     bool background;    /* to be made, but not to be waited for; the answer means nothing */
 };

@@ -148,6 +148,12 @@ static int load_keep_state(struct sim *sim, const struct node *value, struct err
     return 0;
 }
 
+static int load_judge(struct sim *sim, const struct node *value, struct err *e)
+{
+    sim->judge = value;
+    return want(value, NODE_MAP, "judge", e);
+}
+
 /* ---- services ---- */
 
 static bool is_endpoint(slice key)
@@ -348,15 +354,16 @@ static int load_rule(struct sim *sim, const struct node *node, struct rule *out,
 static int load_scenario(struct sim *sim, const struct node_pair *pair, struct scenario *out,
                          struct err *e)
 {
-    static const char *const allowed[] = {"request", "payload", "expect"};
+    static const char *const allowed[] = {"request", "payload", "expect", "limit"};
     const struct node *node = pair->value;
     out->name = pair->key;
     if (name_check(pair->key, pair->line, pair->col, "the name of a scenario", e) ||
-        want(node, NODE_MAP, "a scenario", e) || keys_check(node, allowed, 3, "a scenario", e))
+        want(node, NODE_MAP, "a scenario", e) || keys_check(node, allowed, 4, "a scenario", e))
         return -1;
     const struct node *request = node_get(node, SLICE("request"));
     const struct node *payload = node_get(node, SLICE("payload"));
     const struct node *expect = node_get(node, SLICE("expect"));
+    const struct node *limit = node_get(node, SLICE("limit"));
     if (!request || request->type != NODE_STR)
         return err_set(e, pair->line, pair->col,
                        "a scenario needs \"request: SERVICE METHOD /path\"");
@@ -364,7 +371,8 @@ static int load_scenario(struct sim *sim, const struct node_pair *pair, struct s
     out->line = request->line;
     out->col = request->col;
     if (expr_value(&scope, request, &out->request, e) ||
-        (payload && expr_value(&scope, payload, &out->payload, e)))
+        (payload && expr_value(&scope, payload, &out->payload, e)) ||
+        (limit && duration_load(limit, "limit", &out->limit_ns, e)))
         return -1;
     if (!expect)
         return 0;
@@ -404,6 +412,7 @@ static const struct {
     {"normalise", load_normalise, false},
     {"identify", load_identify, false},
     {"keep-state", load_keep_state, false},
+    {"judge", load_judge, false},
     {"services", load_services, true},
     {"scenarios", load_scenarios, true},
 };

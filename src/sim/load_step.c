@@ -28,7 +28,9 @@ static const struct step_row {
     int (*load)(struct loading *l, const struct node *value);
     const char *also[7]; /* other keys of the same map */
 } rows[STEP_KINDS] = {
-    [STEP_CALL] = {"call", load_call, {"as", "payload", "timeout", "retry", "on", "background"}},
+    [STEP_CALL] = {"call",
+                   load_call,
+                   {"as", "payload", "timeout", "retry", "on", "background", "idempotency-key"}},
     [STEP_PARALLEL] = {"parallel", load_parallel, {"until", "on"}},
     [STEP_IF] = {"if", load_if, {"then", "else"}},
     [STEP_EACH] = {"each", load_each, {"as", "do"}},
@@ -134,6 +136,16 @@ static int load_bool(const struct loading *l, const char *key, bool *out)
     return 0;
 }
 
+static int load_key(struct loading *l)
+{
+    const struct node *key = get(l, "idempotency-key");
+    if (!key)
+        return 0;
+    if (key->type != NODE_STR && key->type != NODE_NUM)
+        return wrong_type(key, "idempotency-key", "a text", l->err);
+    return expr_value(l->scope, key, &l->out->key, l->err);
+}
+
 static int load_call(struct loading *l, const struct node *value)
 {
     const struct node *as = get(l, "as"), *payload = get(l, "payload"),
@@ -148,7 +160,7 @@ static int load_call(struct loading *l, const struct node *value)
     if (expr_value(l->scope, value, &l->out->value, l->err) ||
         (payload && expr_value(l->scope, payload, &l->out->body, l->err)) ||
         (timeout && duration_load(timeout, "timeout", &l->out->ns, l->err)) ||
-        load_bool(l, "background", &l->out->background) || load_retry(l))
+        load_bool(l, "background", &l->out->background) || load_key(l) || load_retry(l))
         return -1;
     if (l->out->background && (get(l, "on") || get(l, "retry") || as))
         return err_set(

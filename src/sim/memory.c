@@ -49,6 +49,29 @@ static uint32_t before_hash(const struct frame *f, int64_t start_ns)
     return sum ? hash_fold(sum) : 0;
 }
 
+/* A hash of a value: equal ones have the same. */
+static uint64_t value_hash(const struct node *node)
+{
+    uint64_t hash = node->type;
+    uint64_t bits = 0;
+    switch (node->type) {
+    case NODE_NULL: return hash;
+    case NODE_BOOL: return hash_mix(hash, node->boolean);
+    case NODE_NUM: memcpy(&bits, &node->num, sizeof bits); return hash_mix(hash, bits);
+    case NODE_STR: return hash_mix(hash, hash_slice(node->text));
+    case NODE_LIST:
+        for (uint32_t i = 0; i < node->n; i++)
+            hash = hash_mix(hash, value_hash(node->list[i]));
+        return hash;
+    case NODE_MAP:
+        for (uint32_t i = 0; i < node->n; i++)
+            hash = hash_mix(hash_mix(hash, hash_slice(node->map[i].key)),
+                            value_hash(node->map[i].value));
+        return hash;
+    }
+    return hash;
+}
+
 static uid name_call(const struct frame *f, const struct target *t, const struct node *payload,
                      int64_t start_ns)
 {
@@ -69,6 +92,12 @@ static uid name_call(const struct frame *f, const struct target *t, const struct
 }
 
 /* ---- calls ---- */
+
+/* What is sent to a service: a call's request, and what is recorded of it. */
+struct sent {
+    const struct node *payload;
+    uint32_t request, key;
+};
 
 /* The work of a service for one call. Returns what it answers and when. */
 static enum flow handle(struct run *run, const struct target *t, uint32_t call,
@@ -123,22 +152,27 @@ static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node 
 
 /* One request to a service of the system, and its answer. The caller sent it at start_ns; it is on
  * its way since env->now_ns, which moves to the end of the call. */
-static enum flow deliver(struct frame *f, const struct target *t, const struct node *payload,
+static enum flow deliver(struct frame *f, const struct target *t, const struct sent *sent,
                          int64_t start_ns, int64_t timeout_ns, struct slot *out,
                          struct call *record)
 {
     struct run *run = run_of(f);
     if (run->trace->calls.n >= SIM_CALLS_MAX)
         return abort_run(&run->exec, "too many calls in one run", SIM_CALLS_MAX);
-    struct call c = {.parent = f->call, .start_ns = start_ns, .end_ns = f->env.now_ns};
-    c.uid = name_call(f, t, payload, c.start_ns);
+    struct call c = {.parent = f->call,
+                     .request = sent->request,
+                     .key = sent->key,
+                     .start_ns = start_ns,
+                     .end_ns = f->env.now_ns};
+    c.uid = name_call(f, t, sent->payload, c.start_ns);
     c.mode = plan_find(run->plan, run->sim->names, c.uid, &c.fault_point);
     c.handled = c.mode == MODE_NONE || mode_reached(c.mode);
     uint32_t index = run->trace->calls.n;
     vec_push(&run->trace->calls, c);
     const struct node *body = &node_null;
     if (c.handled) {
-        if (handle(run, t, index, payload, c.end_ns, &c.reply, &body, &c.end_ns) == FLOW_ABORT)
+        if (handle(run, t, index, sent->payload, c.end_ns, &c.reply, &body, &c.end_ns) ==
+            FLOW_ABORT)
             return FLOW_ABORT;
         c.seen = c.reply;
     }
@@ -161,7 +195,7 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct n
  * are one transcript, and two of them in one would not be. It can be failed like any other call,
  * but is not duplicated again. It counts as started with the first, as the caller sent only one:
  * so its place among the caller's calls does not depend on how long the first took. */
-static enum flow call_once(struct frame *f, const struct target *t, const struct node *payload,
+static enum flow call_once(struct frame *f, const struct target *t, const struct sent *sent,
                            int64_t timeout_ns, struct slot *out)
 {
     struct call c;
@@ -176,18 +210,22 @@ static enum flow call_once(struct frame *f, const struct target *t, const struct
         call_external(service, &f->env, timeout_ns, out);
         return FLOW_ON;
     }
-    if (deliver(f, t, payload, start_ns, timeout_ns, out, &c) == FLOW_ABORT)
+    if (deliver(f, t, sent, start_ns, timeout_ns, out, &c) == FLOW_ABORT)
         return FLOW_ABORT;
     if (mode_kind(c.mode) == MODE_DUPLICATE && outcome_kind(c.seen) != OUT_TIMEOUT)
-        return deliver(f, t, payload, start_ns, timeout_ns, out, &c);
+        return deliver(f, t, sent, start_ns, timeout_ns, out, &c);
     return FLOW_ON;
 }
 
-static enum flow memory_call(struct frame *f, const struct step *step, slice text,
-                             const struct node *payload, struct slot *out)
+static enum flow memory_call(struct frame *f, const struct step *step, const struct ask *ask,
+                             struct slot *out)
 {
-    struct target target = *target_find(run_of(f)->sim, text);
-    return call_once(f, &target, payload, step->ns, out);
+    struct target target = *target_find(run_of(f)->sim, ask->target);
+    struct sent sent = {.payload = ask->payload,
+                        .request =
+                            hash_fold(hash_mix(hash_slice(ask->target), value_hash(ask->payload))),
+                        .key = ask->key.n ? hash_fold(hash_slice(ask->key)) : 0};
+    return call_once(f, &target, &sent, step->ns, out);
 }
 
 static void memory_pause(struct frame *f, int64_t ns)

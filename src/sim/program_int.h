@@ -76,6 +76,7 @@ struct step {
     uint32_t line, col;
     struct expr *value; /* call: target; if: condition; each: list; reply: status */
     struct expr *body;  /* call: payload; reply: body. NULL: none */
+    struct expr *key;   /* call: idempotency key. NULL: none */
     uint32_t slot;      /* call, each: the name, or SLOT_NONE */
     int64_t ns;         /* sleep; call: timeout (0: none) */
     struct {
@@ -135,6 +136,7 @@ struct scenario {
     struct expr *request, *payload; /* payload may be NULL */
     uint32_t n_rules;
     struct rule *rule;
+    int64_t limit_ns; /* 0: none */
     uint32_t line, col;
 };
 
@@ -152,7 +154,7 @@ struct sim {
     struct names *names;
     struct rewrite *rewrite;
     slice name;
-    const struct node *data;
+    const struct node *data, *judge; /* NULL: not there */
     bool name_payload, name_before, keep_state;
     bool random; /* something in it is drawn by lot */
     uint32_t n_modes;

@@ -47,6 +47,16 @@ uint32_t sim_scenario(const struct sim *sim, const char *name)
     return UINT32_MAX;
 }
 
+const struct node *sim_judge_settings(const struct sim *sim)
+{
+    return sim->judge;
+}
+
+int64_t sim_scenario_limit(const struct sim *sim, uint32_t scenario)
+{
+    return sim->scenario[scenario].limit_ns;
+}
+
 bool sim_random(const struct sim *sim)
 {
     return sim->random;

@@ -26,6 +26,13 @@ const char *sim_scenario_name(const struct sim *sim, uint32_t scenario);
 /* The scenario of this name; the first when name is NULL; UINT32_MAX when there is none. */
 uint32_t sim_scenario(const struct sim *sim, const char *name);
 
+/* What the file says about how it is judged, the map of the key `judge`; NULL: nothing. It is read
+ * by the judge, not here. */
+const struct node *sim_judge_settings(const struct sim *sim);
+
+/* How long the scenario may take under one fault; 0: not said. */
+int64_t sim_scenario_limit(const struct sim *sim, uint32_t scenario);
+
 /* Does chance play a part: random, time, choose, shuffle? */
 bool sim_random(const struct sim *sim);
 

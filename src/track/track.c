@@ -156,6 +156,30 @@ const struct trace *track_trace(const struct track_run *r)
     return &r->all.trace;
 }
 
+bool track_hush(struct track_run *r)
+{
+    bool room = r->blocks < TRACK_BLOCKS_MAX;
+    r->blocks += room;
+    return room;
+}
+
+bool track_unhush(struct track_run *r)
+{
+    bool open = r->blocks > 0;
+    r->blocks -= open;
+    return open;
+}
+
+bool track_hushed(const struct track_run *r)
+{
+    return r->blocks > 0;
+}
+
+bool track_in_block(const struct track_run *r, uint32_t i)
+{
+    return r->all.calls.at[i].in_block;
+}
+
 void track_cut(struct track_run *r)
 {
     r->cutting = true;
@@ -309,10 +333,13 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
         return;
     }
     struct track_run *r = p.run;
-    struct track_call call = {
-        .service = a->service, .interface = names_sym(t->opt.names, a->interface), .open = true};
+    const struct track_call *above = &r->all.calls.at[p.call];
+    struct track_call call = {.service = a->service,
+                              .interface = names_sym(t->opt.names, a->interface),
+                              .open = true,
+                              .in_block = r->blocks > 0 || above->in_block};
     read_payload(t, a, &call, r->learning);
-    bool exempt = r->all.calls.at[p.call].service == CALLER_CLIENT;
+    bool exempt = above->service == CALLER_CLIENT || call.in_block;
     struct call record = {.parent = p.call, .start_ns = a->start_ns - r->start_ns};
     record.flags = (uint8_t)((a->grpc ? CALL_GRPC : CALL_HTTP) | (exempt ? CALL_EXEMPT : 0) |
                              (p.ambiguous ? CALL_AMBIGUOUS : 0));

@@ -18,7 +18,8 @@
  *    the order of arrival.
  * 2. The name of a call depends on its parent, its service, its interface, its payload where that
  *    is part of names, and its equal siblings before it; on nothing else.
- * 3. What belongs to no run is not touched. */
+ * 3. What belongs to no run is not touched.
+ * 4. What the client of a command calls itself is never failed, nor is anything in a block. */
 #ifndef OUTFOX_TRACK_TRACK_H
 #define OUTFOX_TRACK_TRACK_H
 
@@ -88,6 +89,15 @@ int64_t track_late_ns(const struct track_run *r);
 
 /* The trace so far; times count from the run's beginning. */
 const struct trace *track_trace(const struct track_run *r);
+
+/* Blocks in which nothing is injected; they nest. A call that arrives while one is open is exempt,
+ * and so is whatever is called on behalf of it, also later. Names do not depend on it. */
+enum { TRACK_BLOCKS_MAX = 1000 };
+
+bool track_hush(struct track_run *r);                       /* begins one; false: too many */
+bool track_unhush(struct track_run *r);                     /* ends one; false: none is open */
+bool track_hushed(const struct track_run *r);               /* is one open? */
+bool track_in_block(const struct track_run *r, uint32_t i); /* is call i exempt for that? */
 
 /* The calls that are open are about to be broken off: their ends are no answers, and count as open
  * (CALL_OPEN). */

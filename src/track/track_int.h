@@ -16,6 +16,7 @@ struct track_call {
     uint32_t payload;           /* its hash, where it is part of the name */
     uint32_t first, last, next; /* calls made on behalf of it; the next of its parent; CALL_NONE */
     bool open;
+    bool in_block;         /* it, or a call above it, arrived while the run was hushed */
     struct payload fields; /* of a learning run */
 };
 
@@ -33,6 +34,7 @@ struct track_run {
     bool learning;
     struct track_calls all;
     uint32_t n_open;
+    uint32_t blocks; /* that are open: nothing is injected */
     bool answered;
     bool cutting; /* what ends now is broken off by us */
     int64_t start_ns, active_ns, answered_ns, late_ns;

@@ -487,7 +487,8 @@ def check_keys():
 
 # Which section of docs/config.md has the keys of which part of the schema.
 PLACES = {"outfox.yaml": None, "services": "service", "simulate": "simulate",
-          "scenarios": "scenario", "expect": "expect", "search": "search", "identify": "identify"}
+          "scenarios": "scenario", "expect": "expect", "search": "search", "identify": "identify",
+          "judge": "judge"}
 
 
 def check_config():

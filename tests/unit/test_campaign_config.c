@@ -67,6 +67,7 @@ static const char whole[] =
     "    env: { AT: '{host:users}' }\n"
     "    dir: /tmp\n"
     "    timeout: 5s\n"
+    "    limit: 700ms\n"
     "    expect:\n"
     "      status: [200, 3xx, 'grpc:0']\n"
     "      json: { /a~1b/0: Creed, /n: 1, '': { x: [] } }\n"
@@ -82,6 +83,9 @@ static const char whole[] =
     "  command: { command: 'pytest -q', expect: { exit: 3, contains: passed } }\n"
     "modes: [503, reset, 'grpc:14', 'delay:2s']\n"
     "ignore: ['* GET /health', 'users *', 'payments grpc.health.v1.Health/*', 'cache * /x*']\n"
+    "judge:\n"
+    "  oracles: { leak: off }\n"
+    "  effects: [ '${EFFECT:-a POST /x}: 1' ]\n"
     "search:\n"
     "  assume: [modes, retries]\n"
     "  max-faults: 3\n"
@@ -154,7 +158,7 @@ static void check_expect(const struct expect_spec *x)
     assert_int_equal(x->json.n, 3);
     is_text(x->json.at[0].pointer, "/a~1b/0");
     is_text(x->json.at[0].value->text, "Creed");
-    assert_int_equal(x->json.at[0].line, 29);
+    assert_int_equal(x->json.at[0].line, 30);
     assert_int_equal(x->json.at[1].value->type, NODE_NUM);
     is_text(x->json.at[2].pointer, "");
     assert_int_equal(x->headers.n, 1);
@@ -218,6 +222,9 @@ static void test_whole(void **state)
     assert_string_equal(buf_text(&modes), "503 reset grpc:14 delay:2s ");
     buf_deinit(&modes);
     assert_int_equal(c->ignore.n, 4);
+    is_text(node_at(c->judge, SLICE("effects/0"))->text, "a POST /x: 1");
+    assert_int_equal(c->scenarios.at[0].limit_ns, 700 * SECOND / 1000);
+    assert_int_equal(c->scenarios.at[1].limit_ns, 0);
     assert_int_equal(c->search.assume, 1u << REDUCE_MODES | 1u << REDUCE_RETRIES);
     assert_int_equal(c->search.max_faults, 3);
     assert_int_equal(c->search.t_way, 2);
@@ -266,6 +273,7 @@ static void test_defaults(void **state)
     is_text(c->logs, "conf/.outfox/logs");
     is_text(c->simulate, "");
     assert_true(c->fault_header);
+    assert_null(c->judge);
     campaign_config_free(c);
 }
 
@@ -327,6 +335,11 @@ static const struct refusal {
     {BASE "identify: { normalise: ['/a'] }", 4, 25, "->"},
     {BASE "identify: { normalise: ['/( -> x'] }", 4, 25, "/("},
     {BASE "identify: { headers: ['x y'] }", 4, 23, "no name of a header"},
+    {BASE "judge: []", 4, 8, "must be a map"},
+    {BASE "judge: { efects: [] }", 4, 10,
+     "unknown key \"efects\" in judge; did you mean \"effects\"?"},
+    {BASE "judge: { oracles: { leek: off } }", 4, 21, "did you mean \"leak\"?"},
+    {BASE "judge: { effects: [ 'a POST /: twice' ] }", 4, 21, "not \"twice\""},
 };
 
 /* A service in the place of `a`. */
@@ -605,6 +618,35 @@ static void test_simulate(void **state)
     rmdir("sim");
 }
 
+/* What the file of a simulated system says about judging counts, unless the other says something.
+ */
+static void test_simulate_judge(void **state)
+{
+    struct campaign_config *c;
+    struct err e = {0};
+    (void)state;
+    assert_int_equal(mkdir("sim", 0700), 0);
+    file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n");
+    file_write("sim/s.yaml", "system: s\njudge: { limit: 2s }\nservices: { a: { GET /: } }\n"
+                             "scenarios: { s: { request: a GET / } }\n");
+    assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), 0);
+    is_text(node_get(c->judge, SLICE("limit"))->text, "2s");
+    campaign_config_free(c);
+    file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\njudge: { limit: 3s }\n");
+    assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), 0);
+    is_text(node_get(c->judge, SLICE("limit"))->text, "3s");
+    campaign_config_free(c);
+    file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n");
+    file_write("sim/s.yaml", "system: s\nservices: { a: { GET /: } }\n"
+                             "judge: { limit: 2 }\nscenarios: { s: { request: a GET / } }\n");
+    assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), -1);
+    assert_string_equal(e.source, "sim/s.yaml");
+    assert_int_equal(e.line, 3);
+    unlink("sim/s.yaml");
+    unlink("sim/outfox.yaml");
+    rmdir("sim");
+}
+
 static void test_found_above(void **state)
 {
     struct campaign_config *c;
@@ -663,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_environment_bound),
         cmocka_unit_test(test_placeholders),
         cmocka_unit_test(test_simulate),
+        cmocka_unit_test(test_simulate_judge),
         cmocka_unit_test(test_found_above),
         cmocka_unit_test(test_schema),
         cmocka_unit_test(test_not_found), /* last: it leaves the directory */

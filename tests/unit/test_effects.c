@@ -231,6 +231,187 @@ static void test_effects_by_name(void **state)
     names_deinit(&names);
 }
 
+/* ---- settings ---- */
+
+struct desk {
+    struct arena arena;
+    struct names names;
+    struct judge_settings settings;
+};
+
+static int load(struct desk *d, const char *text, struct err *e)
+{
+    const struct node *root = NULL;
+    *d = (struct desk){0};
+    names_init(&d->names);
+    judge_settings_init(&d->settings);
+    if (yaml_parse(slice_of(text), &d->arena, &root, e))
+        fail_msg("%s: %s", text, e->text);
+    return judge_settings_load(root, &d->names, &d->settings, e);
+}
+
+static void desk_deinit(struct desk *d)
+{
+    judge_settings_deinit(&d->settings);
+    names_deinit(&d->names);
+    arena_deinit(&d->arena);
+}
+
+static const char all_settings[] =
+    "oracles: { partial-effects: finding, all: off, leak: warning }\n"
+    "reads: [ '* POST /search', b GET /bump ]\n"
+    "idempotent: [ a POST /set ]\n"
+    "effects:\n"
+    "  - b GET /bump\n"
+    "  - a GET /next\n"
+    "  - a POST /set\n"
+    "  - a POST /pay: exactly 1 when status 200, otherwise 0\n"
+    "  - a POST /log: 2\n"
+    "  - 'a PUT /x: at least 1'\n"
+    "undo: { a POST /pay: a POST /back, a > b: b POST /off }\n"
+    "limit: 1500ms\n";
+
+static void test_settings(void **state)
+{
+    static const struct {
+        const char *call;
+        enum effect effect;
+    } rows[] = {
+        {"a POST /search", EFFECT_READ},        {"b GET /bump", EFFECT_READ}, /* reads win */
+        {"a GET /next", EFFECT_ONCE},           {"a POST /set", EFFECT_IDEMPOTENT},
+        {"a PUT /x", EFFECT_IDEMPOTENT},        {"a GET /else", EFFECT_READ},
+        {"s GET / > a GET /next", EFFECT_ONCE}, {"b POST /set", EFFECT_ONCE},
+    };
+    struct desk d;
+    struct err e = {0};
+    (void)state;
+    if (load(&d, all_settings, &e))
+        fail_msg("%u:%u: %s", (unsigned)e.line, (unsigned)e.col, e.text);
+    for (uint32_t i = 0; i < ORACLES; i++)
+        assert_int_equal(d.settings.severity[i], i == ORACLE_PARTIAL_EFFECTS ? SEVERITY_FINDING
+                                                 : i == ORACLE_LEAK          ? SEVERITY_WARNING
+                                                                             : SEVERITY_OFF);
+    assert_int_equal(d.settings.effects.n, 6);
+    assert_string_equal(d.settings.effects.at[3].text,
+                        "a POST /pay: exactly 1 when status 200, otherwise 0");
+    assert_int_equal(d.settings.effects.at[3].line, 8);
+    assert_int_equal(d.settings.effects.at[3].col, 5);
+    assert_int_equal(d.settings.effects.at[4].low, 2);
+    assert_false(d.settings.effects.at[0].counted);
+    assert_int_equal(d.settings.undo.n, 2);
+    assert_true(pattern_matches(&d.settings.undo.at[1].effect, &d.names,
+                                call_of(&d.names, "a GET / > b POST /on")));
+    assert_true(pattern_matches(&d.settings.undo.at[1].undo, &d.names,
+                                call_of(&d.names, "a GET / > b POST /off")));
+    assert_int_equal(d.settings.limit_ns, 1500000000);
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        if (effect_of(&d.settings, &d.names, call_of(&d.names, rows[i].call)) != rows[i].effect)
+            fail_msg("%s: not %d", rows[i].call, (int)rows[i].effect);
+    desk_deinit(&d);
+}
+
+static void test_no_settings(void **state)
+{
+    struct desk d;
+    struct err e = {0};
+    (void)state;
+    assert_int_equal(load(&d, "{}", &e), 0);
+    assert_int_equal(judge_settings_load(NULL, &d.names, &d.settings, &e), 0);
+    for (uint32_t i = 0; i < ORACLES; i++)
+        assert_int_equal(d.settings.severity[i], oracle_rows[i].severity);
+    assert_int_equal(d.settings.limit_ns, 0);
+    desk_deinit(&d);
+}
+
+static void test_bad_settings(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t line, col;
+        const char *says;
+    } rows[] = {
+        {"[]", 1, 1, "\"judge\" must be a map, not a list"},
+        {"oracle: {}", 1, 1, "unknown key \"oracle\" in judge (did you mean \"oracles\"?)"},
+        {"oracles: off", 1, 10, "\"oracles\" must be a map"},
+        {"oracles: { partial-efects: off }", 1, 12,
+         "no oracle \"partial-efects\" (did you mean \"partial-effects\"?)"},
+        {"oracles:\n  leak: warnin", 2, 9, "no severity \"warnin\" (did you mean \"warning\"?)"},
+        {"oracles: { all: [] }", 1, 17, "no severity \"\""},
+        {"reads: '* GET *'", 1, 8, "\"reads\" must be a list, not text"},
+        {"reads: [ 'a POST /x y' ]", 1, 10, "is not understood here"},
+        {"reads: [ [] ]", 1, 10, "\"reads\" has calls such as"},
+        {"idempotent: [ 'a POST /x : reset' ]", 1, 15, "leave out the mode"},
+        {"idempotent: [ {a: b} ]", 1, 15, "\"idempotent\" has calls such as"},
+        {"effects: { a: b }", 1, 10, "\"effects\" must be a list, not a map"},
+        {"effects:\n  - a POST /x\n  - a POST /y: often", 3, 5, "was expected, not \"often\""},
+        {"effects: [ [] ]", 1, 12, "a side effect is written"},
+        {"effects: [ { a: 1, b: 2 } ]", 1, 12, "not a map"},
+        {"effects: [ 5 ]", 1, 12, "not a number"},
+        {"undo: [ a ]", 1, 7, "\"undo\" must be a map, not a list"},
+        {"undo: { a POST /x y: a POST /z }", 1, 9, "is not understood here"},
+        {"undo: { a POST /x: [ a ] }", 1, 20, "\"undo\" has calls such as"},
+        {"undo: { a POST /x: '' }", 1, 20, "a call is missing"},
+        {"limit: soon", 1, 8, "must be a duration"},
+        {"limit: 0s", 1, 8, "must be a duration"},
+        {"limit: [1s]", 1, 8, "must be a duration"},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct desk d;
+        struct err e = {0};
+        if (!load(&d, rows[i].text, &e))
+            fail_msg("\"%s\" was taken", rows[i].text);
+        if (!strstr(e.text, rows[i].says) || e.line != rows[i].line || e.col != rows[i].col)
+            fail_msg("\"%s\": %u:%u: \"%s\", not \"%s\"", rows[i].text, (unsigned)e.line,
+                     (unsigned)e.col, e.text, rows[i].says);
+        desk_deinit(&d);
+    }
+}
+
+static void test_too_many(void **state)
+{
+    struct desk d;
+    struct err e = {0};
+    struct buf text = BUF_INIT(1 << 20);
+    (void)state;
+    buf_adds(&text, "reads: [");
+    for (int i = 0; i < 1001; i++)
+        buf_addf(&text, "a%d,", i);
+    buf_adds(&text, "]");
+    assert_int_equal(load(&d, buf_text(&text), &e), -1);
+    assert_non_null(strstr(e.text, "more than 1000"));
+    desk_deinit(&d);
+    buf_deinit(&text);
+}
+
+static void test_set(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"leak", "an oracle is set by NAME=off"},
+        {"leek=off", "did you mean \"leak\"?"},
+        {"leak=", "no severity \"\""},
+        {"leak=on", "they are off, warning and finding"},
+        {"=off", "no oracle \"\""},
+        {"", "an oracle is set by"},
+    };
+    struct judge_settings s;
+    struct err e = {0};
+    (void)state;
+    judge_settings_init(&s);
+    assert_int_equal(judge_settings_set(&s, SLICE("all=off"), &e), 0);
+    assert_int_equal(judge_settings_set(&s, SLICE(" leak = finding "), &e), 0);
+    for (uint32_t i = 0; i < ORACLES; i++)
+        assert_int_equal(s.severity[i], i == ORACLE_LEAK ? SEVERITY_FINDING : SEVERITY_OFF);
+    for (size_t i = 0; i < LENGTH(bad); i++) {
+        e = (struct err){0};
+        if (!judge_settings_set(&s, slice_of(bad[i].text), &e) || !strstr(e.text, bad[i].says))
+            fail_msg("\"%s\": \"%s\"", bad[i].text, e.text);
+    }
+    judge_settings_deinit(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +419,11 @@ int main(void)
         cmocka_unit_test(test_bad_rules),
         cmocka_unit_test(test_rules_are_checked),
         cmocka_unit_test(test_effects_by_name),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_no_settings),
+        cmocka_unit_test(test_bad_settings),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1397,6 +1397,69 @@ static void test_request_to_nobody(void **state)
     lab_deinit(&lab);
 }
 
+/* ---- what was asked ---- */
+
+/* Which of the calls asked the same, and which had the same key: a letter for each, `-` for none.
+ */
+static void test_asked(void **state)
+{
+    static const struct {
+        const char *steps, *faults, *requests, *keys;
+    } rows[] = {
+        {"[{ call: b GET /ok }, { call: b GET /ok }, { call: b GET /text }]", "", "aab", "---"},
+        {"[{ call: b GET /ok?x=1 }, { call: b GET /ok?x=2 }, { call: b GET /ok }]", "", "abc",
+         "---"},
+        {"[{ call: b GET /p/1 }, { call: b GET /p/2 }]", "", "ab", "--"},
+        {"[{ call: b POST /echo, payload: { v: 1, w: [true, null] } },"
+         " { call: b POST /echo, payload: { v: 1.0, w: [true, null] } },"
+         " { call: b POST /echo, payload: { v: 1, w: [true, 0] } },"
+         " { call: b POST /echo, payload: { v: 1, w: [[true, null]] } },"
+         " { call: b POST /echo, payload: { v: '1', w: [true, null] } },"
+         " { call: b POST /echo, payload: '{payload}' }, { call: b POST /echo }]",
+         "", "aabcdef", "-------"},
+        {"[{ call: b POST /echo, retry: { times: 1 }, idempotency-key: 'k{random}' },"
+         " { call: b POST /echo, idempotency-key: 'k{random}' }]",
+         "b POST /echo : lost-reply:503", "aaa", "aab"},
+        {"[{ call: b POST /echo, idempotency-key: '{payload/id}' },"
+         " { call: b POST /echo, idempotency-key: 42 },"
+         " { call: b POST /echo, idempotency-key: '{payload/none}' },"
+         " { call: b POST /echo, idempotency-key: '' }]",
+         "", "aaaa", "aa--"},
+        {"[{ call: b POST /echo, idempotency-key: x }]", "b POST /echo : duplicate", "aa", "aa"},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct lab lab;
+        struct buf out = BUF_INIT(1000), requests = BUF_INIT(100), keys = BUF_INIT(100);
+        uint32_t request[8], key[8], n_request = 0, n_key = 0;
+        start(&lab, "", rows[i].steps);
+        add_faults(&lab, rows[i].faults);
+        run(&lab, 1, &out);
+        for (uint32_t k = 1; k < lab.trace.calls.n; k++) {
+            const struct call *c = &lab.trace.calls.at[k];
+            uint32_t r = 0, q = 0;
+            assert_int_not_equal(c->request, 0);
+            while (r < n_request && request[r] != c->request)
+                r++;
+            while (q < n_key && key[q] != c->key)
+                q++;
+            assert_true(r < 8 && q < 8);
+            if (r == n_request)
+                request[n_request++] = c->request;
+            if (c->key && q == n_key)
+                key[n_key++] = c->key;
+            buf_addc(&requests, (char)('a' + r));
+            buf_addc(&keys, c->key ? (char)('a' + q) : '-');
+        }
+        assert_string_equal(buf_text(&requests), rows[i].requests);
+        assert_string_equal(buf_text(&keys), rows[i].keys);
+        lab_deinit(&lab);
+        buf_deinit(&out);
+        buf_deinit(&requests);
+        buf_deinit(&keys);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void check_refused(const char *text, const char *what, const char *word, uint32_t line)
@@ -1436,6 +1499,9 @@ static void test_refused_steps(void **state)
         {"{ call: 'b GET /okk/{payload/id}' }", "no endpoint"},
         {"{ call: a GET / }", "circle"},
         {"{ call: b GET /ok, timeout: 10 }", "duration"},
+        {"{ call: b GET /ok, idempotency-key: [a] }", "text"},
+        {"{ call: b GET /ok, idempotency-key: '{nobody}' }", ""},
+        {"{ call: b GET /ok, idempotencykey: a }", "\"idempotency-key\""},
         {"{ call: b GET /ok, timeout: [1s] }", "duration"},
         {"{ call: b GET /ok, timeout: 10000h }", "duration"},
         {"{ call: b GET /ok, retry: 2 }", "map"},
@@ -1544,6 +1610,8 @@ static void test_refused_files(void **state)
         {NULL, NULL, NULL, "identify: { payload: maybe }\n", "on or off", 4},
         {NULL, NULL, NULL, "keep-state: maybe\n", "true or false", 4},
         {NULL, NULL, NULL, "about: 5\n", "text", 4},
+        {NULL, NULL, NULL, "judge: 5\n", "map", 4},
+        {NULL, NULL, "scenarios: { s: { request: a GET /, limit: 5 } }\n", "", "duration", 3},
         {NULL, "services: {}\n", NULL, "", "no service", 2},
         {NULL, "services: [a]\n", NULL, "", "map", 2},
         {NULL, "services: { a: 5 }\n", NULL, "", "map", 2},
@@ -1965,6 +2033,7 @@ int main(void)
         cmocka_unit_test(test_expectations),
         cmocka_unit_test(test_about),
         cmocka_unit_test(test_request_to_nobody),
+        cmocka_unit_test(test_asked),
         cmocka_unit_test(test_refused_steps),
         cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_refused_keep_state),

@@ -351,6 +351,61 @@ static void test_plan(void **state)
     lab_close(&l);
 }
 
+/* What arrives in a block is exempt, and so is all below it, also when that arrives later; names
+ * are those of calls outside of blocks. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct err e = {0};
+    lab_open(&l, (struct track_options){0});
+    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("* * #* : 503"), &e), 0);
+    struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
+    struct track_run *other = begin_in(&l, 1, CALLER_CLIENT, false);
+    struct head at_b, at_c;
+    assert_false(track_hushed(r));
+    assert_false(track_unhush(r)); /* none is open */
+    assert_true(track_hush(r) && track_hush(r));
+    struct track_answer b =
+        arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
+    assert_true(track_unhush(r) && track_hushed(r)); /* the outer one */
+    struct head from = passed(&l, &at_b, STATE);
+    struct track_answer c =
+        arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, &at_c);
+    assert_int_equal(c.mode, MODE_NONE);
+    assert_true(call_at(r, c.call)->flags & CALL_EXEMPT);
+    assert_true(call_at(r, c.call)->flags & CALL_HTTP);
+    /* the other run is under way, too */
+    struct head at_other;
+    arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT | 1}, &at_other);
+    struct head others = passed(&l, &at_other, STATE);
+    assert_true(
+        arrive(&l, (struct arrival){.service = C, .caller = B, .head = &others}, NULL).mode);
+    assert_true(track_unhush(r) && !track_hushed(r) && !track_unhush(r));
+    /* below a call of the block, but late */
+    struct head late = passed(&l, &at_c, STATE);
+    struct track_answer d =
+        arrive(&l, (struct arrival){.service = D, .caller = C, .head = &late}, NULL);
+    assert_int_equal(d.mode, MODE_NONE);
+    assert_true(track_in_block(r, b.call) && track_in_block(r, c.call));
+    assert_true(track_in_block(r, d.call));
+    assert_name(&l, call_at(r, d.call)->uid, "client GET / > b GET / > c GET / > d GET /");
+    /* after it */
+    b = arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
+    assert_name(&l, call_at(r, b.call)->uid, "client GET / > b GET / #1");
+    assert_false(track_in_block(r, b.call));
+    from = passed(&l, &at_b, STATE);
+    c = arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
+    assert_true(c.mode != MODE_NONE);
+    assert_false(call_at(r, c.call)->flags & CALL_EXEMPT);
+    for (int i = 0; i < TRACK_BLOCKS_MAX; i++)
+        assert_true(track_hush(r));
+    assert_false(track_hush(r));
+    finish(&l, r); /* hushed as it is */
+    finish(&l, other);
+    lab_close(&l);
+}
+
 static void test_strays(void **state)
 {
     (void)state;
@@ -680,23 +735,15 @@ static void test_learned_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_clients),
-        cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_strays),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_open),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_ignore),
-        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_payload),
-        cmocka_unit_test(test_payload_options),
-        cmocka_unit_test(test_predecessors),
-        cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_state),        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_none),         cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_several),      cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_plan),         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_strays),       cmocka_unit_test(test_late),
+        cmocka_unit_test(test_open),         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_ignore),       cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_payload),      cmocka_unit_test(test_payload_options),
+        cmocka_unit_test(test_predecessors), cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_learned_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

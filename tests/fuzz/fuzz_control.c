@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests to the control address: a method, a blank and what stands below the run's address.
+//
+// 1. The answer is one JSON object that fits, whatever was asked; one that is refused has a
+// sentence.
+// 2. Nothing is left behind in the campaign's names.
+// 3. Blocks open and close as they are counted, and no request gives another status than those that
+// are documented.
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "campaign/control.h"
+#include "fuzz/must.h"
+
+enum { BYTES_MAX = 8192 };
+
+static void arrive(struct tracker *t, struct arena *a, uint32_t service, uint32_t caller,
+                   const char *interface)
+{
+    static const struct head none;
+    struct track_arrival arrival = {.service = service,
+                                    .caller = caller,
+                                    .head = &none,
+                                    .interface = slice_of(interface),
+                                    .start_ns = 1};
+    struct track_answer out;
+    track_arrive(t, &arrival, a, &out);
+}
+
+static void ask(struct tracker *t, const struct names *names, struct track_run *run, slice line)
+{
+    struct buf target = BUF_INIT(2 * BYTES_MAX), out = BUF_INIT(CONTROL_ANSWER_MAX);
+    struct arena a = {0};
+    const struct node *answer = NULL;
+    slice method;
+    bool hushed = track_hushed(run);
+    slice_cut(&line, ' ', &method);
+    buf_addf(&target, "/runs/%llx", (unsigned long long)track_key(run));
+    buf_add(&target, line);
+    uint16_t status = control_answer(t, names, method, buf_slice(&target), &out);
+    MUST(status == 200 || status == 400 || status == 404 || status == 405 || status == 409);
+    MUST(!out.full && node_parse_json(&a, buf_slice(&out), &answer) == 0);
+    MUST(answer->type == NODE_MAP);
+    const struct node *error = node_get(answer, SLICE("error"));
+    MUST((status == 200) == !error && (!error || error->text.n > 0));
+    if (status != 200 || slice_is(method, "GET"))
+        MUST(track_hushed(run) == hushed);
+    arena_deinit(&a);
+    buf_deinit(&target);
+    buf_deinit(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const slice services[] = {{"shop", 4}, {"pay", 3}};
+    if (size > BYTES_MAX)
+        return 0;
+    struct names names;
+    struct plan plan = {0};
+    struct arena a = {0};
+    struct err e = {0};
+    names_init(&names);
+    struct track_options o = {.names = &names, .services = services, .n_services = 2};
+    struct tracker *t = tracker_new(&o);
+    MUST(plan_add(&plan, &names, UID_NONE, SLICE("pay * #* : 503"), &e) == 0);
+    struct track_run *run = track_begin(t, 0, CALLER_CLIENT, SLICE("buy"), 0, &plan, false, 0);
+    arrive(t, &a, 0, CALLER_CLIENT, "POST /orders");
+    arrive(t, &a, 1, 0, "POST /charge");
+    arrive(t, &a, 1, 0, "POST /charge");
+    uint32_t syms = names.syms.n, elements = names.elements.n, uids = names.uids.n;
+    slice rest = {(const char *)data, size}, line;
+    while (slice_cut(&rest, '\n', &line))
+        ask(t, &names, run, line);
+    MUST(names.syms.n == syms && names.elements.n == elements && names.uids.n == uids);
+    tracker_free(t);
+    plan_deinit(&plan);
+    arena_deinit(&a);
+    names_deinit(&names);
+    return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control address: requests in, status and JSON out. A `desk` is a tracker with runs of a
+ * command that calls `shop`, which calls `pay` twice and `mail` once. */
+#include "campaign/control.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "support/unit.h"
+
+enum { SHOP, PAY, MAIL, SERVICES };
+
+static const slice services[SERVICES] = {{"shop", 4}, {"pay", 3}, {"mail", 4}};
+
+struct desk {
+    struct names names;
+    struct arena arena;
+    struct tracker *t;
+    struct plan plan;
+    struct track_run *run;
+    struct buf answer;
+    uint16_t status;
+};
+
+static struct track_answer arrive(struct desk *d, uint32_t service, uint32_t caller,
+                                  const char *interface)
+{
+    static const struct head none;
+    struct track_arrival a = {.service = service,
+                              .caller = caller,
+                              .head = &none,
+                              .interface = slice_of(interface),
+                              .start_ns = 1};
+    struct track_answer out;
+    track_arrive(d->t, &a, &d->arena, &out);
+    return out;
+}
+
+static void desk_open(struct desk *d, const char *fault)
+{
+    struct err e = {0};
+    *d = (struct desk){.answer = BUF_INIT(CONTROL_ANSWER_MAX)};
+    names_init(&d->names);
+    struct track_options o = {
+        .names = &d->names, .services = services, .n_services = SERVICES, .seed = 7};
+    d->t = tracker_new(&o);
+    if (fault)
+        assert_int_equal(plan_add(&d->plan, &d->names, UID_NONE, slice_of(fault), &e), 0);
+    d->run = track_begin(d->t, 0, CALLER_CLIENT, SLICE("buy"), 0, &d->plan, false, 0);
+}
+
+static void desk_close(struct desk *d)
+{
+    tracker_free(d->t);
+    plan_deinit(&d->plan);
+    arena_deinit(&d->arena);
+    names_deinit(&d->names);
+    buf_deinit(&d->answer);
+}
+
+/* The test buys something. */
+static void buy(struct desk *d)
+{
+    arrive(d, SHOP, CALLER_CLIENT, "POST /orders");
+    arrive(d, PAY, SHOP, "POST /charge");
+    arrive(d, PAY, SHOP, "POST /charge");
+    arrive(d, MAIL, SHOP, "Mail/Send");
+}
+
+/* METHOD below the address of the run; the answer is JSON whatever was asked. */
+static const char *ask_as(struct desk *d, const char *method, const char *below)
+{
+    const struct node *json;
+    char target[20000];
+    (void)snprintf(target, sizeof target, "/runs/%016llx%s", (unsigned long long)track_key(d->run),
+                   below);
+    buf_clear(&d->answer);
+    d->status = control_answer(d->t, &d->names, slice_of(method), slice_of(target), &d->answer);
+    assert_int_equal(node_parse_json(&d->arena, buf_slice(&d->answer), &json), 0);
+    assert_false(d->answer.full);
+    return buf_text(&d->answer);
+}
+
+static const char *ask(struct desk *d, const char *below)
+{
+    return ask_as(d, "GET", below);
+}
+
+static void assert_refused(struct desk *d, const char *method, const char *below, int status,
+                           const char *word)
+{
+    const char *said = ask_as(d, method, below);
+    if (d->status != status || !strstr(said, word) || !strstr(said, "{\"error\": \""))
+        fail_msg("%s %s: %d %s, not %d with \"%s\"", method, below, d->status, said, status, word);
+}
+
+static void test_injected(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "pay POST /charge #1 : 503");
+    assert_string_equal(ask(&d, "/injected"),
+                        "{\"injected\": false, \"count\": 0, \"faults\": []}\n");
+    assert_int_equal(d.status, 200);
+    buy(&d);
+    const char *yes = "{\"injected\": true, \"count\": 1, \"faults\": [\"client buy > shop POST "
+                      "/orders > pay POST /charge #1 : 503\"]}\n";
+    static const char *const matching[] = {
+        "/injected",
+        "/injected?",
+        "/injected?pattern=",
+        "/injected?pay",
+        "/injected?pattern=pay",
+        "/injected?pay%20POST%20/charge",
+        "/injected?pay+POST+%2Fcharge",
+        "/injected?pay%20*%20:%20503",
+        "/injected?*%20POST%20/ch*",
+        "/injected?pay%20POST%20/charge%20%231",
+        "/injected?shop+%3E+pay",
+        "/injected?client+buy+%3e+shop+POST+/orders+%3e+pay+POST+/charge+%231+:+503",
+        "/injected?*",
+    };
+    for (size_t i = 0; i < sizeof matching / sizeof *matching; i++)
+        assert_string_equal(ask(&d, matching[i]), yes);
+    static const char *const others[] = {
+        "/injected?mail",
+        "/injected?shop",
+        "/injected?nobody",
+        "/injected?pay%20:%20500",
+        "/injected?pay%20:%20lost-reply:503",
+        "/injected?pay%20POST%20/charge%20%230",
+        "/injected?pay%20POST%20/charge%20%7b12345678%7d",
+        "/injected?mail+%3e+pay",
+        "/injected?pay%20GET%20/charge",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_string_equal(ask(&d, others[i]),
+                            "{\"injected\": false, \"count\": 0, \"faults\": []}\n");
+    assert_string_equal(ask(&d, "/injected/"), ""
+                                               "{\"error\": \"a run has /injected, /calls and "
+                                               "/hush, nothing else\"}\n");
+    desk_close(&d);
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *below;
+        int n;
+    } rows[] = {{"/calls", 4},
+                {"/calls?*", 4},
+                {"/calls?pay", 2},
+                {"/calls?client", 0},
+                {"/calls?mail", 1},
+                {"/calls?pay+POST+/charge+%230", 1},
+                {"/calls?shop+%3e+*+%3e+pay", 2},
+                {"/calls?mail+Mail/Send", 1},
+                {"/calls?pay+:+503", 2},
+                {"/calls?*+:+reset", 0}};
+    struct desk d;
+    desk_open(&d, "pay * #* : 503");
+    buy(&d);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char wanted[40];
+        (void)snprintf(wanted, sizeof wanted, "{\"calls\": %d}\n", rows[i].n);
+        assert_string_equal(ask(&d, rows[i].below), wanted);
+    }
+    assert_non_null(strstr(ask(&d, ""), "\"hushed\": false, \"calls\": 4, \"injected\": true, "
+                                        "\"count\": 2, \"faults\": [\"client"));
+    desk_close(&d);
+}
+
+/* What is called in a block is not counted, and not failed. */
+static void test_hush(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, "pay * #* : 503");
+    assert_string_equal(ask(&d, "/hush"), "{\"hushed\": false}\n");
+    assert_string_equal(ask_as(&d, "POST", "/hush"), "{\"hushed\": true}\n");
+    assert_string_equal(ask_as(&d, "POST", "/hush"), "{\"hushed\": true}\n");
+    buy(&d);
+    assert_string_equal(ask(&d, "/calls"), "{\"calls\": 0}\n");
+    assert_string_equal(ask(&d, "/injected"),
+                        "{\"injected\": false, \"count\": 0, \"faults\": []}\n");
+    assert_string_equal(ask_as(&d, "DELETE", "/hush"), "{\"hushed\": true}\n");
+    assert_string_equal(ask_as(&d, "DELETE", "/hush"), "{\"hushed\": false}\n");
+    assert_refused(&d, "DELETE", "/hush", 409, "no block is open");
+    buy(&d);
+    assert_string_equal(ask(&d, "/calls"), "{\"calls\": 4}\n");
+    assert_non_null(strstr(ask(&d, "/injected"), "\"count\": 2,"));
+    for (int i = 0; i < TRACK_BLOCKS_MAX; i++)
+        assert_string_equal(ask_as(&d, "POST", "/hush"), "{\"hushed\": true}\n");
+    assert_refused(&d, "POST", "/hush", 409, "too many");
+    desk_close(&d);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, NULL);
+    buy(&d);
+    assert_refused(&d, "GET", "/injected?pay%20:", 400, "the mode is missing");
+    assert_refused(&d, "GET", "/injected?pay%20:%20nonsense", 400, "there is no mode");
+    assert_refused(&d, "GET", "/injected?pay%20POST%20/charge%20now", 400, "not understood");
+    assert_refused(&d, "GET", "/injected?%3E", 400, "a call is missing");
+    assert_refused(&d, "GET", "/calls?pay%2", 400, "two hex digits");
+    assert_refused(&d, "GET", "/calls?pay%", 400, "two hex digits");
+    assert_refused(&d, "GET", "/calls?pay%zz", 400, "two hex digits");
+    assert_refused(&d, "GET", "/calls?pay%20%ff%fe%20now%20%00", 400, "");
+    assert_refused(&d, "GET", "?pay", 400, "no pattern is taken here");
+    assert_refused(&d, "POST", "/hush?pay", 400, "no pattern is taken here");
+    assert_refused(&d, "GET", "/nothing", 404, "/injected, /calls and /hush");
+    assert_refused(&d, "GET", "0/calls", 404, "no such run");
+    assert_refused(&d, "POST", "/injected", 405, "method");
+    assert_refused(&d, "DELETE", "", 405, "method");
+    assert_refused(&d, "PUT", "/hush", 405, "method");
+    assert_refused(&d, "get", "/calls", 405, "method");
+    static const char *const targets[] = {"",
+                                          "*",
+                                          "/",
+                                          "/runs",
+                                          "/runs/",
+                                          "/runs/0",
+                                          "/runs//hush",
+                                          "/runs/0000000000000000/hush",
+                                          "/runs/x/calls",
+                                          "/runs?pay",
+                                          "http://127.0.0.1/runs/"};
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        buf_clear(&d.answer);
+        assert_int_equal(
+            control_answer(d.t, &d.names, SLICE("POST"), slice_of(targets[i]), &d.answer), 404);
+    }
+    desk_close(&d);
+}
+
+/* Patterns are bounded, leave nothing in the campaign's names, and the answer is whole JSON however
+ * many faults there were. */
+static void test_bounds(void **state)
+{
+    (void)state;
+    char below[CONTROL_PATTERN_MAX + 100];
+    struct desk d;
+    desk_open(&d, "* * #* : 503");
+    buy(&d);
+    uint32_t syms = d.names.syms.n, elements = d.names.elements.n, uids = d.names.uids.n;
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(below, sizeof below, "/injected?s%d+GET+/path/%d+%%3e+t%d", i, i, i);
+        ask(&d, below);
+        assert_int_equal(d.status, 200);
+    }
+    assert_int_equal(d.names.syms.n, syms);
+    assert_int_equal(d.names.elements.n, elements);
+    assert_int_equal(d.names.uids.n, uids);
+    const char *start = "/calls?";
+    for (int more = 0; more < 2; more++) {
+        memset(below, 'x', sizeof below);
+        memcpy(below, start, strlen(start));
+        below[strlen(start) + CONTROL_PATTERN_MAX + (size_t)more] = 0;
+        ask(&d, below);
+        assert_int_equal(d.status, more ? 400 : 200);
+    }
+    assert_non_null(strstr(buf_text(&d.answer), "at most 4096 bytes"));
+    for (int i = 0; i < 3000; i++)
+        arrive(&d, PAY, SHOP, "POST /charge");
+    const char *all = ask(&d, "");
+    assert_non_null(strstr(all, "\"count\": 3003,"));
+    assert_true(d.answer.n > CONTROL_ANSWER_MAX - 1000);
+    desk_close(&d);
+}
+
+/* Each key is one run; one that has ended is none. */
+static void test_runs(void **state)
+{
+    (void)state;
+    struct desk d;
+    struct trace trace = {0};
+    desk_open(&d, NULL);
+    buy(&d);
+    struct track_run *first = d.run;
+    d.run = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.plan, false, 0);
+    assert_string_equal(ask(&d, "/calls"), "{\"calls\": 0}\n");
+    ask_as(&d, "POST", "/hush");
+    struct track_run *second = d.run;
+    d.run = first;
+    assert_string_equal(ask(&d, "/calls"), "{\"calls\": 4}\n");
+    assert_string_equal(ask(&d, "/hush"), "{\"hushed\": false}\n");
+    uint64_t key = track_key(second);
+    track_end(d.t, second, &trace, 9);
+    char target[60];
+    (void)snprintf(target, sizeof target, "/runs/%016llx/calls", (unsigned long long)key);
+    buf_clear(&d.answer);
+    assert_int_equal(control_answer(d.t, &d.names, SLICE("GET"), slice_of(target), &d.answer), 404);
+    vec_deinit(&trace.calls);
+    desk_close(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_injected), cmocka_unit_test(test_calls),  cmocka_unit_test(test_hush),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_bounds), cmocka_unit_test(test_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
