@@ -76,6 +76,7 @@ void judge_free(struct judge *j)
     map_deinit(&j->said_at);
     map_deinit(&j->called);
     vec_deinit(&j->effects);
+    map_deinit(&j->slow_once);
     mem_free(j);
 }
 

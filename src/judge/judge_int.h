@@ -69,6 +69,10 @@ bool uid_alike(const struct names *names, uid a, uid b);
 /* Is a call of this element (whatever its number) made by this handler without faults? */
 bool view_usual(const struct view *v, uint32_t handler, uid call);
 
+/* Is there a call after calls[effect] and before calls[until] that takes its effect back, or tries
+ * to? */
+bool view_undone(const struct view *v, uint32_t effect, uint32_t until);
+
 /* ---- the fault-free run ---- */
 
 struct base {
@@ -139,6 +143,7 @@ struct judge {
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
     struct body_memory bodies[BODIES_REMEMBERED];
+    struct map slow_once; /* what was slow in one real run -> its number */
 };
 
 /* The effect of a call, remembered. */
