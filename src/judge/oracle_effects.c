@@ -163,7 +163,7 @@ static void rule_see(const struct view *v, const struct effect_rule *r)
 /* A request of the client: the scenario's own, or one of a command. */
 static bool is_request(const struct view *v, uint32_t i)
 {
-    return i == 0 || v->calls[i].flags & CALL_EXEMPT;
+    return i == 0 || (v->calls[i].parent == 0 && v->calls[i].flags & CALL_EXEMPT);
 }
 
 /* The handler that knew of the effect and answered with an error, which has reached the client;
