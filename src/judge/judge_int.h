@@ -85,6 +85,10 @@ struct base {
 /* The index of a call in the fault-free trace; CALL_NONE: it is not there. */
 uint32_t base_find(const struct base *b, uid call);
 
+/* How many calls equal to this one its handler makes without faults; of those of which it is known,
+ * only the ones that ask for the same (request 0: whatever they ask for). */
+uint32_t base_equal(const struct judge *j, uid call, uint32_t request);
+
 /* ---- over all runs ---- */
 
 /* How the system reacts when one call fails, alone: all faults of the run are at it or below it.
@@ -94,7 +98,7 @@ struct reaction {
     uid call;        /* the first try */
     label label;     /* how that failed */
     uint32_t tries;  /* how often it was made */
-    bool persistent; /* every try failed */
+    bool persistent; /* every try failed, and those with faults in the same way */
     bool injected;   /* a fault fired at it; else it failed because of one below */
     bool ok, pass;   /* the client got a success; the scenario's expectation held */
     bool same_body;  /* the client received what it receives without faults */
@@ -107,6 +111,10 @@ struct reaction {
     faultload faultload;
     uint64_t number; /* of the run */
 };
+
+/* NULL: no such reaction was seen. */
+const struct reaction *reaction_find(const struct judge *j, uid group, label label, bool persistent,
+                                     bool injected);
 
 struct judge {
     struct judge_options opt;
@@ -155,6 +163,7 @@ const char *judge_name(struct judge *j, uid call);
 
 /* "503", "timeout" ...; likewise. */
 const char *judge_outcome(struct judge *j, outcome o);
+const char *judge_label(struct judge *j, label l);
 
 /* The service of a call, likewise. */
 const char *judge_service(struct judge *j, uid call);
@@ -172,8 +181,8 @@ void oracle_duplicate(const struct view *v); /* duplicate-effect */
 void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
 void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
 void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */
-void oracle_fallback(const struct view *v);  /* fallback-to-failed */
-void oracle_fallback_end(struct judge *j);   /* fallback-unreached, fallback-worse */
+void oracle_fallback(const struct view *v);  /* fallback-to-failed, fallback-worse */
+void oracle_fallback_end(struct judge *j);   /* fallback-unreached */
 void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, over-limit */
 void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
 void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */
