@@ -123,7 +123,7 @@ bool ask_hush(const char *control, const char *run, char *const *argv, int *code
     struct ask ask = {.control = control, .run = run, .method = "POST", .what = "hush"};
     struct arena a = {0};
     struct foreground f;
-    const struct node *answer;
+    const struct node *answer = NULL;
     foreground_hold(&f); /* from before the beginning: the end must not be missed */
     bool begun = !run || ask_control(&ask, &a, &answer, e) == 200;
     if (begun)

@@ -12,6 +12,7 @@
 
 #include "base/node.h"
 #include "core/pattern.h"
+#include "report/escape.h"
 
 struct question {
     struct track_run *run;
@@ -23,12 +24,21 @@ struct question {
     VEC(uid) uids;    /* of the calls, in `own` */
 };
 
-/* ---- errors ---- */
+/* ---- text ---- */
+
+/* Names come from requests, sentences quote them: whatever it is, it becomes valid UTF-8. */
+static void add_text(struct buf *out, slice text)
+{
+    struct buf line = BUF_INIT(CONTROL_ANSWER_MAX);
+    escape_line(text, &line);
+    buf_add_json_string(out, buf_slice(&line));
+    buf_deinit(&line);
+}
 
 static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
 {
     buf_adds(out, "{\"error\": ");
-    buf_add_json_string(out, slice_of(sentence));
+    add_text(out, slice_of(sentence));
     buf_adds(out, "}\n");
     return status;
 }
@@ -124,7 +134,7 @@ static void add_faults(const struct question *q, struct buf *out)
         uid_print(q->names, c->uid, &fault);
         buf_adds(&fault, " : ");
         mode_print(c->mode, &fault);
-        buf_add_json_string(&text, buf_slice(&fault));
+        add_text(&text, buf_slice(&fault));
         bool fits = !text.full && out->n + text.n + 100 < CONTROL_ANSWER_MAX; /* and what follows */
         if (fits) {
             buf_adds(out, comma);

@@ -40,7 +40,7 @@ static struct ask question(const struct args *args, const char *what)
 int cmd_fault_injected(const struct args *args)
 {
     struct ask ask = question(args, "injected");
-    const struct node *answer;
+    const struct node *answer = NULL;
     struct arena a = {0};
     struct err e = {0};
     if (!in_run(&ask))
@@ -57,7 +57,7 @@ int cmd_fault_injected(const struct args *args)
 int cmd_calls(const struct args *args)
 {
     struct ask ask = question(args, "calls");
-    const struct node *answer;
+    const struct node *answer = NULL;
     struct arena a = {0};
     struct err e = {0};
     int status = 0, code = EXIT_OK;

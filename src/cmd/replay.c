@@ -51,7 +51,9 @@ static int read_finding(struct session *s, struct subject *out, uint32_t id, str
                                           &s->arena, &finding, e)
                           : 1;
     if (status > 0)
-        return err_set(e, 0, 0, "there is no finding %u of \"%s\"; outfox report lists them",
+        return err_set(e, 0, 0,
+                       "there is no finding %u of \"%s\" to replay by its number; outfox report "
+                       "lists them, and has the commands for what oracles say",
                        (unsigned)id, name.p);
     out->faultload = finding.faultload;
     return status;

@@ -33,6 +33,14 @@ uint32_t summary_wrong(const struct summary *s)
     return n;
 }
 
+uint64_t summary_warnings(const struct summary *s)
+{
+    uint64_t n = s->more_remarks;
+    for (uint32_t i = 0; i < s->remarks.n; i++)
+        n += s->remarks.at[i].severity == SEVERITY_WARNING;
+    return n;
+}
+
 void summary_deinit(struct summary *s)
 {
     for (uint32_t i = 0; i < s->findings.n; i++)

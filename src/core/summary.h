@@ -141,6 +141,9 @@ uint64_t run_seed(uint64_t seed, uint64_t number);
 /* How many things are wrong: findings, and what oracles say as a finding. */
 uint32_t summary_wrong(const struct summary *summary);
 
+/* How many warnings oracles have, those that were not kept included. */
+uint64_t summary_warnings(const struct summary *summary);
+
 void summary_deinit(struct summary *summary);
 
 #endif

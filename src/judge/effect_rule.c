@@ -221,14 +221,20 @@ static bool other_case(const struct effect_rule *r, outcome status)
     return r->when != OUT_NONE && r->when != status;
 }
 
+/* How a command ended does not say what its requests were answered with. */
+static bool unknown_case(const struct effect_rule *r, outcome status)
+{
+    return !r->counted || (r->when != OUT_NONE && outcome_kind(status) == OUT_EXIT);
+}
+
 uint32_t effect_rule_low(const struct effect_rule *r, outcome status)
 {
-    return other_case(r, status) ? r->else_low : r->low;
+    return unknown_case(r, status) ? 0 : other_case(r, status) ? r->else_low : r->low;
 }
 
 uint32_t effect_rule_high(const struct effect_rule *r, outcome status)
 {
-    return other_case(r, status) ? r->else_high : r->high;
+    return unknown_case(r, status) ? ANY_NUMBER : other_case(r, status) ? r->else_high : r->high;
 }
 
 void effect_rule_print_for(const struct effect_rule *r, outcome status, struct buf *out)

@@ -26,7 +26,7 @@ static const struct {
     {oracle_retry, BIT(RETRY_WITHOUT_EFFECT), false},
     {oracle_duplicate, BIT(DUPLICATE_EFFECT), false},
     {oracle_storm, BIT(RETRY_STORM), false},
-    {oracle_fallback, BIT(FALLBACK_TO_FAILED), false},
+    {oracle_fallback, BIT(FALLBACK_TO_FAILED) | BIT(FALLBACK_WORSE), false},
     {oracle_timeout, BIT(NO_TIMEOUT) | BIT(INVERTED_TIMEOUTS) | BIT(OVER_LIMIT), false},
     {oracle_effects, BIT(PARTIAL_EFFECTS) | BIT(SKIPPED_EFFECT), false},
     {oracle_slow, BIT(SLOW_ELSEWHERE), false},
@@ -38,9 +38,10 @@ static const struct {
 } end_oracles[] = {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_check_end, BIT(CHECK_THEN_ACT)},
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
-    {oracle_fallback_end, BIT(FALLBACK_UNREACHED) | BIT(FALLBACK_WORSE)},
+    {oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
     {oracle_effects_end, BIT(SKIPPED_EFFECT) | BIT(PARTIAL_EFFECTS)},
 };
 

@@ -85,6 +85,10 @@ struct base {
 /* The index of a call in the fault-free trace; CALL_NONE: it is not there. */
 uint32_t base_find(const struct base *b, uid call);
 
+/* How many calls equal to this one its handler makes without faults; of those of which it is known,
+ * only the ones that ask for the same (request 0: whatever they ask for). */
+uint32_t base_equal(const struct judge *j, uid call, uint32_t request);
+
 /* ---- over all runs ---- */
 
 /* How the system reacts when one call fails, alone: all faults of the run are at it or below it.
@@ -94,7 +98,7 @@ struct reaction {
     uid call;        /* the first try */
     label label;     /* how that failed */
     uint32_t tries;  /* how often it was made */
-    bool persistent; /* every try failed */
+    bool persistent; /* every try failed, and those with faults in the same way */
     bool injected;   /* a fault fired at it; else it failed because of one below */
     bool ok, pass;   /* the client got a success; the scenario's expectation held */
     bool same_body;  /* the client received what it receives without faults */
@@ -107,6 +111,17 @@ struct reaction {
     faultload faultload;
     uint64_t number; /* of the run */
 };
+
+/* Whether a body was found to speak of an error: for hidden-error. */
+enum { BODIES_REMEMBERED = 256 };
+struct body_memory {
+    uint64_t hash; /* 0: none yet */
+    bool speaks;
+};
+
+/* NULL: no such reaction was seen. */
+const struct reaction *reaction_find(const struct judge *j, uid group, label label, bool persistent,
+                                     bool injected);
 
 struct judge {
     struct judge_options opt;
@@ -123,6 +138,7 @@ struct judge {
     struct map called;       /* services that were called, in whatever run */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+    struct body_memory bodies[BODIES_REMEMBERED];
 };
 
 /* The effect of a call, remembered. */
@@ -155,6 +171,7 @@ const char *judge_name(struct judge *j, uid call);
 
 /* "503", "timeout" ...; likewise. */
 const char *judge_outcome(struct judge *j, outcome o);
+const char *judge_label(struct judge *j, label l);
 
 /* The service of a call, likewise. */
 const char *judge_service(struct judge *j, uid call);
@@ -167,13 +184,14 @@ void oracle_status_end(struct judge *j);     /* wrong-status: hidden in one mode
 void oracle_hidden(const struct view *v);    /* hidden-error: text of errors in the body */
 void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependencies */
 void oracle_check(const struct view *v);     /* check-then-act */
+void oracle_check_end(struct judge *j);      /* check-then-act: does the check decide? */
 void oracle_retry(const struct view *v);     /* retry-without-effect */
 void oracle_duplicate(const struct view *v); /* duplicate-effect */
 void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
 void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
 void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */
-void oracle_fallback(const struct view *v);  /* fallback-to-failed */
-void oracle_fallback_end(struct judge *j);   /* fallback-unreached, fallback-worse */
+void oracle_fallback(const struct view *v);  /* fallback-to-failed, fallback-worse */
+void oracle_fallback_end(struct judge *j);   /* fallback-unreached */
 void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, over-limit */
 void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
 void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */

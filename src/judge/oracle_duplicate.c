@@ -1,7 +1,139 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * duplicate-effect: a call that must be made once was done, somebody above saw a failure all the
+ * same and tried again, and it was done again.
+ *
+ *   gateway > orders POST /orders        seen: timeout       `above`, the sibling that failed
+ *             > card POST /charges       done                `first`
+ *   gateway > orders POST /orders #1     the retry           `retry`
+ *             > card POST /charges       done again          `second`
+ *
+ * `first` and `above` are the same where the caller itself tries again.
+ *
+ * 1. Two calls with the same idempotency key are one, and so are two that ask for different things.
+ * 2. An effect that was undone in between does not count.
+ * 3. Where the retry itself is an effect done twice, only that is said, not what is below it. */
 #include "judge/judge_int.h"
+
+struct doubled {
+    uint32_t first, second, above, retry;
+};
+
+/* May one be the other again, as far as it is known what they ask for? */
+static bool same_request(const struct call *a, const struct call *b)
+{
+    return !a->request || !b->request || a->request == b->request;
+}
+
+/* Both were done, and nothing says that the second has no further effect. */
+static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
+{
+    const struct call *x = &v->calls[a], *y = &v->calls[b];
+    return call_done(x) && call_done(y) && (!x->key || x->key != y->key) && same_request(x, y);
+}
+
+/* Is the effect of a call undone before another is made? */
+static bool undone(const struct view *v, uint32_t first, uint32_t second)
+{
+    const struct judge_settings *set = v->judge->set;
+    const struct names *names = v->names;
+    sym service = uid_element(names, v->calls[first].uid)->service;
+    for (uint32_t i = first + 1; i < second; i++) {
+        const struct call *c = &v->calls[i];
+        if (!call_done(c) || c->start_ns < v->calls[first].end_ns)
+            continue;
+        const struct element *e = uid_element(names, c->uid);
+        if (e->service == service &&
+            slice_starts(names_text(names, e->interface), SLICE("DELETE ")))
+            return true;
+        for (uint32_t k = 0; k < set->undo.n; k++)
+            if (pattern_matches(&set->undo.at[k].effect, names, v->calls[first].uid) &&
+                pattern_matches(&set->undo.at[k].undo, names, c->uid))
+                return true;
+    }
+    return false;
+}
+
+/* Is the second a repetition of the first, because something failed? */
+static bool doubles(const struct view *v, uint32_t first, uint32_t second, struct doubled *out)
+{
+    uint32_t a = first, b = second;
+    while (v->calls[a].parent != v->calls[b].parent) {
+        a = v->calls[a].parent;
+        b = v->calls[b].parent;
+        if (judge_effect(v->judge, v->calls[b].uid) == EFFECT_ONCE && done_twice(v, a, b))
+            return false;
+    }
+    *out = (struct doubled){first, second, a, b};
+    return call_failed(&v->calls[a]) && v->calls[b].start_ns >= v->calls[a].end_ns &&
+           same_request(&v->calls[a], &v->calls[b]) && !undone(v, first, second);
+}
+
+/* How many calls that may be repetitions of this one were done. */
+static uint32_t count_done(const struct view *v, const struct call *calls, uint32_t n,
+                           const struct call *like)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < n; i++)
+        count += call_done(&calls[i]) && same_request(&calls[i], like) &&
+                 uid_alike(v->names, calls[i].uid, like->uid);
+    return count;
+}
+
+static bool more_than_usual(const struct view *v, const struct call *like)
+{
+    const struct trace *base = &v->judge->base.trace;
+    return count_done(v, v->calls, v->n, like) > count_done(v, base->calls.at, base->calls.n, like);
+}
+
+static void tell(const struct view *v, const struct doubled *d)
+{
+    struct judge *j = v->judge;
+    uid subject = v->calls[d->second].uid;
+    const struct call *above = &v->calls[d->above];
+    bool lost = call_failed(&v->calls[d->first]);
+    const char *name = judge_name(j, subject);
+    const char *who = judge_service(j, v->calls[above->parent].uid);
+    const char *saw = judge_outcome(j, above->seen);
+    struct witness shown[3] = {{d->first, lost ? "done, but its answer was lost" : "done"}};
+    uint32_t n = 1;
+    if (d->above != d->first)
+        shown[n++] = (struct witness){d->above, "fails nevertheless"};
+    shown[n++] = (struct witness){d->second, "done again"};
+    if (d->above == d->first)
+        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, subject, shown, n,
+                   "%s is done twice: %s sees %s although it was done, and makes it again", name,
+                   who, saw);
+    else
+        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, subject, shown, n,
+                   "%s is done twice: %s makes %s again after %s although it was done", name, who,
+                   judge_name(j, above->uid), saw);
+}
+
+/* Is there a number on its path? Otherwise it is the repetition of nothing. */
+static bool numbered(const struct view *v, uint32_t i)
+{
+    for (; i != CALL_NONE; i = v->calls[i].parent) {
+        const struct element *e = uid_element(v->names, v->calls[i].uid);
+        if (e->n || e->before)
+            return true;
+    }
+    return false;
+}
 
 void oracle_duplicate(const struct view *v)
 {
-    (void)v;
+    for (uint32_t i = 1; i < v->n; i++) {
+        const struct call *c = &v->calls[i];
+        struct doubled d;
+        if (!call_done(c) || judge_effect(v->judge, c->uid) != EFFECT_ONCE || !numbered(v, i))
+            continue;
+        for (uint32_t first = 1; first < i; first++)
+            if (done_twice(v, first, i) && uid_alike(v->names, v->calls[first].uid, c->uid) &&
+                doubles(v, first, i, &d) && more_than_usual(v, c)) {
+                if (judge_wants(v->judge, v, ORACLE_DUPLICATE_EFFECT, c->uid))
+                    tell(v, &d);
+                break;
+            }
+    }
 }

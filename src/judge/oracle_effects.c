@@ -1,12 +1,326 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * partial-effects: the client gets an error, and something was done nevertheless. skipped-effect:
+ * it gets a success, and something was not done.
+ *
+ * Where the user has said how often a call must have its effect, that decides. Else it is inferred:
+ * a handler that saw its call succeed and answers with an error leaves the effect behind, unless a
+ * call that it makes only then takes it back. And a call that is needed in one mode is not
+ * unneeded in another.
+ *
+ * 1. A caller is blamed only for what it saw succeed: not for what a lost reply has kept from it.
+ * 2. Taking back that was tried counts: what else could the caller do when that fails too?
+ * 3. What the system can do without (its failure is absorbed) is nothing that must be taken back.
+ * 4. Of effects on behalf of each other only the topmost is told. */
 #include "judge/judge_int.h"
+
+/* Did the client get what it asked for? Of a command only its exit code is known. */
+static bool is_success(outcome status)
+{
+    return outcome_ok(status) || status == OUTCOME(OUT_EXIT, 0);
+}
+
+/* ---- what takes an effect back ---- */
+
+/* Beginnings of words. */
+static const char *const undo_words[] = {"cancel", "refund",  "undo",   "rollback", "compensat",
+                                         "releas", "void",    "revert", "revers",   "delet",
+                                         "remov",  "restore", "abort",  "unreserve"};
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does a word begin here? In /cancel, /order-cancel, order_cancel and orderCancel. */
+static bool word_begins(slice text, size_t i)
+{
+    return is_letter(text.p[i]) &&
+           (i == 0 || !is_letter(text.p[i - 1]) || (text.p[i] <= 'Z' && text.p[i - 1] >= 'a'));
+}
+
+static bool begins_with(slice text, const char *word)
+{
+    size_t n = strlen(word), i = 0;
+    while (i < n && i < text.n && (text.p[i] | 0x20) == word[i])
+        i++;
+    return i == n;
+}
+
+static bool sounds_like_undo(slice interface)
+{
+    for (size_t i = 0; i < interface.n; i++)
+        for (size_t k = 0; word_begins(interface, i) && k < sizeof undo_words / sizeof *undo_words;
+             k++)
+            if (begins_with(slice_from(interface, i), undo_words[k]))
+                return true;
+    return false;
+}
+
+/* A call that the handler makes with or without faults. */
+static bool usual(const struct view *v, uint32_t i)
+{
+    return v->twin.at[i] != CALL_NONE || view_usual(v, v->calls[i].parent, v->calls[i].uid);
+}
+
+/* By its name: DELETE, or cancel, refund ... of the same service, made only now. */
+static bool undoes_by_name(const struct view *v, uint32_t effect, uint32_t i)
+{
+    const struct element *e = uid_element(v->names, v->calls[effect].uid);
+    const struct element *u = uid_element(v->names, v->calls[i].uid);
+    return v->twin.at[i] == CALL_NONE && e->service == u->service &&
+           sounds_like_undo(names_text(v->names, u->interface)) && !usual(v, i);
+}
+
+/* Is there a later call that takes it back? */
+static bool undone(const struct view *v, uint32_t effect)
+{
+    const struct judge_settings *s = v->judge->set;
+    bool told = false;
+    for (uint32_t k = 0; k < s->undo.n; k++) {
+        if (!pattern_matches(&s->undo.at[k].effect, v->names, v->calls[effect].uid))
+            continue;
+        told = true;
+        for (uint32_t i = effect + 1; i < v->n; i++)
+            if (pattern_matches(&s->undo.at[k].undo, v->names, v->calls[i].uid))
+                return true;
+    }
+    for (uint32_t i = effect + 1; i < v->n && !told; i++)
+        if (undoes_by_name(v, effect, i))
+            return true;
+    return false;
+}
+
+/* ---- rules of the user ---- */
+
+/* Has the user said how often this is done? */
+static bool ruled(const struct judge *j, uid call)
+{
+    for (uint32_t i = 0; i < j->set->effects.n; i++)
+        if (j->set->effects.at[i].counted &&
+            pattern_matches(&j->set->effects.at[i].calls, j->opt.names, call))
+            return true;
+    return false;
+}
+
+/* What stands for a rule: the call that it is about without faults, else the scenario's request. */
+static uid rule_subject(const struct view *v, const struct effect_rule *r)
+{
+    const struct trace *t = &v->judge->base.trace;
+    for (uint32_t i = 1; i < t->calls.n; i++)
+        if (pattern_matches(&r->calls, v->names, t->calls.at[i].uid))
+            return t->calls.at[i].uid;
+    return v->calls[0].uid;
+}
+
+static void add_witness(struct witness *w, uint32_t *n, uint32_t call, const char *role)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (w[i].call == call)
+            return;
+    if (*n < EVIDENCE_MAX)
+        w[(*n)++] = (struct witness){call, role};
+}
+
+/* The calls that match, whether they had their effect or not, then the faults. */
+static uint32_t rule_evidence(const struct view *v, const struct effect_rule *r, struct witness *w)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < v->n; i++)
+        if (pattern_matches(&r->calls, v->names, v->calls[i].uid))
+            add_witness(w, &n, i, call_done(&v->calls[i]) ? "side effect" : "not done");
+    for (uint32_t i = 1; i < v->n; i++)
+        if (v->calls[i].mode != MODE_NONE)
+            add_witness(w, &n, i, "failed");
+    return n;
+}
+
+static void rule_see(const struct view *v, const struct effect_rule *r)
+{
+    struct judge *j = v->judge;
+    outcome status = v->run->verdict.status;
+    bool ok = is_success(status);
+    struct witness w[EVIDENCE_MAX];
+    uint32_t n;
+    if (effect_rule_check(r, v->names, &v->run->trace, status, &n))
+        return;
+    uint32_t high = effect_rule_high(r, status);
+    for (uint32_t i = 1; i < v->n && !ok && n > high; i++) /* what was taken back is not left */
+        n -= call_done(&v->calls[i]) && pattern_matches(&r->calls, v->names, v->calls[i].uid) &&
+             undone(v, i);
+    if (n >= effect_rule_low(r, status) && n <= high)
+        return;
+    enum oracle o = !ok && n > high ? ORACLE_PARTIAL_EFFECTS : ORACLE_SKIPPED_EFFECT;
+    uid subject = rule_subject(v, r);
+    if (!judge_wants(j, v, o, subject))
+        return;
+    judge_tell(j, v, o, subject, w, rule_evidence(v, r, w),
+               "\"%s\" is not kept: the client gets %s, and it is done %u %s", r->text,
+               judge_outcome(j, status), (unsigned)n, n == 1 ? "time" : "times");
+}
+
+/* ---- effects that are left behind ---- */
+
+/* A request of the client: the scenario's own, or one of a command. */
+static bool is_request(const struct view *v, uint32_t i)
+{
+    return i == 0 || v->calls[i].flags & CALL_EXEMPT;
+}
+
+/* The handler that knew of the effect and answered with an error, which has reached the client;
+ * CALL_NONE: there is none. */
+static uint32_t blamed(const struct view *v, uint32_t effect)
+{
+    uint32_t h = v->calls[effect].parent, top;
+    while (outcome_ok(v->calls[h].reply)) {
+        if (is_request(v, h) || call_failed(&v->calls[h]))
+            return CALL_NONE;
+        h = v->calls[h].parent;
+    }
+    for (top = h; !is_request(v, top);)
+        top = v->calls[top].parent;
+    uint32_t twin = v->twin.at[top];
+    bool fine = twin != CALL_NONE && !call_failed(&v->judge->base.trace.calls.at[twin]);
+    return fine && call_failed(&v->calls[top]) ? h : CALL_NONE;
+}
+
+/* Up to the handler: is this or a call that it is part of taken back, or an effect itself? */
+static bool covered(const struct view *v, uint32_t effect, uint32_t handler)
+{
+    if (undone(v, effect))
+        return true;
+    for (uint32_t i = v->calls[effect].parent; i != handler; i = v->calls[i].parent)
+        if (judge_effect(v->judge, v->calls[i].uid) != EFFECT_READ || undone(v, i))
+            return true;
+    return false;
+}
+
+/* Why the handler failed: the last of its calls that did, else a fault below it. */
+static uint32_t failure_of(const struct view *v, uint32_t handler)
+{
+    for (uint32_t k = view_children(v, handler); k-- > 0;)
+        if (call_failed(&v->calls[view_child(v, handler, k)]))
+            return view_child(v, handler, k);
+    for (uint32_t i = handler + 1; i < v->n; i++)
+        if (v->calls[i].mode != MODE_NONE && view_below(v, handler, i))
+            return i;
+    return CALL_NONE;
+}
+
+static void effect_see(const struct view *v, uint32_t i)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[i];
+    if (judge_effect(j, c->uid) == EFFECT_READ || !call_done(c) || call_failed(c) ||
+        is_request(v, i))
+        return;
+    uint32_t handler = blamed(v, i);
+    if (handler == CALL_NONE || !usual(v, i) || covered(v, i, handler) || ruled(j, c->uid) ||
+        !judge_wants(j, v, ORACLE_PARTIAL_EFFECTS, c->uid))
+        return;
+    uint32_t failure = failure_of(v, handler);
+    struct witness w[] = {{i, "side effect"}, {failure, "failed"}};
+    judge_tell(j, v, ORACLE_PARTIAL_EFFECTS, c->uid, w, failure == CALL_NONE ? 1 : 2,
+               "%s answers %s although %s was done, and nothing takes that back",
+               judge_name(j, v->calls[handler].uid), judge_outcome(j, v->calls[handler].reply),
+               judge_name(j, c->uid));
+}
 
 void oracle_effects(const struct view *v)
 {
-    (void)v;
+    const struct judge_settings *s = v->judge->set;
+    if (v->run->flags & (RUN_HUNG | RUN_CRASHED | RUN_OUTLIVED))
+        return; /* what was done is not known to the end */
+    for (uint32_t i = 0; i < s->effects.n; i++)
+        if (s->effects.at[i].counted)
+            rule_see(v, &s->effects.at[i]);
+    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || is_success(v->run->verdict.status))
+        return;
+    for (uint32_t i = 1; i < v->n; i++)
+        effect_see(v, i);
+}
+
+/* ---- at the end ---- */
+
+static outcome label_outcome(label l)
+{
+    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
+}
+
+/* Answers that say: it is as you want it already. */
+static bool is_done_before(const struct judge *j, uid call, outcome o)
+{
+    slice interface = names_text(j->opt.names, uid_element(j->opt.names, call)->interface);
+    bool gone =
+        o == OUTCOME(OUT_STATUS, 404) || o == OUTCOME(OUT_STATUS, 410) || o == OUTCOME(OUT_GRPC, 5);
+    return o == OUTCOME(OUT_STATUS, 409) || o == OUTCOME(OUT_GRPC, 6) ||
+           (gone && sounds_like_undo(interface));
+}
+
+/* The client does not notice that this call, with all its tries, has failed. */
+static bool absorbed(const struct reaction *r)
+{
+    return r->persistent && is_success(r->status) && r->instead == UID_NONE;
+}
+
+/* The call did not happen, and the answer says as much as it does without faults. */
+static bool skips(const struct judge *j, const struct reaction *r)
+{
+    bool reached = r->label & LABEL_MODE && mode_reached(r->label & ~LABEL_MODE);
+    return absorbed(r) && !reached && r->status == j->base.status && r->same_body &&
+           !is_done_before(j, r->call, label_outcome(r->label));
+}
+
+/* The call is needed: an answer that says that it failed fails the client. (A timeout would do so
+ * because it takes time.) */
+static bool needs(const struct reaction *r)
+{
+    outcome o = label_outcome(r->label);
+    enum outcome_kind kind = outcome_kind(o);
+    return r->persistent && !is_success(r->status) && kind != OUT_NONE && kind != OUT_TIMEOUT &&
+           kind != OUT_CANCELLED;
+}
+
+/* What must not be taken back because it is not needed. */
+static void unsay_unneeded(struct judge *j)
+{
+    struct map soft = {0};
+    for (uint32_t i = 0; i < j->reactions.n; i++)
+        if (absorbed(&j->reactions.at[i]))
+            map_set(&soft, j->reactions.at[i].group, 1);
+    for (uint32_t i = 0; i < j->said.n; i++) {
+        const struct remark *r = &j->said.at[i];
+        if (r->oracle != oracle_rows[ORACLE_PARTIAL_EFFECTS].name || !r->why)
+            continue;
+        uid call = r->evidence[0].call;
+        if (map_get(&soft, names_uid_all(j->opt.names, call)) &&
+            !effect_listed(j->set, j->opt.names, call))
+            judge_unsay(j, ORACLE_PARTIAL_EFFECTS, call);
+    }
+    map_deinit(&soft);
 }
 
 void oracle_effects_end(struct judge *j)
 {
-    (void)j;
+    struct map needed = {0}; /* group -> a reaction that shows it */
+    unsay_unneeded(j);
+    for (uint32_t i = 0; i < j->reactions.n; i++)
+        if (needs(&j->reactions.at[i]) && !map_get(&needed, j->reactions.at[i].group))
+            map_set(&needed, j->reactions.at[i].group, i);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        const uint32_t *at = map_get(&needed, r->group);
+        if (!at || *at == UINT32_MAX || judge_effect(j, r->call) == EFFECT_READ || !skips(j, r) ||
+            ruled(j, r->call))
+            continue;
+        const struct reaction *hard = &j->reactions.at[*at];
+        map_set(&needed, r->group, UINT32_MAX); /* once is enough */
+        judge_conclude(j, ORACLE_SKIPPED_EFFECT, r->call, r,
+                       "%s is left out when it fails with %s, and the client gets %s as if it had "
+                       "been done; when it fails with %s the client gets %s",
+                       judge_name(j, r->call), judge_outcome(j, label_outcome(r->label)),
+                       judge_outcome(j, r->status), judge_outcome(j, label_outcome(hard->label)),
+                       judge_outcome(j, hard->status));
+    }
+    map_deinit(&needed);
 }

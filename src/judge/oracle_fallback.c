@@ -1,12 +1,278 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fallback-to-failed, fallback-worse, fallback-unreached: what stands in for a call that failed.
+ *
+ * A fallback is a call that a handler makes after a failed one and does not make without faults. So
+ * is a compensation, a probe or a word to the log; those are told from it by what they do:
+ *
+ * 1. Something that reads is only replaced by something that reads. Of calls that write, nothing
+ *    is known but that the same interface of the same service is the same thing.
+ * 2. All faults of the run are at the call that failed (or below it) and at calls that were made
+ *    because of it: what follows is its consequence.
+ * 3. Only a service that does not work has failed. One that answers 404 works. */
+#include <strings.h>
+
 #include "judge/judge_int.h"
+
+#define MS 1000000
+
+enum {
+    SLOWER_TIMES = 10, /* a fallback that makes a handler so many times slower is worse, */
+};
+static const int64_t SLOW_NS = (int64_t)1000 * MS; /* from here on, */
+static const int64_t AT_ONCE_NS = 100 * MS;        /* where the failure itself took no longer */
+
+/* ---- what is a fallback ---- */
+
+static sym service_of(const struct view *v, uint32_t i)
+{
+    return uid_element(v->names, v->calls[i].uid)->service;
+}
+
+static bool is_read(const struct view *v, uint32_t i)
+{
+    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
+}
+
+/* No answer, or one that says that the service does not work. */
+static bool is_down(const struct call *c)
+{
+    uint32_t code = outcome_code(c->seen);
+    switch (outcome_kind(c->seen)) {
+    case OUT_NONE: return false;
+    case OUT_STATUS: return code >= 500;
+    case OUT_GRPC: /* UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS */
+        return code == 2 || code == 4 || (code >= 13 && code <= 15);
+    default: return true;
+    }
+}
+
+/* GET /health, GET /users/ready ...: asks how somebody is, and replaces nothing. */
+static bool is_probe(const struct view *v, uint32_t i)
+{
+    static const char *const words[] = {"health", "ready",  "readiness", "live", "liveness",
+                                        "ping",   "status", "alive",     "up"};
+    slice rest = names_text(v->names, uid_element(v->names, v->calls[i].uid)->interface), word;
+    while (slice_cut(&rest, '/', &word)) {
+        word.n = slice_find(word, '-') < word.n ? slice_find(word, '-') : word.n;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            if (slice_is(word, words[k]))
+                return true;
+    }
+    return false;
+}
+
+/* A call f that the handler made only because c had failed, in place of it. */
+static bool is_fallback(const struct view *v, uint32_t c, uint32_t f)
+{
+    return f != c && v->calls[f].start_ns >= v->calls[c].end_ns && !view_equal(v, c, f) &&
+           !view_usual(v, v->calls[c].parent, v->calls[f].uid) && is_read(v, c) == is_read(v, f) &&
+           !is_probe(v, f);
+}
+
+/* Are all faults below its handler at c and its tries, or at calls that were made because of it? */
+static bool is_cause(const struct view *v, uint32_t c)
+{
+    uint32_t handler = v->calls[c].parent, sum = 0;
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t other = view_child(v, handler, k);
+        if (v->faults.at[other] &&
+            (view_equal(v, c, other) || !view_usual(v, handler, v->calls[other].uid)))
+            sum += v->faults.at[other];
+    }
+    return sum == v->faults.at[handler];
+}
+
+/* ---- fallback-to-failed ---- */
+
+/* Is g the same thing as what failed, t? */
+static bool needs(const struct view *v, uint32_t t, uint32_t g)
+{
+    const struct element *a = uid_element(v->names, v->calls[t].uid);
+    const struct element *b = uid_element(v->names, v->calls[g].uid);
+    if (a->service != b->service || is_probe(v, g))
+        return false;
+    if (a->interface == b->interface) /* a retry that sends something else is no fallback */
+        return v->calls[t].parent != v->calls[g].parent;
+    return is_read(v, t) && is_read(v, g);
+}
+
+/* f, or the first call below it, that needs what failed; CALL_NONE: none does. */
+static uint32_t needing(const struct view *v, uint32_t t, uint32_t f)
+{
+    for (uint32_t g = f; g < v->n; g++)
+        if (service_of(v, g) == service_of(v, t) && view_below(v, f, g) && needs(v, t, g))
+            return g;
+    return CALL_NONE;
+}
+
+static void tell_to_failed(const struct view *v, uint32_t t, uint32_t c, uint32_t f, uint32_t g)
+{
+    struct judge *j = v->judge;
+    uid fallback = v->calls[f].uid;
+    struct witness witness[4] = {{c, "failed"}};
+    uint32_t n = 1;
+    if (!judge_wants(j, v, ORACLE_FALLBACK_TO_FAILED, fallback))
+        return;
+    if (t != c)
+        witness[n++] = (struct witness){t, "because of"};
+    witness[n++] = (struct witness){f, "the fallback"};
+    if (g != f)
+        witness[n++] = (struct witness){g, "needs it too"};
+    const char *who = judge_service(j, v->calls[v->calls[c].parent].uid);
+    const char *from = judge_name(j, v->calls[c].uid), *to = judge_name(j, fallback);
+    const char *down = judge_service(j, v->calls[t].uid);
+    judge_tell(j, v, ORACLE_FALLBACK_TO_FAILED, fallback, witness, n,
+               "%s falls back from %s to %s%s%s: when %s is down, both fail", who, from, to,
+               g == f ? "" : ", which needs ", g == f ? "" : judge_name(j, v->calls[g].uid), down);
+}
+
+/* ---- fallback-worse ---- */
+
+/* The first fallback of c; CALL_NONE: there is none, or something else failed too. */
+static uint32_t good_fallback(const struct view *v, uint32_t c)
+{
+    uint32_t handler = v->calls[c].parent, first = CALL_NONE;
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t f = view_child(v, handler, k);
+        bool again = view_equal(v, c, f);
+        if (call_failed(&v->calls[f]) != again || (!again && v->faults.at[f]))
+            return CALL_NONE;
+        if (!again && first == CALL_NONE && is_read(v, c) && is_fallback(v, c, f))
+            first = f;
+    }
+    return first;
+}
+
+/* The failure came at once, and the handler took long, for the most part because of f. */
+static bool is_slower(const struct view *v, uint32_t c, uint32_t f)
+{
+    uint32_t handler = v->calls[c].parent, twin = v->twin.at[handler];
+    int64_t took = call_took(&v->calls[handler]);
+    return twin != CALL_NONE && took >= SLOW_NS &&
+           took > SLOWER_TIMES * v->judge->base.took.at[twin] &&
+           call_took(&v->calls[c]) <= AT_ONCE_NS && call_took(&v->calls[f]) > took / 2;
+}
+
+static void see_worse(const struct view *v, uint32_t c)
+{
+    uint32_t handler = v->calls[c].parent, f = good_fallback(v, c);
+    const struct call *h = &v->calls[handler];
+    struct judge *j = v->judge;
+    bool error = h->handled && call_failed(h) && !outcome_ok(h->reply);
+    bool slow = f != CALL_NONE && is_slower(v, c, f);
+    if (f == CALL_NONE || (!error && v->run->verdict.pass && !slow) ||
+        !judge_wants(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid))
+        return;
+    struct witness witness[] = {
+        {c, "failed"}, {f, "the fallback"}, {handler, error ? "answered" : "took"}};
+    const char *who = judge_service(j, h->uid), *from = judge_name(j, v->calls[c].uid);
+    const char *to = judge_name(j, v->calls[f].uid);
+    uint32_t n = error || slow ? 3 : 2;
+    if (error)
+        judge_tell(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
+                   "%s answers %s although %s stood in for %s, and succeeded", who,
+                   judge_outcome(j, h->reply), to, from);
+    else if (slow)
+        judge_tell(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
+                   "%s fails at once, and %s, which stands in for it, makes %s more than %d times "
+                   "slower",
+                   from, to, who, SLOWER_TIMES);
+    else
+        judge_tell(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
+                   "%s stands in for %s and succeeds, but what %s makes of it is not what is "
+                   "expected",
+                   to, from, who);
+}
+
+/* ---- one run ---- */
+
+/* c failed because of t, at it or below it. */
+static void see_failed(const struct view *v, uint32_t t, uint32_t c)
+{
+    uint32_t handler = v->calls[c].parent;
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t f = view_child(v, handler, k), g;
+        if (is_fallback(v, c, f) && (g = needing(v, t, f)) != CALL_NONE)
+            tell_to_failed(v, t, c, f, g);
+    }
+    see_worse(v, c);
+}
 
 void oracle_fallback(const struct view *v)
 {
-    (void)v;
+    for (uint32_t t = 1; t < v->n; t++) {
+        if (v->calls[t].mode == MODE_NONE)
+            continue;
+        for (uint32_t c = t; c > 0 && is_down(&v->calls[c]) && is_cause(v, c);
+             c = v->calls[c].parent)
+            if (v->faults.at[v->calls[c].parent] == v->n_faults)
+                see_failed(v, t, c);
+    }
+}
+
+/* ---- fallback-unreached ---- */
+
+/* A service that is not called may be for other scenarios. One with such a word in its name is
+ * there to stand in. */
+static bool is_standby(slice name)
+{
+    static const char *const words[] = {"secondary", "backup",   "fallback", "standby",
+                                        "stand-by",  "failover", "replica"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t k = 0, n = strlen(words[i]); k + n <= name.n; k++)
+            if (strncasecmp(name.p + k, words[i], n) == 0)
+                return true;
+    return false;
+}
+
+static bool is_called(const struct judge *j, slice service)
+{
+    sym s = names_sym(j->opt.names, service);
+    return map_get(&j->called, s) ||
+           s == uid_element(j->opt.names, j->base.trace.calls.at[0].uid)->service;
+}
+
+/* Which of the failures of what a service calls shows best that nothing stands in? */
+static bool shows_better(const struct judge *j, const struct reaction *a, const struct reaction *b)
+{
+    if (a->ok != b->ok)
+        return b->ok;
+    if (a->call != b->call)
+        return uid_cmp(j->opt.names, a->call, b->call) < 0;
+    return a->label < b->label;
+}
+
+/* NULL: nothing that the service calls has failed for good. */
+static const struct reaction *best_failure(const struct judge *j, slice caller)
+{
+    const struct reaction *best = NULL;
+    sym s = names_sym(j->opt.names, caller);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        uid handler = uid_parent(j->opt.names, r->call);
+        if (r->persistent && r->injected && uid_element(j->opt.names, handler)->service == s &&
+            (!best || shows_better(j, r, best)))
+            best = r;
+    }
+    return best;
 }
 
 void oracle_fallback_end(struct judge *j)
 {
-    (void)j;
+    struct map told = {0}; /* one caller of each is enough */
+    for (uint32_t i = 0; j->complete && i < j->opt.n_wires; i++) {
+        const struct judge_wire *w = &j->opt.wires[i];
+        if (!is_standby(w->callee) || is_called(j, w->callee) ||
+            map_get(&told, names_sym(j->opt.names, w->callee)))
+            continue;
+        const struct reaction *r = best_failure(j, w->caller);
+        if (!r)
+            continue;
+        map_set(&told, names_sym(j->opt.names, w->callee), 1);
+        judge_conclude(j, ORACLE_FALLBACK_UNREACHED, UID_NONE, r,
+                       "%.*s can call %.*s, and does not under any failure", SLICE_ARG(w->caller),
+                       SLICE_ARG(w->callee));
+    }
+    map_deinit(&told);
 }

@@ -1,12 +1,176 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * retry-storm: a failure that lasts multiplies the calls to the service that fails.
+ *
+ * Of one handler a run shows it. Nested retries are put together at the end: a handler that gives
+ * up answers with something, and how its caller reacts to that answer is known by itself. So it
+ * takes no run in which all of them fail, and an answer that the caller does not try again after
+ * ends the multiplication.
+ *
+ * 1. What counts is calls under a lasting failure divided by calls without faults. */
+#include <inttypes.h>
+
 #include "judge/judge_int.h"
+
+enum {
+    STORM = 5,            /* so many calls for one are enough */
+    STORM_DEPTH_MAX = 64, /* handlers above each other */
+    STORMS_MAX = 300,     /* that are said */
+    TIMES_MAX = 1000000   /* nobody needs it more exactly */
+};
+
+/* ---- one handler ---- */
+
+/* How many calls equal to calls[c] the handler made; 0: not all of them failed. */
+static uint32_t count_failed(const struct view *v, uint32_t handler, uint32_t c)
+{
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        const struct call *x = &v->calls[view_child(v, handler, k)];
+        if (!view_equal(v, c, view_child(v, handler, k)) ||
+            (x->request && v->calls[c].request && x->request != v->calls[c].request))
+            continue;
+        if (!call_failed(x))
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+static void see_call(const struct view *v, uint32_t handler, uint32_t c)
+{
+    struct judge *j = v->judge;
+    uid call = v->calls[c].uid;
+    uint32_t made = count_failed(v, handler, c);
+    uint32_t usual = base_equal(j, call, v->calls[c].request);
+    uint32_t times = made / (usual ? usual : 1);
+    if (times <= STORM || !judge_wants(j, v, ORACLE_RETRY_STORM, call))
+        return;
+    judge_tell(j, v, ORACLE_RETRY_STORM, call, &(struct witness){c, "fails, and is made again"}, 1,
+               "%s, when it keeps failing, is called %" PRIu32 " times for once: all by %s",
+               judge_name(j, call), times, judge_service(j, v->calls[handler].uid));
+}
 
 void oracle_storm(const struct view *v)
 {
-    (void)v;
+    for (uint32_t i = 0; i < v->n; i++) {
+        uint32_t n = view_children(v, i);
+        if (n <= STORM || !v->faults.at[i])
+            continue;
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t c = view_child(v, i, k);
+            const struct element *e = uid_element(v->names, v->calls[c].uid);
+            if ((e->n == STORM || e->before) && call_failed(&v->calls[c]))
+                see_call(v, i, c);
+        }
+    }
+}
+
+/* ---- nested ---- */
+
+struct storm {
+    const struct reaction *inner;
+    uint32_t times;
+    uint32_t n; /* handlers that try again, innermost first */
+    struct {
+        uid handler;
+        uint32_t times;
+    } by[STORM_DEPTH_MAX];
+};
+
+/* How often a call is made for once. */
+static uint32_t factor(const struct judge *j, const struct reaction *r)
+{
+    uint32_t usual = base_equal(j, r->call, 0);
+    return usual ? (usual + r->tries - 1) / usual : r->tries; /* tries >= 1 */
+}
+
+/* How the handler that makes this call reacts to its failing so: as much as is known of it. */
+static const struct reaction *reaction_to(const struct judge *j, uid call, label l)
+{
+    uid group = names_uid_all(j->opt.names, call);
+    for (int kind = 3; kind >= 0; kind--) {
+        const struct reaction *r = reaction_find(j, group, l, kind & 2, kind & 1);
+        if (r)
+            return r;
+    }
+    return NULL;
+}
+
+static void storm_add(const struct judge *j, struct storm *s, const struct reaction *r)
+{
+    uint32_t times = factor(j, r);
+    s->times = s->times > TIMES_MAX / times ? TIMES_MAX : s->times * times;
+    if (times <= 1 || s->n == STORM_DEPTH_MAX)
+        return;
+    s->by[s->n].handler = uid_parent(j->opt.names, r->group);
+    s->by[s->n++].times = times;
+}
+
+/* What comes of a call that keeps failing: up from the handler that makes it, as long as a
+ * handler's answer is a failure to which the reaction of the one above is known. */
+static void storm_follow(const struct judge *j, const struct reaction *inner, struct storm *s)
+{
+    const struct reaction *r = inner;
+    s->inner = inner;
+    s->times = 1;
+    s->n = 0;
+    for (uint32_t depth = 0; r && depth < STORM_DEPTH_MAX; depth++) {
+        uid handler = uid_parent(j->opt.names, r->group);
+        storm_add(j, s, r);
+        bool up = r->persistent && outcome_kind(r->reply) != OUT_NONE && !outcome_ok(r->reply);
+        r = up ? reaction_to(j, handler, r->reply) : NULL;
+    }
+}
+
+/* Is a to be said rather than b, of the same call? */
+static bool storm_precedes(const struct storm *a, const struct storm *b)
+{
+    if (a->times != b->times)
+        return a->times > b->times;
+    return a->inner->label < b->inner->label;
+}
+
+static void storm_tell(struct judge *j, const struct storm *s)
+{
+    struct buf by = BUF_INIT(600);
+    for (uint32_t i = 0; i < s->n; i++)
+        buf_addf(&by, "%s%" PRIu32 " %sby %s", i ? " times " : "", s->by[i].times,
+                 i ? "" : "tries ", judge_service(j, s->by[i].handler));
+    judge_conclude(j, ORACLE_RETRY_STORM, s->inner->call, s->inner,
+                   "%s, when it keeps failing, is called %" PRIu32 " times for once: %s",
+                   judge_name(j, s->inner->call), s->times, buf_text(&by));
+    buf_deinit(&by);
 }
 
 void oracle_storm_end(struct judge *j)
 {
-    (void)j;
+    VEC(struct storm) found = {0};
+    struct map at = {0}; /* group -> its storm */
+    for (uint32_t i = 0; i < j->reactions.n && found.n < STORMS_MAX; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        struct storm s;
+        if (!r->persistent || factor(j, r) <= 1)
+            continue;
+        storm_follow(j, r, &s);
+        if (s.times <= STORM)
+            continue;
+        const uint32_t *known = map_get(&at, r->group);
+        if (!known) {
+            map_set(&at, r->group, found.n);
+            vec_push(&found, s);
+        } else if (storm_precedes(&s, &found.at[*known])) {
+            found.at[*known] = s;
+        }
+    }
+    for (uint32_t i = 0; i < found.n; i++) {
+        bool part = false; /* of one that begins further down */
+        for (uint32_t k = 0; k < found.n && !part; k++)
+            part = k != i &&
+                   uid_contains(j->opt.names, found.at[i].inner->call, found.at[k].inner->call);
+        if (!part)
+            storm_tell(j, &found.at[i]);
+    }
+    vec_deinit(&found);
+    map_deinit(&at);
 }

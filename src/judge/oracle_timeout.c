@@ -1,7 +1,183 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * no-timeout, inverted-timeouts, over-limit: who waits for how long.
+ *
+ * A call that is held tells whether its caller has a timeout: without one it waits until the hold
+ * ends by itself, or until the run is cut off. When a caller gives up, what goes on below the call
+ * shows that the callee waits for longer than anybody waits for it.
+ *
+ * 1. Nobody waits for a call in the background: nothing is said about when that ends.
+ * 2. A caller that leaves because another of its calls failed has not run out of time.
+ * 3. Timeouts are inverted when one call that is slow, with its tries, is enough to show it. That
+ *    several in a row add up to more than anybody waits is no fault of theirs. */
 #include "judge/judge_int.h"
+
+#define MS 1000000
+
+/* How long `hold` holds a caller that does not give up, in memory and at a door. */
+static const int64_t HOLD_NS = (int64_t)60000 * MS;
+
+/* A cancellation that is passed on ends what is below at about the same time. */
+static const int64_t SLACK_NS = 50 * MS;
+
+/* ---- waiting ---- */
+
+static bool gave_up(const struct call *c)
+{
+    enum outcome_kind kind = outcome_kind(c->seen);
+    return (kind == OUT_TIMEOUT || kind == OUT_CANCELLED) && !(c->flags & CALL_OPEN);
+}
+
+/* Without faults the handler has answered before this call ends: nobody waits for it. */
+static bool in_background(const struct view *v, uint32_t i)
+{
+    const struct call *base = v->judge->base.trace.calls.at;
+    uint32_t twin = v->twin.at[i];
+    return twin != CALL_NONE && twin > 0 && base[twin].end_ns > base[base[twin].parent].end_ns;
+}
+
+/* Did the handler that made the call wait until the end of it? */
+static bool waited_for(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
+    if (in_background(v, i))
+        return false;
+    if (above->end_ns >= c->end_ns)
+        return true;
+    /* its own caller gave up, so its end says nothing; but why else would that have given up? */
+    return gave_up(above) && v->n_faults == 1 && v->twin.at[i] != CALL_NONE;
+}
+
+/* ---- no-timeout ---- */
+
+/* The only call that its handler waits for when the run is cut off, and nothing below it is. */
+static bool is_stuck(const struct view *v, uint32_t i)
+{
+    uint32_t above = v->calls[i].parent;
+    bool hung = above == 0 && v->run->flags & RUN_HUNG;
+    if (!hung && !(v->calls[above].flags & CALL_OPEN))
+        return false;
+    for (uint32_t k = 0; k < view_children(v, above); k++) {
+        uint32_t other = view_child(v, above, k);
+        if (other != i && v->calls[other].flags & CALL_OPEN)
+            return false;
+    }
+    for (uint32_t k = 0; k < view_children(v, i); k++)
+        if (v->calls[view_child(v, i, k)].flags & CALL_OPEN)
+            return false;
+    return !in_background(v, i);
+}
+
+static void see_no_timeout(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    struct judge *j = v->judge;
+    bool held = mode_kind(c->mode) == MODE_HOLD && call_took(c) >= HOLD_NS && waited_for(v, i);
+    if (!held && !(c->flags & CALL_OPEN && is_stuck(v, i)))
+        return;
+    if (!judge_wants(j, v, ORACLE_NO_TIMEOUT, c->uid))
+        return;
+    struct witness witness[] = {{i, "waited for until the end"}};
+    judge_tell(j, v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
+               "%s waits for %s for as long as no answer comes: this call has no timeout",
+               judge_service(j, v->calls[c->parent].uid), judge_name(j, c->uid));
+}
+
+/* ---- inverted-timeouts ---- */
+
+/* Did another call of the same handler end just then, so that this one was no longer wanted? */
+static bool is_dropped(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    for (uint32_t k = 0; k < view_children(v, c->parent); k++) {
+        const struct call *other = &v->calls[view_child(v, c->parent, k)];
+        if (!gave_up(other) && other->start_ns < c->end_ns && other->end_ns <= c->end_ns &&
+            other->end_ns > c->end_ns - SLACK_NS)
+            return true;
+    }
+    return false;
+}
+
+/* Are all faults of the run at one call and its tries? */
+static bool is_single(const struct view *v)
+{
+    uint32_t first = CALL_NONE, left = v->n_faults;
+    for (uint32_t i = 1; left > 0 && i < v->n; i++) {
+        if (v->calls[i].mode == MODE_NONE)
+            continue;
+        if (first != CALL_NONE && !view_equal(v, first, i))
+            return false;
+        first = i;
+        left--;
+    }
+    return left == 0;
+}
+
+/* The uppermost call below i that goes on for long after i was given up; CALL_NONE: none. */
+static uint32_t goes_on(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    int64_t slack = call_took(c) / 10 > SLACK_NS ? call_took(c) / 10 : SLACK_NS;
+    for (uint32_t d = i + 1; d < v->n; d++) {
+        const struct call *below = &v->calls[d];
+        if (below->start_ns < c->end_ns && below->end_ns > c->end_ns + slack &&
+            view_below(v, i, d) && !in_background(v, d))
+            return d;
+    }
+    return CALL_NONE;
+}
+
+static void see_inverted(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
+    struct judge *j = v->judge;
+    if (v->faults.at[i] == 0 || view_children(v, i) == 0 || !is_single(v))
+        return;
+    /* one that was given up because its handler's own caller did is not the one to look at */
+    if (c->parent > 0 && gave_up(above) && above->end_ns <= c->end_ns + SLACK_NS)
+        return;
+    if (outcome_kind(c->seen) == OUT_CANCELLED && is_dropped(v, i))
+        return;
+    uint32_t d = goes_on(v, i);
+    if (d == CALL_NONE || !judge_wants(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid))
+        return;
+    struct witness witness[] = {{i, "gave up after"}, {d, "went on for"}};
+    judge_tell(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
+               "%s gives up on %s while %s still waits for %s: the work goes on for nobody",
+               judge_service(j, above->uid), judge_name(j, c->uid),
+               judge_service(j, v->calls[v->calls[d].parent].uid), judge_name(j, v->calls[d].uid));
+}
+
+/* ---- over-limit ---- */
+
+static void see_over_limit(const struct view *v)
+{
+    struct judge *j = v->judge;
+    uint32_t i = 0;
+    if (!j->limit_ns || v->n_faults != 1 || call_took(&v->calls[0]) <= j->limit_ns ||
+        j->base.took.at[0] > j->limit_ns)
+        return;
+    while (v->calls[i].mode == MODE_NONE)
+        i++;
+    if (!judge_wants(j, v, ORACLE_OVER_LIMIT, v->calls[i].uid))
+        return;
+    struct witness witness[] = {{i, "the fault"}, {0, "took"}};
+    struct buf limit = BUF_INIT(60);
+    buf_add_ns(&limit, j->limit_ns);
+    judge_tell(j, v, ORACLE_OVER_LIMIT, v->calls[i].uid, witness, 2,
+               "a fault at %s alone makes %s take longer than its limit of %s",
+               judge_name(j, v->calls[i].uid), judge_name(j, v->calls[0].uid), buf_text(&limit));
+    buf_deinit(&limit);
+}
 
 void oracle_timeout(const struct view *v)
 {
-    (void)v;
+    for (uint32_t i = 1; i < v->n; i++) {
+        const struct call *c = &v->calls[i];
+        if (c->flags & CALL_OPEN || mode_kind(c->mode) == MODE_HOLD)
+            see_no_timeout(v, i);
+        if (gave_up(c))
+            see_inverted(v, i);
+    }
+    see_over_limit(v);
 }

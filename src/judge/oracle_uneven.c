@@ -1,7 +1,158 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * uneven-retry: a handler tries one call again after a failure, and not another of the same kind.
+ * uneven-fallback: a handler goes on without some of the things that it reads, and not without
+ * others.
+ *
+ * Both compare how one handler reacts to the same failure (label) of different calls that it makes
+ * without faults. What others do is the measure: it shows that the handler was meant to survive
+ * such a failure.
+ *
+ * 1. A call with an effect that must not be repeated is never said to lack a retry.
+ * 2. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
+ *    only where at least two reads are needed, and at least two others are not. */
 #include "judge/judge_int.h"
+
+enum { HABIT = 2 }; /* so many make a habit */
+
+/* ---- the siblings of a call ---- */
+
+/* What is known of a call's failing so, by what it came to. */
+static const struct reaction *known(const struct judge *j, uid group, label l, bool persistent)
+{
+    const struct reaction *r = reaction_find(j, group, l, persistent, true);
+    return r ? r : reaction_find(j, group, l, persistent, false);
+}
+
+/* The k-th call that the handler of r's call makes without faults, as a group; UID_NONE: there are
+ * no more. */
+static uid sibling(const struct judge *j, const struct reaction *r, uint32_t k)
+{
+    const struct base *b = &j->base;
+    uint32_t handler = base_find(b, uid_parent(j->opt.names, r->group));
+    if (handler == CALL_NONE || b->order.first.at[handler] + k >= b->order.first.at[handler + 1])
+        return UID_NONE;
+    uint32_t at = b->order.child.at[b->order.first.at[handler] + k];
+    return names_uid_all(j->opt.names, b->trace.calls.at[at].uid);
+}
+
+/* Is it the first of equal siblings? The others are the same group. */
+static bool is_first(const struct judge *j, const struct reaction *r, uid group, uint32_t k)
+{
+    for (uint32_t i = 0; i < k; i++)
+        if (sibling(j, r, i) == group)
+            return false;
+    return true;
+}
+
+/* ---- uneven-retry ---- */
+
+static bool tried_again(const struct judge *j, uid group, label l)
+{
+    const struct reaction *a = known(j, group, l, true), *b = known(j, group, l, false);
+    return (a && a->tries > 1) || (b && b->tries > 1);
+}
+
+/* The sibling that is tried again where r's call is not; UID_NONE: there is none. */
+static uid retry_missing(struct judge *j, const struct reaction *r)
+{
+    enum effect kind = judge_effect(j, r->call);
+    if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
+        base_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
+        return UID_NONE;
+    uid group;
+    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++)
+        if (group != r->group && judge_effect(j, group) == kind && tried_again(j, group, r->label))
+            return group;
+    return UID_NONE;
+}
+
+static void tell_retry(struct judge *j, const struct reaction *r)
+{
+    judge_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
+                   "%s tries %s again after %s, but not %s, and answers %s",
+                   judge_service(j, uid_parent(j->opt.names, r->group)),
+                   judge_name(j, retry_missing(j, r)), judge_label(j, r->label),
+                   judge_name(j, r->call), judge_outcome(j, r->reply));
+}
+
+/* ---- uneven-fallback ---- */
+
+struct reads {
+    uint32_t needed, absorbed;
+    uid one; /* that is absorbed */
+};
+
+/* What becomes of the handler when each of the things it reads fails so, for good. */
+static struct reads count_reads(struct judge *j, const struct reaction *r)
+{
+    struct reads n = {0};
+    uid group;
+    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++) {
+        const struct reaction *x = known(j, group, r->label, true);
+        if (!x || judge_effect(j, group) != EFFECT_READ || !is_first(j, r, group, k))
+            continue;
+        bool ok = outcome_ok(x->reply);
+        if (ok && n.one == UID_NONE)
+            n.one = group;
+        n.absorbed += ok;
+        n.needed += !ok;
+    }
+    return n;
+}
+
+static bool fallback_missing(struct judge *j, const struct reaction *r)
+{
+    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || r->ok || outcome_ok(r->reply) ||
+        judge_effect(j, r->call) != EFFECT_READ)
+        return false;
+    struct reads n = count_reads(j, r);
+    return n.needed >= HABIT && n.absorbed >= HABIT;
+}
+
+static void tell_fallback(struct judge *j, const struct reaction *r)
+{
+    struct reads n = count_reads(j, r);
+    judge_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
+                   "%s answers %s when %s fails, but goes on without %s and %u other%s",
+                   judge_service(j, uid_parent(j->opt.names, r->group)), judge_outcome(j, r->reply),
+                   judge_name(j, r->call), judge_name(j, n.one), n.absorbed - 1,
+                   n.absorbed == 2 ? "" : "s");
+}
+
+/* ---- both ---- */
+
+/* Of several labels that show it, the same one is said whatever the order of the runs was. */
+static void pick(struct judge *j, struct map *picked, uint32_t i)
+{
+    uint32_t *at = map_get(picked, j->reactions.at[i].group);
+    if (!at)
+        map_set(picked, j->reactions.at[i].group, i);
+    else if (j->reactions.at[i].label < j->reactions.at[*at].label)
+        *at = i;
+}
 
 void oracle_uneven_end(struct judge *j)
 {
-    (void)j;
+    struct map retry = {0}, fallback = {0}, absorbed = {0};
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        if (r->persistent && outcome_ok(r->reply))
+            map_set(&absorbed, r->group, 1);
+        if (retry_missing(j, r) != UID_NONE)
+            pick(j, &retry, i);
+        if (fallback_missing(j, r))
+            pick(j, &fallback, i);
+    }
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback, r->group);
+        if (a && *a == i)
+            tell_retry(j, r);
+        if (b && *b == i && !map_get(&absorbed, r->group)) /* else it depends on the mode */
+            tell_fallback(j, r);
+    }
+    map_deinit(&retry);
+    map_deinit(&fallback);
+    map_deinit(&absorbed);
 }

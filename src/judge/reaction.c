@@ -48,6 +48,31 @@ static void look_round(const struct view *v, uint32_t handler, uint32_t first, s
     }
 }
 
+static uint64_t reaction_key(uid group, label l, bool persistent, bool injected)
+{
+    return hash_mix(hash_mix(group, l), (uint64_t)persistent << 1 | injected);
+}
+
+const struct reaction *reaction_find(const struct judge *j, uid group, label l, bool persistent,
+                                     bool injected)
+{
+    const uint32_t *at = map_get(&j->reaction_at, reaction_key(group, l, persistent, injected));
+    return at ? &j->reactions.at[*at] : NULL;
+}
+
+/* Do faults make tries of this call fail in different ways? How often it is tried then says nothing
+ * about a failure that lasts. */
+static bool mixed(const struct view *v, uint32_t handler, uint32_t first)
+{
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t c = view_child(v, handler, k);
+        if (v->faults.at[c] && call_failed(&v->calls[c]) && view_equal(v, first, c) &&
+            call_label(&v->calls[c]) != call_label(&v->calls[first]))
+            return true;
+    }
+    return false;
+}
+
 /* Its tries: how many more equal calls there are than without faults. (In a loop over items the
  * next of them is no try of the one that failed.) */
 static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
@@ -70,8 +95,8 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
     }
     uint32_t twin = v->twin.at[handler];
     for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++)
-        usual += names_uid_all(v->judge->opt.names,
-                               b->trace.calls.at[b->order.child.at[k]].uid) == r->group;
+        usual += names_uid_all(v->judge->opt.names, b->trace.calls.at[b->order.child.at[k]].uid) ==
+                 r->group;
     r->tries = 1 + (usual && made > usual ? made - usual : usual ? 0 : made - 1);
     r->persistent = r->tries == 1 || all_failed;
     if (r->tries > 1 && second != CALL_NONE)
@@ -94,8 +119,9 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .faultload = v->run->faultload,
                          .number = v->run->number};
     look_at_tries(v, handler, first, &r);
-    uint64_t key = hash_mix(hash_mix(group, r.label), (uint64_t)r.persistent << 1 | r.injected);
-    if (map_get(&j->reaction_at, key) || j->reactions.n == REACTIONS_MAX)
+    uint64_t key = reaction_key(group, r.label, r.persistent, r.injected);
+    if (map_get(&j->reaction_at, key) || j->reactions.n == REACTIONS_MAX ||
+        (r.persistent && r.tries > 1 && mixed(v, handler, first)))
         return;
     look_round(v, handler, first, &r);
     map_set(&j->reaction_at, key, j->reactions.n);

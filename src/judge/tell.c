@@ -147,3 +147,12 @@ const char *judge_outcome(struct judge *j, outcome o)
     buf_deinit(&text);
     return out;
 }
+
+const char *judge_label(struct judge *j, label l)
+{
+    struct buf text = BUF_INIT(MODE_TEXT_MAX);
+    label_print(l, &text);
+    const char *out = arena_copy(&j->keep, buf_text(&text), text.n);
+    buf_deinit(&text);
+    return out;
+}

@@ -109,6 +109,20 @@ bool uid_alike(const struct names *names, uid a, uid b)
     return a == b;
 }
 
+uint32_t base_equal(const struct judge *j, uid call, uint32_t request)
+{
+    const struct base *b = &j->base;
+    uint32_t handler = base_find(b, uid_parent(j->opt.names, call)), n = 0;
+    if (handler == CALL_NONE)
+        return 0;
+    for (uint32_t k = b->order.first.at[handler]; k < b->order.first.at[handler + 1]; k++) {
+        const struct call *c = &b->trace.calls.at[b->order.child.at[k]];
+        n += element_alike(j->opt.names, c->uid, call) &&
+             (!request || !c->request || c->request == request);
+    }
+    return n;
+}
+
 bool view_usual(const struct view *v, uint32_t handler, uid call)
 {
     const struct base *b = &v->judge->base;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Annotations: workflow commands of GitHub, one line each. It shows ten errors and ten warnings of
- * a step. */
+ * a step: of either there are no more. */
 #include "report/campaign_int.h"
 #include "report/escape.h"
+#include "report/remarks_int.h"
 #include "report/words.h"
 
 enum { ANNOTATIONS_MAX = 10, MESSAGE_MAX = 8 * 1024 };
@@ -11,21 +12,25 @@ enum { ANNOTATIONS_MAX = 10, MESSAGE_MAX = 8 * 1024 };
 struct annotating {
     const struct report_source *source;
     FILE *out;
-    uint32_t n;
-    uint64_t left_out;
+    uint32_t n[2]; /* errors, warnings */
+    uint64_t left_out, warnings_left_out;
 };
 
-static void annotate(struct annotating *a, const struct summary *s, const char *level,
-                     const char *title, const char *message)
+/* Is there room for one more finding? Else it is counted as left out. */
+static bool has_room(struct annotating *a, bool warning)
+{
+    bool room = a->n[warning] < ANNOTATIONS_MAX;
+    a->left_out += !room;
+    return room;
+}
+
+static void annotate(struct annotating *a, const struct summary *s, bool warning, const char *title,
+                     const char *message)
 {
     struct buf line = BUF_INIT(4 * MESSAGE_MAX);
     const char *file = a->source->path ? a->source->path : a->source->file;
-    if (a->n == ANNOTATIONS_MAX) {
-        a->left_out++;
-        return;
-    }
-    a->n++;
-    buf_addf(&line, "::%s file=", level);
+    a->n[warning]++;
+    buf_addf(&line, "::%s file=", warning ? "warning" : "error");
     escape_github(slice_of(file), true, &line);
     buf_addf(&line, ",line=%u,title=", s->line ? (unsigned)s->line : 1u);
     escape_github(slice_of(title), true, &line);
@@ -52,8 +57,7 @@ static void annotate_finding(struct annotating *a, uint32_t scenario, uint32_t i
         buf_addf(&message, "\n%s", f->detail);
     buf_addf(&message, "\n%s, %s\nreplay: ", words_kind(f->kind), words_state(f->state));
     words_replay(s, f, &message);
-    annotate(a, s, f->state == FINDING_FLAKY ? "warning" : "error", buf_text(&title),
-             buf_text(&message));
+    annotate(a, s, f->state == FINDING_FLAKY, buf_text(&title), buf_text(&message));
     report_runs_deinit(&runs);
     buf_deinit(&title);
     buf_deinit(&message);
@@ -67,9 +71,40 @@ static void annotate_broken(struct annotating *a, const struct summary *s)
     buf_adds(&message, s->broken);
     if (s->broken_detail)
         buf_addf(&message, "\n%s", s->broken_detail);
-    annotate(a, s, "error", buf_text(&title), buf_text(&message));
+    if (has_room(a, false))
+        annotate(a, s, false, buf_text(&title), buf_text(&message));
     buf_deinit(&title);
     buf_deinit(&message);
+}
+
+static void annotate_remark(struct annotating *a, const struct summary *s, const struct remark *r)
+{
+    struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
+    buf_addf(&title, "%s / %s: ", s->system, s->scenario);
+    words_remark(r, &title);
+    buf_adds(&message, "when ");
+    words_remark_when(s, r, NULL, NULL, &message);
+    for (uint32_t i = 0; i < r->n_evidence; i++) {
+        buf_addc(&message, '\n');
+        words_evidence(s, r, i, &message);
+    }
+    buf_adds(&message, "\nreplay: ");
+    words_remark_replay(s, r, &message);
+    buf_adds(&message, "\nabout: ");
+    words_about(r, &message);
+    annotate(a, s, r->severity == SEVERITY_WARNING, buf_text(&title), buf_text(&message));
+    buf_deinit(&title);
+    buf_deinit(&message);
+}
+
+static void annotate_remarks(struct annotating *a, const struct summary *s, enum severity severity)
+{
+    bool warning = severity == SEVERITY_WARNING;
+    struct remarks_shown shown;
+    remarks_choose(s, severity, ANNOTATIONS_MAX - a->n[warning], &shown);
+    for (uint32_t i = 0; i < shown.n; i++)
+        annotate_remark(a, s, &s->remarks.at[shown.at[i]]);
+    *(warning ? &a->warnings_left_out : &a->left_out) += shown.left_out;
 }
 
 static void annotate_scenario(struct annotating *a, uint32_t scenario)
@@ -79,13 +114,19 @@ static void annotate_scenario(struct annotating *a, uint32_t scenario)
         annotate_broken(a, s);
         return;
     }
-    for (uint32_t i = 0; i < s->findings.n; i++) {
-        if (a->n < ANNOTATIONS_MAX)
+    for (uint32_t i = 0; i < s->findings.n; i++)
+        if (has_room(a, s->findings.at[i].state == FINDING_FLAKY))
             annotate_finding(a, scenario, i);
-        else
-            a->left_out++;
-    }
     a->left_out += s->more_findings;
+    annotate_remarks(a, s, SEVERITY_FINDING);
+    annotate_remarks(a, s, SEVERITY_WARNING);
+}
+
+static void count_left_out(uint64_t n, const char *what, FILE *out)
+{
+    if (n)
+        fprintf(out, "::notice title=outfox::%llu more %s have no annotation\n",
+                (unsigned long long)n, what);
 }
 
 void report_github(const struct report_source *source, FILE *out)
@@ -93,7 +134,6 @@ void report_github(const struct report_source *source, FILE *out)
     struct annotating a = {.source = source, .out = out};
     for (uint32_t i = 0; i < source->n; i++)
         annotate_scenario(&a, i);
-    if (a.left_out)
-        fprintf(out, "::notice title=outfox::%llu more findings have no annotation\n",
-                (unsigned long long)a.left_out);
+    count_left_out(a.left_out, "findings", out);
+    count_left_out(a.warnings_left_out, "warnings", out);
 }

@@ -113,25 +113,23 @@ static json_t *evidence_json(const struct summary *s, const struct evidence *x)
 
 static json_t *remark_json(const struct summary *s, const struct remark *r)
 {
-    struct finding as = {.faultload = r->faultload};
     struct buf text = BUF_INIT(1 << 20);
     json_t *out = json_object(), *evidence = json_array();
     json_object_set_new(out, "oracle", doc_text(r->oracle));
     json_object_set_new(out, "severity", doc_text(severity_names[r->severity]));
     json_object_set_new(out, "why", doc_text(r->why));
     json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, r->faultload));
-    words_finding(s, &as, &text);
+    words_remark_when(s, r, NULL, NULL, &text);
     json_object_set_new(out, "when", doc_take(&text));
     json_object_set_new(out, "run", json_integer((json_int_t)r->number));
     json_object_set_new(out, "runs", json_integer((json_int_t)r->runs));
     for (uint32_t i = 0; i < r->n_evidence; i++)
         json_array_append_new(evidence, evidence_json(s, &r->evidence[i]));
     json_object_set_new(out, "evidence", evidence);
-    if (s->ids)
-        words_replay_faultload(s, r->faultload, &text);
-    else
-        words_replay(s, &as, &text);
+    words_remark_replay(s, r, &text);
     json_object_set_new(out, "replay", doc_take(&text));
+    words_about(r, &text);
+    json_object_set_new(out, "about", doc_take(&text));
     buf_deinit(&text);
     return out;
 }

@@ -4,7 +4,8 @@
  *
  * 1. A faultload is one case, however often it was run: the first run that the search, or the
  *    shrinking of a finding, asked for decides.
- * 2. Every finding has a failing case.
+ * 2. Every finding has a failing case; what an oracle says as a finding has one of its own.
+ * Warnings are no tests: they stand in the output of their suite.
  * 3. No two cases of a suite have the same name.
  * 4. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
 #include "base/hash.h"
@@ -32,6 +33,7 @@ struct suite {
     VEC(struct junit_case) cases;
     struct map at;    /* key of a faultload -> case */
     struct map names; /* hash of a name -> how often */
+    uint32_t remarks; /* of oracles, as findings */
     uint32_t failures, errors, left_out;
     int64_t took_ns;
     bool unread; /* the runs could not be read in full */
@@ -159,6 +161,9 @@ static void collect(struct suite *x)
     }
     x->cases.n = n;
     x->errors += gave_up(x);
+    for (uint32_t i = 0; i < x->s->remarks.n; i++)
+        x->remarks += x->s->remarks.at[i].severity == SEVERITY_FINDING;
+    x->failures += x->remarks;
 }
 
 static void suite_deinit(struct suite *x)
@@ -219,6 +224,8 @@ static void put_properties(const struct suite *x, FILE *out)
     put_count(out, "points", s->points);
     if (s->stopped)
         put_property(out, "stopped_by", s->stopped);
+    if (summary_warnings(s))
+        put_count(out, "warnings", summary_warnings(s));
     if (x->left_out)
         put_count(out, "cases_left_out", x->left_out);
     if (x->unread)
@@ -303,6 +310,82 @@ static void put_case(struct suite *x, const struct junit_case *c, FILE *out)
     fputs("    </testcase>\n", out);
 }
 
+/* ---- what oracles say ---- */
+
+/* All but the sentence and the command. */
+static void put_remark_text(const struct suite *x, const struct remark *r, FILE *out)
+{
+    struct buf text = BUF_INIT(TEXT_MAX);
+    buf_adds(&text, "when ");
+    words_remark_when(x->s, r, NULL, NULL, &text);
+    for (uint32_t i = 0; i < r->n_evidence; i++) {
+        buf_addc(&text, '\n');
+        words_evidence(x->s, r, i, &text);
+    }
+    buf_adds(&text, "\nabout: ");
+    words_about(r, &text);
+    buf_adds(&text, "\nfaultload: ");
+    faultload_print(x->s->names, x->s->faultloads, r->faultload, &text);
+    put(out, buf_text(&text));
+    buf_deinit(&text);
+}
+
+static void put_remark_replay(const struct suite *x, const struct remark *r, FILE *out)
+{
+    struct buf text = BUF_INIT(TEXT_MAX);
+    buf_adds(&text, "replay: ");
+    words_remark_replay(x->s, r, &text);
+    put(out, buf_text(&text));
+    buf_deinit(&text);
+}
+
+static void put_remark(struct suite *x, const struct remark *r, FILE *out)
+{
+    struct buf name = BUF_INIT(NAME_MAX_BYTES);
+    words_remark(r, &name);
+    uint32_t same = map_count(&x->names, hash_slice(buf_slice(&name)));
+    fputs("    <testcase name=\"", out);
+    put(out, buf_text(&name));
+    if (same > 1)
+        fprintf(out, " (%u)", (unsigned)same);
+    put_classname(x, out);
+    fprintf(out, "\" time=\"0\">\n      <failure type=\"%s\" message=\"", r->oracle);
+    put(out, r->why);
+    fputs("\">", out);
+    put_remark_text(x, r, out);
+    fputs("</failure>\n      <system-out>", out);
+    put_remark_replay(x, r, out);
+    fputs("</system-out>\n    </testcase>\n", out);
+    buf_deinit(&name);
+}
+
+static void put_warnings(const struct suite *x, FILE *out)
+{
+    if (!summary_warnings(x->s))
+        return;
+    fputs("    <system-out>", out);
+    for (uint32_t i = 0; i < x->s->remarks.n; i++) {
+        const struct remark *r = &x->s->remarks.at[i];
+        struct buf title = BUF_INIT(NAME_MAX_BYTES);
+        if (r->severity != SEVERITY_WARNING)
+            continue;
+        words_remark(r, &title);
+        fputs("warning: ", out);
+        put(out, buf_text(&title));
+        fputc('\n', out);
+        put_remark_text(x, r, out);
+        fputc('\n', out);
+        put_remark_replay(x, r, out);
+        fputs("\n\n", out);
+        buf_deinit(&title);
+    }
+    if (x->s->more_remarks)
+        fprintf(out, "... and %llu more\n", (unsigned long long)x->s->more_remarks);
+    fputs("</system-out>\n", out);
+}
+
+/* ---- suites ---- */
+
 /* It could not go on: that is no fault of the scenario. */
 static void put_error(const struct suite *x, FILE *out)
 {
@@ -323,7 +406,7 @@ static void put_counts(FILE *out, uint64_t tests, uint64_t failures, uint64_t er
 
 static uint64_t tests_of(const struct suite *x)
 {
-    return x->cases.n + gave_up(x);
+    return x->cases.n + x->remarks + gave_up(x);
 }
 
 static void put_suite(struct suite *x, FILE *out)
@@ -334,8 +417,12 @@ static void put_suite(struct suite *x, FILE *out)
     put_properties(x, out);
     for (uint32_t i = 0; i < x->cases.n; i++)
         put_case(x, &x->cases.at[i], out);
-    if (tests_of(x) > x->cases.n)
+    for (uint32_t i = 0; i < x->s->remarks.n; i++)
+        if (x->s->remarks.at[i].severity == SEVERITY_FINDING)
+            put_remark(x, &x->s->remarks.at[i], out);
+    if (gave_up(x))
         put_error(x, out);
+    put_warnings(x, out);
     fputs("  </testsuite>\n", out);
 }
 

@@ -4,6 +4,7 @@
  * not fit are left out, as a whole, and counted. */
 #include "report/campaign_int.h"
 #include "report/escape.h"
+#include "report/remarks_int.h"
 #include "report/text_int.h"
 #include "report/tree_int.h"
 #include "report/words.h"
@@ -15,7 +16,8 @@ enum {
     SENTENCE_MAX = 2000,
     ROWS_MAX = 200,
     CALLS_MAX = 60,
-    NOTES_MAX = 50
+    NOTES_MAX = 50,
+    WARNINGS_MAX = 50
 };
 
 /* A sentence: bounded, and one line. */
@@ -29,19 +31,30 @@ static void add_sentence(struct buf *out, const char *text)
     buf_deinit(&escaped);
 }
 
+static void add_warnings(struct buf *out, const struct summary *s)
+{
+    struct buf text = BUF_INIT(64);
+    if (words_warnings(s, &text))
+        buf_addf(out, ", %s", buf_text(&text));
+    buf_deinit(&text);
+}
+
 static void add_verdict(struct buf *out, const struct summary *s)
 {
     if (s->broken) {
         buf_adds(out, ":x: fails without any fault: ");
         add_sentence(out, s->broken);
-    } else if (s->findings.n) {
-        buf_addf(out, ":x: **%llu %s**", (unsigned long long)(s->findings.n + s->more_findings),
-                 s->findings.n + s->more_findings == 1 ? "finding" : "findings");
+    } else if (summary_wrong(s)) {
+        uint64_t n = summary_wrong(s) + s->more_findings;
+        buf_addf(out, ":x: **%llu %s**", (unsigned long long)n, n == 1 ? "finding" : "findings");
+        add_warnings(out, s);
     } else if (s->stopped || s->all_suspects) {
         buf_adds(out, ":warning: inconclusive: ");
         add_sentence(out, s->stopped ? words_stopped(s->stopped) : "not everything was stable");
+        add_warnings(out, s);
     } else {
         buf_adds(out, ":white_check_mark: no finding");
+        add_warnings(out, s);
     }
 }
 
@@ -152,6 +165,87 @@ static uint64_t add_findings(struct buf *out, const struct report_source *source
     return left_out;
 }
 
+/* ---- what oracles say ---- */
+
+static void add_evidence(struct buf *out, const struct summary *s, const struct remark *r)
+{
+    struct buf text = BUF_INIT(FINDING_MAX);
+    for (uint32_t i = 0; i < r->n_evidence; i++) {
+        buf_clear(&text);
+        words_evidence(s, r, i, &text);
+        add_words(out, "- ", &text);
+    }
+    buf_deinit(&text);
+}
+
+/* One line within a tag, where Markdown means nothing. */
+static void add_html(struct buf *out, slice text)
+{
+    struct buf line = BUF_INIT(SENTENCE_MAX), escaped = BUF_INIT(6 * SENTENCE_MAX);
+    escape_line(text, &line);
+    escape_xml(buf_slice(&line), &escaped);
+    buf_add(out, buf_slice(&escaped));
+    buf_deinit(&line);
+    buf_deinit(&escaped);
+}
+
+/* A finding has a heading of its own, a warning is folded. */
+static void add_remark(struct buf *out, const struct summary *s, const struct remark *r,
+                       uint64_t number)
+{
+    bool finding = r->severity == SEVERITY_FINDING;
+    struct buf text = BUF_INIT(FINDING_MAX);
+    words_remark(r, &text);
+    if (finding) {
+        buf_addf(out, "### Finding %llu: ", (unsigned long long)number);
+        add_sentence(out, buf_text(&text));
+    } else {
+        buf_adds(out, "<details><summary>");
+        add_html(out, buf_slice(&text));
+        buf_adds(out, "</summary>");
+    }
+    buf_clear(&text);
+    words_remark_when(s, r, NULL, NULL, &text);
+    add_words(out, "\n\n- **when** ", &text);
+    add_evidence(out, s, r);
+    buf_clear(&text);
+    words_about(r, &text);
+    add_words(out, "- about: ", &text);
+    buf_clear(&text);
+    words_remark_replay(s, r, &text);
+    buf_addc(out, '\n');
+    escape_code(buf_slice(&text), "sh", out);
+    buf_adds(out, finding ? "\n" : "\n</details>\n\n");
+    buf_deinit(&text);
+}
+
+/* How many are left out. */
+static uint64_t add_remarks(struct buf *out, const struct summary *s, enum severity severity)
+{
+    bool finding = severity == SEVERITY_FINDING;
+    uint64_t before = finding ? s->findings.n + s->more_findings : 0;
+    struct remarks_shown shown;
+    remarks_choose(s, severity, finding ? ROWS_MAX : WARNINGS_MAX, &shown);
+    if (!finding && shown.n)
+        buf_adds(out, "### Warnings\n\n");
+    for (uint32_t i = 0; i < shown.n; i++) {
+        struct buf one = BUF_INIT(4 * FINDING_MAX);
+        add_remark(&one, s, &s->remarks.at[shown.at[i]], before + shown.number[i]);
+        if (one.full || out->n + one.n > DOCUMENT_MAX / 4 * 3)
+            shown.left_out++;
+        else
+            buf_add(out, buf_slice(&one));
+        buf_deinit(&one);
+    }
+    return shown.left_out;
+}
+
+static void add_left_out(struct buf *out, uint64_t n, const char *what)
+{
+    if (n)
+        buf_addf(out, "... and %llu more %s.\n\n", (unsigned long long)n, what);
+}
+
 static void add_notes(struct buf *out, const struct summary *s)
 {
     for (uint32_t i = 0; i < s->notes.n && i < NOTES_MAX; i++) {
@@ -206,8 +300,9 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     if (s->broken)
         add_again(&one, s);
     uint64_t left_out = s->broken ? 0 : add_findings(&one, source, scenario);
-    if (left_out)
-        buf_addf(&one, "... and %llu more findings.\n", (unsigned long long)left_out);
+    left_out += add_remarks(&one, s, SEVERITY_FINDING);
+    add_left_out(&one, left_out, "findings");
+    add_left_out(&one, add_remarks(&one, s, SEVERITY_WARNING), "warnings");
     add_figures(&one, s);
     buf_addc(&one, '\n');
     if (!one.full && one.n <= out->max - out->n - SENTENCE_MAX)

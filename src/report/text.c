@@ -18,18 +18,32 @@ static void print_number(FILE *out, double n)
     buf_deinit(&text);
 }
 
+/* ", 3 warnings" */
+static void print_warnings(const struct summary *s, const struct style *st, FILE *out)
+{
+    struct buf text = BUF_INIT(64);
+    if (words_warnings(s, &text))
+        fprintf(out, ", %s%s%s", st->yellow, buf_text(&text), st->off);
+    buf_deinit(&text);
+}
+
 void text_verdict(const struct summary *s, const struct style *st, FILE *out)
 {
-    if (s->broken)
+    if (s->broken) {
         fprintf(out, "%sfails without any fault%s: %s", st->red, st->off, s->broken);
-    else if (summary_wrong(s))
+    } else if (summary_wrong(s)) {
         fprintf(out, "%s%u %s%s", st->red, (unsigned)summary_wrong(s),
                 summary_wrong(s) == 1 ? "finding" : "findings", st->off);
-    else if (s->stopped || s->all_suspects)
-        fprintf(out, "%sno finding, but inconclusive%s: %s", st->yellow, st->off,
+        print_warnings(s, st, out);
+    } else if (s->stopped || s->all_suspects) {
+        fprintf(out, "%sno finding%s", st->yellow, st->off);
+        print_warnings(s, st, out);
+        fprintf(out, "%s, but inconclusive%s: %s", st->yellow, st->off,
                 s->stopped ? words_stopped(s->stopped) : "not everything was stable");
-    else
+    } else {
         fprintf(out, "%sno finding%s", st->green, st->off);
+        print_warnings(s, st, out);
+    }
 }
 
 static void print_count(FILE *out, uint64_t n, const char *one, const char *many)
@@ -166,6 +180,7 @@ void report_text(const struct summary *s, const struct style *st, FILE *out)
     for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
         print_finding(s, i, st, out);
     text_more(s, out);
+    text_remarks(NULL, 0, s, st, out);
     text_suspects(s, st, out);
     text_figures(s, out);
 }

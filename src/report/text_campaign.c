@@ -123,6 +123,7 @@ static void print_broken(const struct report_source *source, uint32_t scenario,
     }
     words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
     fprintf(out, "  again   %s%s%s\n", st->dim, buf_text(&text), st->off);
+    text_remarks(source, scenario, s, st, out);
     print_notes(s, st, out);
     vec_deinit(&run.trace.calls);
     buf_deinit(&text);
@@ -143,6 +144,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
         print_finding(source, scenario, i, st, out);
     text_more(s, out);
+    text_remarks(source, scenario, s, st, out);
     text_suspects(s, st, out);
     print_notes(s, st, out);
     text_figures(s, out);

@@ -16,6 +16,12 @@ void text_what(const struct summary *s, FILE *out);
 
 /* How many findings were left out, if any. */
 void text_more(const struct summary *s, FILE *out);
+
+/* What oracles say: findings, then warnings. source: NULL, or where the runs of the scenario are.
+ */
+void text_remarks(const struct report_source *source, uint32_t scenario, const struct summary *s,
+                  const struct style *st, FILE *out);
+
 void text_suspects(const struct summary *s, const struct style *st, FILE *out);
 void text_figures(const struct summary *s, FILE *out);
 

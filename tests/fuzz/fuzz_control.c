@@ -35,7 +35,7 @@ static void ask(struct tracker *t, const struct names *names, struct track_run *
 {
     struct buf target = BUF_INIT(2 * BYTES_MAX), out = BUF_INIT(CONTROL_ANSWER_MAX);
     struct arena a = {0};
-    const struct node *answer;
+    const struct node *answer = NULL;
     slice method;
     bool hushed = track_hushed(run);
     slice_cut(&line, ' ', &method);

@@ -78,6 +78,26 @@ struct finding *desk_finding(struct desk *d, faultload f, const char *why)
     return &vec_last(&d->summary.findings);
 }
 
+struct remark *desk_remark(struct desk *d, const char *oracle, enum severity severity,
+                           const char *why, const char *call, const char *other)
+{
+    uid u = uid_of(d, call);
+    mode m = mode_of("lost-reply:503");
+    struct fault fault = {u, m};
+    struct remark r = {
+        .oracle = oracle,
+        .severity = severity,
+        .why = why,
+        .faultload = faultload_extend(&d->fl, FAULTLOAD_EMPTY, fault),
+        .number = 2,
+        .runs = 1,
+        .n_evidence = 2,
+        .evidence = {{u, m, outcome_of("503"), 1000000, 2000000, "the reply is lost"},
+                     {uid_of(d, other), MODE_NONE, OUTCOME_OK, 2000000, 3000000, "the retry"}}};
+    vec_push(&d->summary.remarks, r);
+    return &vec_last(&d->summary.remarks);
+}
+
 static int run_of(void *ctx, uint32_t scenario, faultload f, struct run *out)
 {
     struct desk *d = ctx;

@@ -37,6 +37,11 @@ struct run *desk_run(struct desk *d, faultload f, const char *why, const struct 
 
 struct finding *desk_finding(struct desk *d, faultload f, const char *why);
 
+/* What an oracle says, shown by two calls: `call`, which was failed, and `other`, which succeeded.
+ */
+struct remark *desk_remark(struct desk *d, const char *oracle, enum severity severity,
+                           const char *why, const char *call, const char *other);
+
 /* What a report prints; lives as long as the desk. */
 const char *desk_print(struct desk *d, void (*print)(const struct report_source *, FILE *));
 

@@ -257,8 +257,8 @@ static void test_github(void **state)
     assert_has(desk_print(&d, report_github), "::warning file=");
     add_many(&d, 20, 5000, true);
     const char *text = desk_print(&d, report_github);
-    assert_int_equal(count(text, "\n"), 11);
-    assert_has(text, "\n::notice title=outfox::11 more findings have no annotation\n");
+    assert_int_equal(count(text, "\n"), 12); /* a flaky one and ten others */
+    assert_has(text, "\n::notice title=outfox::10 more findings have no annotation\n");
     desk_deinit(&d);
 }
 
