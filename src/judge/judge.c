@@ -3,6 +3,7 @@
  * The judge: shows every run to the oracles, remembers what they say, and puts it in order. */
 #include "judge/judge.h"
 
+#include "judge/oracle_int.h"
 #include "judge/view_int.h"
 
 const struct oracle_row oracle_rows[ORACLES] = {

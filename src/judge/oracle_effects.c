@@ -12,7 +12,7 @@
  * 2. Taking back that was tried counts: what else could the caller do when that fails too?
  * 3. What the system can do without (its failure is absorbed) is nothing that must be taken back.
  * 4. Of effects on behalf of each other only the topmost is told. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 /* Did the client get what it asked for? Of a command only its exit code is known. */
 static bool is_success(outcome status)
