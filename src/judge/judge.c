@@ -3,6 +3,7 @@
  * The judge: shows every run to the oracles, remembers what they say, and puts it in order. */
 #include "judge/judge.h"
 
+#include "judge/oracle_int.h"
 #include "judge/view_int.h"
 
 const struct oracle_row oracle_rows[ORACLES] = {
@@ -76,6 +77,7 @@ void judge_free(struct judge *j)
     map_deinit(&j->said_at);
     map_deinit(&j->called);
     vec_deinit(&j->effects);
+    map_deinit(&j->slow_once);
     mem_free(j);
 }
 
