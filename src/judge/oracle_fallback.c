@@ -12,7 +12,7 @@
  * 3. Only a service that does not work has failed. One that answers 404 works. */
 #include <strings.h>
 
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 #define MS 1000000
 
