@@ -192,7 +192,7 @@ static void print_help(FILE *out)
           "commands:\n",
           out);
     for (size_t i = 0; i < VERBS; i++)
-        fprintf(out, "  %-14s %s\n", verbs[i].name, verbs[i].about);
+        fprintf(out, "  %-14s  %s\n", verbs[i].name, verbs[i].about);
     fputs(
         "\nexit codes:\n"
         "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
