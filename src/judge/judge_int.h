@@ -131,6 +131,7 @@ struct judge {
     struct map called;       /* services that were called, in whatever run */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+    struct dep_memory *deps;
 };
 
 /* The effect of a call, remembered. */
