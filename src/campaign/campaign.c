@@ -417,7 +417,7 @@ static void note_outlived(struct campaign *c)
 void campaign_conclude(struct campaign *c)
 {
     if (c->judge)
-        judge_finish(c->judge, !c->summary.stopped && search_done(c->search), &c->summary);
+        judge_finish(c->judge, tally_exhaustive(c->tally), &c->summary);
 }
 
 const struct summary *campaign_finish(struct campaign *c)

@@ -3,6 +3,7 @@
  * The judge: shows every run to the oracles, remembers what they say, and puts it in order. */
 #include "judge/judge.h"
 
+#include "judge/oracle_int.h"
 #include "judge/view_int.h"
 
 const struct oracle_row oracle_rows[ORACLES] = {
@@ -38,6 +39,7 @@ static const struct {
 } end_oracles[] = {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_check_end, BIT(CHECK_THEN_ACT)},
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
     {oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
@@ -77,6 +79,7 @@ void judge_free(struct judge *j)
     map_deinit(&j->called);
     vec_deinit(&j->effects);
     deps_memory_free(j->deps);
+    map_deinit(&j->slow_once);
     mem_free(j);
 }
 

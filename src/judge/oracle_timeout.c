@@ -10,7 +10,7 @@
  * 2. A caller that leaves because another of its calls failed has not run out of time.
  * 3. Timeouts are inverted when one call that is slow, with its tries, is enough to show it. That
  *    several in a row add up to more than anybody waits is no fault of theirs. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 #define MS 1000000
 
