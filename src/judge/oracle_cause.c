@@ -9,7 +9,8 @@
  *    is left (an answer "too late").
  * 3. 4xx is an answer like others: a cache misses, a name is taken. Only where the scenario itself
  *    fails without any fault, the one that it fails because of is named. */
-include "judge/oracle_int.h"
+#include "judge/oracle_int.h"
+#include "judge/words_int.h"
 
 static bool too_late(outcome o)
 {

@@ -5,7 +5,8 @@
  *
  * That is only wrong where the check decides: where a failed check leads to something else than an
  * error. So what single runs show is taken back at the end, unless a failed check was seen to. */
-include "judge/oracle_int.h"
+#include "judge/oracle_int.h"
+#include "judge/words_int.h"
 
 static bool is_check(const struct view *v, uint32_t i)
 {

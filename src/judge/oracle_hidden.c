@@ -9,8 +9,9 @@
  * 1. Data that another service gave instead may have any text: then only keys count.
  * 2. What is said of a faultload is not said again of larger ones. */
 #include "base/hash.h"
-include "judge/oracle_int.h"
+#include "judge/body_int.h"
 #include "judge/contrast_int.h"
+#include "judge/oracle_int.h"
 
 /* ---- in words ---- */
 

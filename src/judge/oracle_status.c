@@ -9,7 +9,8 @@
  *
  * A callee's 4xx that is passed on is mostly right: what is not there is not there. It is wrong
  * where an earlier call of the same handler had found the request to be good. */
-include "judge/oracle_int.h"
+#include "judge/contrast_int.h"
+#include "judge/oracle_int.h"
 #include "judge/words_int.h"
 
 /* ---- forwarded ---- */
