@@ -136,6 +136,7 @@ struct judge {
     struct map called;       /* services that were called, in whatever run */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+    struct dep_memory *deps;
     struct body_memory bodies[BODIES_REMEMBERED];
     struct map slow_once; /* what was slow in one real run -> its number */
 };
