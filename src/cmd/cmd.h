@@ -49,6 +49,7 @@ struct args {
     double audit;
     bool json, quiet, help, resume, fail_fast;
     bool schema; /* validate */
+    bool contract, update;
 };
 
 struct verb {
@@ -75,6 +76,8 @@ enum option_group {
     OPT_RUN = 256,      /* how it is run, and reported */
     OPT_SERVE = 512,
     OPT_INIT = 1024,
+    OPT_CONTRACT = 1 << 20,
+    OPT_LEARN = 1 << 21,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */

@@ -51,6 +51,11 @@ static int restore_all(struct session *s, bool *left, struct err *e)
         int status = campaign_restore(s->campaigns.at[i], e);
         if (status < 0 || status == CAMPAIGN_OTHER)
             return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
+        if (s->args->resume && campaign_had_contract(s->campaigns.at[i]) && !s->args->contract) {
+            err_set(e, 0, 0, "the campaign of \"%s\" is judged by a contract: give --contract, too",
+                    session_scenario(s, i));
+            return EXIT_USAGE;
+        }
         *left |= !campaign_complete(s->campaigns.at[i]);
     }
     return 0;
