@@ -13,7 +13,7 @@
  * 1. Two calls with the same idempotency key are one, and so are two that ask for different things.
  * 2. An effect that was undone in between does not count.
  * 3. Where the retry itself is an effect done twice, only that is said, not what is below it. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 struct doubled {
     uint32_t first, second, above, retry;

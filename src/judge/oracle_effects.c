@@ -12,7 +12,7 @@
  * 2. Taking back that was tried counts: what else could the caller do when that fails too?
  * 3. What the system can do without (its failure is absorbed) is nothing that must be taken back.
  * 4. Of effects on behalf of each other only the topmost is told. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 /* Did the client get what it asked for? Of a command only its exit code is known. */
 static bool is_success(outcome status)
@@ -163,7 +163,7 @@ static void rule_see(const struct view *v, const struct effect_rule *r)
 /* A request of the client: the scenario's own, or one of a command. */
 static bool is_request(const struct view *v, uint32_t i)
 {
-    return i == 0 || v->calls[i].flags & CALL_EXEMPT;
+    return i == 0 || (v->calls[i].parent == 0 && v->calls[i].flags & CALL_EXEMPT);
 }
 
 /* The handler that knew of the effect and answered with an error, which has reached the client;

@@ -11,7 +11,7 @@
  * 1. What is compared with is the longest of the fault-free runs.
  * 2. Of a slow call within a slow one only the inner is said.
  * 3. Of real runs it takes two. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 enum { FACTOR = 5, NOTICED_NS = 100 * 1000 * 1000 };
 

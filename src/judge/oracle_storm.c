@@ -10,7 +10,7 @@
  * 1. What counts is calls under a lasting failure divided by calls without faults. */
 #include <inttypes.h>
 
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 enum {
     STORM = 5,            /* so many calls for one are enough */
