@@ -109,6 +109,7 @@ struct reaction {
     bool same_body;  /* the client received what it receives without faults */
     outcome status;  /* what the client got */
     outcome reply;   /* what the handler that made it answered */
+    outcome seen;    /* what the caller of that handler saw of it */
     uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
     bool instead_ok; /* and that succeeded */
     bool left_out;   /* calls that the handler makes without faults were not made */
