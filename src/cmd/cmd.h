@@ -106,6 +106,7 @@ int cmd_replay(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_report(const struct args *args);
 int cmd_init(const struct args *args);
+int cmd_learn(const struct args *args);
 int cmd_fault_injected(const struct args *args);
 int cmd_calls(const struct args *args);
 int cmd_hush(const struct args *args);
