@@ -75,21 +75,24 @@ static void send_and_wait(struct asking *k, const struct addr *to, const char *m
 
 /* ---- the answer ---- */
 
+/* The status, 0 when nobody answers who could know. */
 static int read_answer(const struct asking *k, const struct ask *ask, const struct node **answer,
                        struct err *e)
 {
-    const struct node *body = NULL, *why;
-    if (k->error)
-        return err_set(e, 0, 0, "the control address %.100s does not answer: %s", ask->control,
-                       k->error);
-    if (!k->status || node_parse_json(k->arena, k->body, &body) || body->type != NODE_MAP)
-        return err_set(e, 0, 0, "what answers at OUTFOX_CONTROL, %.100s, is no control address",
-                       ask->control);
-    *answer = body;
-    why = node_get(body, SLICE("error"));
-    if (k->status != 200)
-        return err_set(e, 0, 0, "%.*s", SLICE_ARG(why ? why->text : SLICE("it was refused")));
-    return 0;
+    const struct node *body = NULL, *found = NULL;
+    slice field = k->status == 200 ? slice_of(ask->field) : SLICE("error");
+    if (k->status && node_parse_json(k->arena, k->body, &body) == 0)
+        found = node_get(body, field);
+    if (found && k->status != 200)
+        (void)err_set(e, 0, 0, "%.*s", SLICE_ARG(found->text));
+    else if (k->error)
+        (void)err_set(e, 0, 0, "the control address %.100s does not answer: %s", ask->control,
+                      k->error);
+    else if (!found)
+        (void)err_set(e, 0, 0, "what answers at OUTFOX_CONTROL, %.100s, is no control address",
+                      ask->control);
+    *answer = found;
+    return found ? k->status : 0;
 }
 
 int ask_control(const struct ask *ask, struct arena *a, const struct node **answer, struct err *e)
@@ -111,16 +114,15 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
     add_encoded(&target, ask->pattern);
     send_and_wait(&k, &to, ask->method, buf_slice(&target));
     buf_deinit(&target);
-    if (read_answer(&k, ask, answer, e))
-        return k.status == 200 ? 0 : k.status;
-    return k.status;
+    return read_answer(&k, ask, answer, e);
 }
 
 /* ---- blocks ---- */
 
 bool ask_hush(const char *control, const char *run, char *const *argv, int *code, struct err *e)
 {
-    struct ask ask = {.control = control, .run = run, .method = "POST", .what = "hush"};
+    struct ask ask = {
+        .control = control, .run = run, .method = "POST", .what = "hush", .field = "hushed"};
     struct arena a = {0};
     struct foreground f;
     const struct node *answer = NULL;

@@ -11,11 +11,12 @@
 struct ask {
     const char *control, *run; /* OUTFOX_CONTROL and OUTFOX_RUN */
     const char *method, *what; /* "GET", "injected" */
+    const char *field;         /* of the answer: that is what is asked for */
     slice pattern;             /* as people write it; empty: none */
 };
 
 /* The status of the answer, 0 when there is none; 400: the pattern is wrong. Only of 200 there is
- * *answer, a map, in the arena; otherwise *e says why. */
+ * *answer, the value of the field, in the arena; otherwise *e says why. */
 int ask_control(const struct ask *ask, struct arena *a, const struct node **answer, struct err *e);
 
 /* Runs a command (argv ends with NULL), with nothing injected meanwhile; without a run (NULL) just

@@ -5,6 +5,7 @@
 #include "campaign/control.h"
 #include "campaign/live_int.h"
 #include "io/owner.h"
+#include "wire/grpc.h"
 
 /* ---- who has the other end of the connection ---- */
 
@@ -81,18 +82,26 @@ static bool wants_body(void *ctx, const struct call_arrival *a)
     return callee != CALLEE_CONTROL && track_wants_body(l->tracker, callee, a->interface);
 }
 
-static slice body_of(const struct call_arrival *a, struct buf *text)
+enum { BODY_MAX = 1 << 20 };
+
+/* The first message, without the bytes before it. */
+static slice grpc_first(slice bytes)
+{
+    struct grpc_framing f = {0};
+    bytes.n = grpc_feed(&f, bytes);
+    return bytes.n > GRPC_PREFIX ? slice_from(bytes, GRPC_PREFIX) : (slice){0};
+}
+
+static slice body_of(const struct chain *body, bool grpc, struct buf *text)
 {
     slice whole = {0};
-    if (a->body->n && a->body->first->next == NULL) {
-        whole = (slice){a->body->first->bytes + a->body->first->start, a->body->n};
-    } else if (a->body->n) {
-        chain_print(a->body, text);
+    if (body->n && body->first->next == NULL) {
+        whole = (slice){body->first->bytes + body->first->start, body->n};
+    } else if (body->n) {
+        chain_print(body, text);
         whole = buf_slice(text);
     }
-    if (a->grpc) /* the message, without the five bytes before it */
-        whole = whole.n > 5 ? slice_from(whole, 5) : (slice){0};
-    return whole;
+    return grpc ? grpc_first(whole) : whole;
 }
 
 static void decide(void *ctx, const struct call_arrival *a, struct call_fate *out)
@@ -104,14 +113,15 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
         return;
     }
     struct ownership ownership = {l, a};
-    struct buf text = BUF_INIT(1 << 20);
+    struct buf text = BUF_INIT(BODY_MAX);
     struct track_arrival arrival = {.service = door->callee,
                                     .caller = door->caller,
                                     .head = a->head,
                                     .interface = a->interface,
                                     .grpc = a->grpc,
                                     .content_type = head_get(a->head, SLICE("content-type")),
-                                    .body = body_of(a, &text),
+                                    .body = body_of(a->body, a->grpc, &text),
+                                    .whole = a->whole,
                                     .start_ns = a->start_ns,
                                     .crowded = l->n_running > 1,
                                     .owns = owns,
@@ -131,6 +141,11 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
 static void ended(void *ctx, const struct call_fate *fate, const struct call_end *end)
 {
     struct live *l = ctx;
+    struct buf text = BUF_INIT(BODY_MAX);
+    if (end->body)
+        track_asked(l->tracker, fate->run, fate->call, end->head->target,
+                    body_of(end->body, end->grpc, &text));
+    buf_deinit(&text);
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
                 end->end_ns);
     execution_poke(l, fate->run);

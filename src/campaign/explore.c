@@ -75,9 +75,9 @@ int explore(const struct exploration *x, struct summary *out, struct err *e)
         status = explore_once(x, tally, f, number, &run, out, e);
     }
     tally_finish(tally);
-    tally_free(tally);
     if (x->judge)
-        judge_finish(x->judge, !out->stopped && !out->broken, out);
+        judge_finish(x->judge, tally_exhaustive(tally), out);
+    tally_free(tally);
     vec_deinit(&run.trace.calls);
     return status;
 }

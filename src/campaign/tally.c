@@ -325,3 +325,16 @@ void tally_finish(struct tally *x)
                  (double)stats.skipped[r]);
     sort_failures(x);
 }
+
+bool tally_exhaustive(const struct tally *t)
+{
+    struct search_stats stats;
+    uint32_t n;
+    uint64_t suspects, left = 0;
+    search_stats(t->search, &stats);
+    (void)search_suspects(t->search, &n, &suspects);
+    for (enum reduction r = 0; r < REDUCTIONS; r++)
+        left += stats.skipped[r];
+    return stats.complete && !t->out->stopped && !t->out->broken && !suspects && !left &&
+           !stats.elsewhere;
+}

@@ -132,6 +132,7 @@ static const struct option_row {
      offsetof(struct args, json)},
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
      offsetof(struct args, quiet)},
+    {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, TYPE_FLAG, offsetof(struct args, dot)},
     {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON,
      TYPE_TEXT, offsetof(struct args, color)},
     {"help", 'h', NULL, "this text", OPT_COMMON, TYPE_FLAG, offsetof(struct args, help)},

@@ -51,6 +51,10 @@ int session_start(struct session *s, struct err *e) MUST_USE;
 void session_make_campaigns(struct session *s, void *ctx,
                             void (*show)(void *ctx, const struct campaign_facts *facts));
 
+/* Takes up what the store has of them; *left: is there anything to be done? 0, or an exit code,
+ * with *e. */
+int session_restore(struct session *s, bool *left, struct err *e) MUST_USE;
+
 const char *session_scenario(const struct session *s, uint32_t i);
 
 #endif

@@ -3,6 +3,7 @@
  * The judge: shows every run to the oracles, remembers what they say, and puts it in order. */
 #include "judge/judge.h"
 
+#include "judge/oracle_int.h"
 #include "judge/view_int.h"
 
 const struct oracle_row oracle_rows[ORACLES] = {
@@ -38,6 +39,7 @@ static const struct {
 } end_oracles[] = {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_check_end, BIT(CHECK_THEN_ACT)},
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
     {oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
@@ -58,6 +60,7 @@ struct judge *judge_new(const struct judge_options *options)
     j->opt = *options;
     j->set = options->settings;
     j->limit_ns = options->limit_ns ? options->limit_ns : options->settings->limit_ns;
+    j->deps = deps_memory_new();
     return j;
 }
 
@@ -75,6 +78,8 @@ void judge_free(struct judge *j)
     map_deinit(&j->said_at);
     map_deinit(&j->called);
     vec_deinit(&j->effects);
+    deps_memory_free(j->deps);
+    map_deinit(&j->slow_once);
     mem_free(j);
 }
 
@@ -106,6 +111,7 @@ void judge_run(struct judge *j, const struct run *run)
     for (uint32_t i = 1; i < v->n; i++)
         map_set(&j->called, uid_element(v->names, v->calls[i].uid)->service, 1);
     reaction_learn(v);
+    deps_learn(v);
     for (size_t i = 0; i < sizeof run_oracles / sizeof *run_oracles; i++)
         if ((v->n_faults || run_oracles[i].calm) && wanted(j, run_oracles[i].oracles))
             run_oracles[i].see(v);

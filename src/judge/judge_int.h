@@ -13,6 +13,7 @@
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
+#include "judge/body_int.h"
 #include "judge/judge.h"
 
 /* ---- one run ---- */
@@ -68,6 +69,10 @@ bool uid_alike(const struct names *names, uid a, uid b);
 
 /* Is a call of this element (whatever its number) made by this handler without faults? */
 bool view_usual(const struct view *v, uint32_t handler, uid call);
+
+/* Is there a call after calls[effect] and before calls[until] that takes its effect back, or tries
+ * to? */
+bool view_undone(const struct view *v, uint32_t effect, uint32_t until);
 
 /* ---- the fault-free run ---- */
 
@@ -131,6 +136,9 @@ struct judge {
     struct map called;       /* services that were called, in whatever run */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+    struct dep_memory *deps;
+    struct body_memory bodies[BODIES_REMEMBERED];
+    struct map slow_once; /* what was slow in one real run -> its number */
 };
 
 /* The effect of a call, remembered. */
@@ -167,25 +175,5 @@ const char *judge_label(struct judge *j, label l);
 
 /* The service of a call, likewise. */
 const char *judge_service(struct judge *j, uid call);
-
-/* ---- oracles: a function per file, or a few ---- */
-
-void oracle_cause(const struct view *v);     /* failure-without-cause */
-void oracle_status(const struct view *v);    /* wrong-status: forwarded, and blamed on the caller */
-void oracle_status_end(struct judge *j);     /* wrong-status: hidden in one mode, not in others */
-void oracle_hidden(const struct view *v);    /* hidden-error: text of errors in the body */
-void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependencies */
-void oracle_check(const struct view *v);     /* check-then-act */
-void oracle_retry(const struct view *v);     /* retry-without-effect */
-void oracle_duplicate(const struct view *v); /* duplicate-effect */
-void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
-void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
-void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */
-void oracle_fallback(const struct view *v);  /* fallback-to-failed, fallback-worse */
-void oracle_fallback_end(struct judge *j);   /* fallback-unreached */
-void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, over-limit */
-void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
-void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */
-void oracle_slow(const struct view *v);      /* slow-elsewhere */
 
 #endif

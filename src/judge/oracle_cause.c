@@ -1,7 +1,128 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "judge/judge_int.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * failure-without-cause: a service fails although nothing below it did. The deepest such call is
+ * the one; those above it have a cause.
+ *
+ * 1. A failed call below is a cause, whatever made it fail.
+ * 2. A fault elsewhere is one where it may reach the service without a call: through an earlier
+ *    call to the same service (its circuit breaker is open, it is still busy), or by the time that
+ *    is left (an answer "too late").
+ * 3. 4xx is an answer like others: a cache misses, a name is taken. Only where the scenario itself
+ *    fails without any fault, the one that it fails because of is named. */
+#include "judge/oracle_int.h"
+#include "judge/words_int.h"
+
+static bool too_late(outcome o)
+{
+    return o == OUTCOME(OUT_STATUS, 504) || o == OUTCOME(OUT_GRPC, 4);
+}
+
+/* Nobody got the request, and no fault kept it away. */
+static bool unreachable(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    enum outcome_kind kind = outcome_kind(c->seen);
+    return i > 0 && !c->handled && call_failed(c) && kind != OUT_NONE && kind != OUT_TIMEOUT &&
+           kind != OUT_CANCELLED;
+}
+
+static bool failed_below(const struct view *v, uint32_t i)
+{
+    for (uint32_t k = i + 1; k < v->n; k++)
+        if (call_failed(&v->calls[k]) && view_below(v, i, k))
+            return true;
+    return false;
+}
+
+/* Can one of the run's faults, none of which is at or below the call, have reached it? */
+static bool fault_reaches(const struct view *v, uint32_t i)
+{
+    sym service = uid_element(v->names, v->calls[i].uid)->service;
+    if (too_late(v->calls[i].reply))
+        return true;
+    for (uint32_t k = 0; k < v->n; k++) {
+        const struct call *c = &v->calls[k];
+        bool same = uid_element(v->names, c->uid)->service == service;
+        if ((k < i && same && v->faults.at[k]) || (call_failed(c) && c->flags & CALL_AMBIGUOUS))
+            return true;
+    }
+    return false;
+}
+
+static bool fails_alone(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    bool error = (c->handled || i == 0) && answer_is_error(c->reply);
+    if (v->faults.at[i] || c->flags & CALL_OPEN || !(error || unreachable(v, i)))
+        return false;
+    return !failed_below(v, i) && !(v->n_faults && fault_reaches(v, i));
+}
+
+static void tell_alone(const struct view *v, uint32_t i)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[i];
+    if (!judge_wants(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
+        return;
+    struct witness witness = {i, "failed"};
+    if (unreachable(v, i))
+        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                   "%s cannot be reached, and no fault keeps it away", judge_name(j, c->uid));
+    else
+        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                   "%s answers %s although nothing below it failed", judge_name(j, c->uid),
+                   judge_outcome(j, c->reply));
+}
+
+/* ---- scenarios that fail without any fault ---- */
+
+static bool fails(outcome o)
+{
+    return outcome_kind(o) == OUT_STATUS ? outcome_code(o) >= 400 : !outcome_ok(o);
+}
+
+/* From the client's answer down to where it comes from: the last call that failed, each time. */
+static uint32_t origin(const struct view *v)
+{
+    uint32_t i = 0, below = 0;
+    do {
+        i = below;
+        for (uint32_t k = view_children(v, i); k-- > 0 && below == i;)
+            if (fails(v->calls[view_child(v, i, k)].seen))
+                below = view_child(v, i, k);
+    } while (below != i);
+    return i;
+}
+
+static void tell_origin(const struct view *v)
+{
+    struct judge *j = v->judge;
+    uint32_t i = origin(v);
+    const struct call *c = &v->calls[i];
+    enum outcome_kind kind = outcome_kind(c->seen);
+    if (fails_alone(v, i) || (kind != OUT_STATUS && kind != OUT_GRPC && kind != OUT_TIMEOUT) ||
+        !judge_wants(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
+        return;
+    struct witness witness = {i, "failed"};
+    if (kind == OUT_TIMEOUT)
+        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                   "%s does not answer in time without any fault, and so the scenario fails",
+                   judge_name(j, c->uid));
+    else
+        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                   "%s answers %s without any fault, and so the scenario fails",
+                   judge_name(j, c->uid), judge_outcome(j, c->seen));
+}
 
 void oracle_cause(const struct view *v)
 {
-    (void)v;
+    bool calm = v->run->faultload == FAULTLOAD_EMPTY;
+    if (v->run->flags & RUN_CRASHED || (!calm && v->n_faults == 0))
+        return; /* it died of something; or faults that are not there would be named */
+    for (uint32_t i = v->n; i-- > 0;)
+        if (fails_alone(v, i))
+            tell_alone(v, i);
+    outcome client = v->calls[0].reply;
+    if (calm && !v->run->verdict.pass && outcome_kind(client) != OUT_EXIT && fails(client))
+        tell_origin(v);
 }

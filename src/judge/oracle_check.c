@@ -1,7 +1,97 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "judge/judge_int.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * check-then-act: a handler asks a service whether it is well, is told yes, and then has nothing to
+ * offer when its call fails.
+ *
+ * That is only wrong where the check decides: where a failed check leads to something else than an
+ * error. So what single runs show is taken back at the end, unless a failed check was seen to. */
+#include "judge/oracle_int.h"
+#include "judge/words_int.h"
+
+static bool is_check(const struct view *v, uint32_t i)
+{
+    sym interface = uid_element(v->names, v->calls[i].uid)->interface;
+    return words_check(names_text(v->names, interface));
+}
+
+/* Was it made once, and did nothing follow that does not follow without faults? */
+static bool unhandled(const struct view *v, uint32_t handler, uint32_t k)
+{
+    uint32_t call = view_child(v, handler, k);
+    for (uint32_t i = 0; i < view_children(v, handler); i++) {
+        uint32_t other = view_child(v, handler, i);
+        if (other != call && view_equal(v, call, other))
+            return false;
+        if (i > k && !view_usual(v, handler, v->calls[other].uid))
+            return false;
+    }
+    return true;
+}
+
+/* The check of the same service that was passed before; CALL_NONE: there is none. */
+static uint32_t passed_check(const struct view *v, uint32_t handler, uint32_t k)
+{
+    const struct call *call = &v->calls[view_child(v, handler, k)];
+    sym service = uid_element(v->names, call->uid)->service;
+    while (k-- > 0) {
+        uint32_t i = view_child(v, handler, k);
+        const struct call *c = &v->calls[i];
+        if (uid_element(v->names, c->uid)->service == service && c->end_ns <= call->start_ns &&
+            !call_failed(c) && is_check(v, i))
+            return i;
+    }
+    return CALL_NONE;
+}
+
+static void see_call(const struct view *v, uint32_t handler, uint32_t k)
+{
+    struct judge *j = v->judge;
+    uint32_t call = view_child(v, handler, k), check = passed_check(v, handler, k);
+    uid subject = v->calls[call].uid;
+    if (check == CALL_NONE || is_check(v, call) || !unhandled(v, handler, k) ||
+        !judge_wants(j, v, ORACLE_CHECK_THEN_ACT, subject))
+        return;
+    struct witness witness[] = {{check, "was healthy"}, {call, "failed then"}};
+    judge_tell(j, v, ORACLE_CHECK_THEN_ACT, subject, witness, 2,
+               "%s trusts %s: when %s fails after it, there is nothing else and the answer is %s",
+               judge_service(j, v->calls[handler].uid), judge_name(j, v->calls[check].uid),
+               judge_name(j, subject), judge_outcome(j, v->calls[handler].reply));
+}
 
 void oracle_check(const struct view *v)
 {
-    (void)v;
+    for (uint32_t h = 0; h < v->n; h++) {
+        uint32_t n = view_children(v, h);
+        if (n < 2 || !v->faults.at[h] || outcome_ok(v->calls[h].reply) ||
+            v->twin.at[h] == CALL_NONE)
+            continue;
+        for (uint32_t k = 1; k < n; k++) {
+            uint32_t call = view_child(v, h, k);
+            outcome seen = v->calls[call].seen;
+            if (v->faults.at[call] && !outcome_ok(seen) && !answer_blames(seen))
+                see_call(v, h, k);
+        }
+    }
+}
+
+/* Was a failed check seen to lead to something else than an error? */
+static bool decides(struct judge *j, uid check)
+{
+    uid group = names_uid_all(j->opt.names, check);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        if (r->group == group && r->persistent && (r->instead != UID_NONE || outcome_ok(r->reply)))
+            return true;
+    }
+    return false;
+}
+
+void oracle_check_end(struct judge *j)
+{
+    for (uint32_t i = 0; i < j->said.n; i++) {
+        struct remark *r = &j->said.at[i];
+        if (r->why && r->oracle == oracle_rows[ORACLE_CHECK_THEN_ACT].name &&
+            !decides(j, r->evidence[0].call))
+            r->why = NULL;
+    }
 }

@@ -13,7 +13,7 @@
  * 1. Two calls with the same idempotency key are one, and so are two that ask for different things.
  * 2. An effect that was undone in between does not count.
  * 3. Where the retry itself is an effect done twice, only that is said, not what is below it. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 struct doubled {
     uint32_t first, second, above, retry;
@@ -32,28 +32,6 @@ static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
     return call_done(x) && call_done(y) && (!x->key || x->key != y->key) && same_request(x, y);
 }
 
-/* Is the effect of a call undone before another is made? */
-static bool undone(const struct view *v, uint32_t first, uint32_t second)
-{
-    const struct judge_settings *set = v->judge->set;
-    const struct names *names = v->names;
-    sym service = uid_element(names, v->calls[first].uid)->service;
-    for (uint32_t i = first + 1; i < second; i++) {
-        const struct call *c = &v->calls[i];
-        if (!call_done(c) || c->start_ns < v->calls[first].end_ns)
-            continue;
-        const struct element *e = uid_element(names, c->uid);
-        if (e->service == service &&
-            slice_starts(names_text(names, e->interface), SLICE("DELETE ")))
-            return true;
-        for (uint32_t k = 0; k < set->undo.n; k++)
-            if (pattern_matches(&set->undo.at[k].effect, names, v->calls[first].uid) &&
-                pattern_matches(&set->undo.at[k].undo, names, c->uid))
-                return true;
-    }
-    return false;
-}
-
 /* Is the second a repetition of the first, because something failed? */
 static bool doubles(const struct view *v, uint32_t first, uint32_t second, struct doubled *out)
 {
@@ -66,7 +44,7 @@ static bool doubles(const struct view *v, uint32_t first, uint32_t second, struc
     }
     *out = (struct doubled){first, second, a, b};
     return call_failed(&v->calls[a]) && v->calls[b].start_ns >= v->calls[a].end_ns &&
-           same_request(&v->calls[a], &v->calls[b]) && !undone(v, first, second);
+           same_request(&v->calls[a], &v->calls[b]) && !view_undone(v, first, second);
 }
 
 /* How many calls that may be repetitions of this one were done. */
@@ -106,8 +84,8 @@ static void tell(const struct view *v, const struct doubled *d)
                    who, saw);
     else
         judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, subject, shown, n,
-                   "%s is done twice: %s makes %s again after %s although it was done", name, who,
-                   judge_name(j, above->uid), saw);
+                   "%s is done twice: it was done when %s failed with %s, and %s makes that again",
+                   name, judge_name(j, above->uid), saw, who);
 }
 
 /* Is there a number on its path? Otherwise it is the repetition of nothing. */

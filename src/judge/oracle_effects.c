@@ -12,7 +12,7 @@
  * 2. Taking back that was tried counts: what else could the caller do when that fails too?
  * 3. What the system can do without (its failure is absorbed) is nothing that must be taken back.
  * 4. Of effects on behalf of each other only the topmost is told. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 /* Did the client get what it asked for? Of a command only its exit code is known. */
 static bool is_success(outcome status)
@@ -72,8 +72,7 @@ static bool undoes_by_name(const struct view *v, uint32_t effect, uint32_t i)
            sounds_like_undo(names_text(v->names, u->interface)) && !usual(v, i);
 }
 
-/* Is there a later call that takes it back? */
-static bool undone(const struct view *v, uint32_t effect)
+bool view_undone(const struct view *v, uint32_t effect, uint32_t until)
 {
     const struct judge_settings *s = v->judge->set;
     bool told = false;
@@ -81,11 +80,11 @@ static bool undone(const struct view *v, uint32_t effect)
         if (!pattern_matches(&s->undo.at[k].effect, v->names, v->calls[effect].uid))
             continue;
         told = true;
-        for (uint32_t i = effect + 1; i < v->n; i++)
+        for (uint32_t i = effect + 1; i < until; i++)
             if (pattern_matches(&s->undo.at[k].undo, v->names, v->calls[i].uid))
                 return true;
     }
-    for (uint32_t i = effect + 1; i < v->n && !told; i++)
+    for (uint32_t i = effect + 1; i < until && !told; i++)
         if (undoes_by_name(v, effect, i))
             return true;
     return false;
@@ -147,7 +146,7 @@ static void rule_see(const struct view *v, const struct effect_rule *r)
     uint32_t high = effect_rule_high(r, status);
     for (uint32_t i = 1; i < v->n && !ok && n > high; i++) /* what was taken back is not left */
         n -= call_done(&v->calls[i]) && pattern_matches(&r->calls, v->names, v->calls[i].uid) &&
-             undone(v, i);
+             view_undone(v, i, v->n);
     if (n >= effect_rule_low(r, status) && n <= high)
         return;
     enum oracle o = !ok && n > high ? ORACLE_PARTIAL_EFFECTS : ORACLE_SKIPPED_EFFECT;
@@ -164,7 +163,7 @@ static void rule_see(const struct view *v, const struct effect_rule *r)
 /* A request of the client: the scenario's own, or one of a command. */
 static bool is_request(const struct view *v, uint32_t i)
 {
-    return i == 0 || v->calls[i].flags & CALL_EXEMPT;
+    return i == 0 || (v->calls[i].parent == 0 && v->calls[i].flags & CALL_EXEMPT);
 }
 
 /* The handler that knew of the effect and answered with an error, which has reached the client;
@@ -187,10 +186,10 @@ static uint32_t blamed(const struct view *v, uint32_t effect)
 /* Up to the handler: is this or a call that it is part of taken back, or an effect itself? */
 static bool covered(const struct view *v, uint32_t effect, uint32_t handler)
 {
-    if (undone(v, effect))
+    if (view_undone(v, effect, v->n))
         return true;
     for (uint32_t i = v->calls[effect].parent; i != handler; i = v->calls[i].parent)
-        if (judge_effect(v->judge, v->calls[i].uid) != EFFECT_READ || undone(v, i))
+        if (judge_effect(v->judge, v->calls[i].uid) != EFFECT_READ || view_undone(v, i, v->n))
             return true;
     return false;
 }

@@ -10,8 +10,9 @@
  * 2. All faults of the run are at the call that failed (or below it) and at calls that were made
  *    because of it: what follows is its consequence.
  * 3. Only a service that does not work has failed. One that answers 404 works. */
-#include "base/hash.h"
-#include "judge/judge_int.h"
+#include <strings.h>
+
+#include "judge/oracle_int.h"
 
 #define MS 1000000
 
@@ -210,7 +211,68 @@ void oracle_fallback(const struct view *v)
     }
 }
 
+/* ---- fallback-unreached ---- */
+
+/* A service that is not called may be for other scenarios. One with such a word in its name is
+ * there to stand in. */
+static bool is_standby(slice name)
+{
+    static const char *const words[] = {"secondary", "backup",   "fallback", "standby",
+                                        "stand-by",  "failover", "replica"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        for (size_t k = 0, n = strlen(words[i]); k + n <= name.n; k++)
+            if (strncasecmp(name.p + k, words[i], n) == 0)
+                return true;
+    return false;
+}
+
+static bool is_called(const struct judge *j, slice service)
+{
+    sym s = names_sym(j->opt.names, service);
+    return map_get(&j->called, s) ||
+           s == uid_element(j->opt.names, j->base.trace.calls.at[0].uid)->service;
+}
+
+/* Which of the failures of what a service calls shows best that nothing stands in? */
+static bool shows_better(const struct judge *j, const struct reaction *a, const struct reaction *b)
+{
+    if (a->ok != b->ok)
+        return b->ok;
+    if (a->call != b->call)
+        return uid_cmp(j->opt.names, a->call, b->call) < 0;
+    return a->label < b->label;
+}
+
+/* NULL: nothing that the service calls has failed for good. */
+static const struct reaction *best_failure(const struct judge *j, slice caller)
+{
+    const struct reaction *best = NULL;
+    sym s = names_sym(j->opt.names, caller);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        uid handler = uid_parent(j->opt.names, r->call);
+        if (r->persistent && r->injected && uid_element(j->opt.names, handler)->service == s &&
+            (!best || shows_better(j, r, best)))
+            best = r;
+    }
+    return best;
+}
+
 void oracle_fallback_end(struct judge *j)
 {
-    (void)j;
+    struct map told = {0}; /* one caller of each is enough */
+    for (uint32_t i = 0; j->complete && i < j->opt.n_wires; i++) {
+        const struct judge_wire *w = &j->opt.wires[i];
+        if (!is_standby(w->callee) || is_called(j, w->callee) ||
+            map_get(&told, names_sym(j->opt.names, w->callee)))
+            continue;
+        const struct reaction *r = best_failure(j, w->caller);
+        if (!r)
+            continue;
+        map_set(&told, names_sym(j->opt.names, w->callee), 1);
+        judge_conclude(j, ORACLE_FALLBACK_UNREACHED, UID_NONE, r,
+                       "%.*s can call %.*s, and does not under any failure", SLICE_ARG(w->caller),
+                       SLICE_ARG(w->callee));
+    }
+    map_deinit(&told);
 }

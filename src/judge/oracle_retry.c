@@ -7,7 +7,7 @@
  *    that asks for the same.
  * 2. Silent when a try of the call waits, when something else was called in between, and after a
  *    timeout, which was a wait. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 enum { AT_ONCE_NS = 5 * 1000 * 1000 };
 

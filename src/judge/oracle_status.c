@@ -1,12 +1,142 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "judge/judge_int.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * wrong-status: an answer that does not say what happened.
+ *
+ *   forwarded  a callee's 503 or 504 is passed on as one's own. 503 says that the work was not
+ *              begun and may be tried again at once, which the callee can say and its caller cannot
+ *   blamed     a 4xx says that the request is wrong, but without faults the same one is answered
+ *   hidden     success after one error of a callee, an error after another: at the end
+ *
+ * A callee's 4xx that is passed on is mostly right: what is not there is not there. It is wrong
+ * where an earlier call of the same handler had found the request to be good. */
+#include "judge/contrast_int.h"
+#include "judge/oracle_int.h"
+#include "judge/words_int.h"
+
+/* ---- forwarded ---- */
+
+/* Answers that callers take for "may be tried again". */
+static bool asks_to_retry(outcome o)
+{
+    return o == OUTCOME(OUT_STATUS, 503) || o == OUTCOME(OUT_STATUS, 504) ||
+           o == OUTCOME(OUT_GRPC, 14) || o == OUTCOME(OUT_GRPC, 4);
+}
+
+static uint32_t last_failed(const struct view *v, uint32_t handler)
+{
+    for (uint32_t k = view_children(v, handler); k-- > 0;)
+        if (call_failed(&v->calls[view_child(v, handler, k)]))
+            return view_child(v, handler, k);
+    return CALL_NONE;
+}
+
+static void see_forwarded(const struct view *v, uint32_t h)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[h];
+    uint32_t callee = last_failed(v, h);
+    if (callee == CALL_NONE || v->calls[callee].seen != c->reply ||
+        !judge_wants(j, v, ORACLE_WRONG_STATUS, c->uid))
+        return;
+    struct witness witness[] = {{callee, "answered"}, {h, "passed on as"}};
+    const char *status = judge_outcome(j, c->reply);
+    judge_tell(j, v, ORACLE_WRONG_STATUS, c->uid, witness, 2,
+               "%s answers %s as its own after %s answered %s: whoever retries it does not know "
+               "that the work was begun",
+               judge_service(j, c->uid), status, judge_name(j, v->calls[callee].uid), status);
+}
+
+/* ---- blamed ---- */
+
+/* Had a call before child k of the handler, other than a health check, found the request good? */
+static bool found_good(const struct view *v, uint32_t handler, uint32_t k)
+{
+    while (k-- > 0) {
+        const struct call *c = &v->calls[view_child(v, handler, k)];
+        slice interface = names_text(v->names, uid_element(v->names, c->uid)->interface);
+        if (!call_failed(c) && !words_check(interface))
+            return true;
+    }
+    return false;
+}
+
+/* The call because of which the caller is blamed; CALL_NONE: it may be right. */
+static uint32_t blame_cause(const struct view *v, uint32_t handler)
+{
+    for (uint32_t k = view_children(v, handler); k-- > 0;) {
+        uint32_t i = view_child(v, handler, k);
+        const struct call *c = &v->calls[i];
+        if (!call_failed(c))
+            continue;
+        if (!answer_blames(c->seen))
+            return v->faults.at[i] ? i : CALL_NONE;
+        if (v->faults.at[i]) /* not at it: then it comes from below, and that one is told of */
+            return c->mode != MODE_NONE && found_good(v, handler, k) ? i : CALL_NONE;
+        /* it refuses, with no fault at it: what failed before is why */
+    }
+    return CALL_NONE;
+}
+
+static void see_blamed(const struct view *v, uint32_t h)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[h];
+    if (v->twin.at[h] == CALL_NONE)
+        return;
+    const struct call *twin = &j->base.trace.calls.at[v->twin.at[h]];
+    if (!outcome_ok(twin->reply) || twin->request != c->request)
+        return;
+    uint32_t callee = blame_cause(v, h);
+    if (callee == CALL_NONE || !judge_wants(j, v, ORACLE_WRONG_STATUS, c->uid))
+        return;
+    struct witness witness[] = {{callee, "failed"}, {h, "blamed on its caller"}};
+    judge_tell(j, v, ORACLE_WRONG_STATUS, c->uid, witness, 2,
+               "%s answers %s after %s %s: the same request is fine without faults, so its caller "
+               "is not to blame",
+               judge_service(j, c->uid), judge_outcome(j, c->reply),
+               judge_name(j, v->calls[callee].uid), words_fate(j, v->calls[callee].seen));
+}
 
 void oracle_status(const struct view *v)
 {
-    (void)v;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct call *c = &v->calls[i];
+        if (!v->faults.at[i] || !(c->handled || i == 0))
+            continue;
+        if (asks_to_retry(c->reply))
+            see_forwarded(v, i);
+        else if (answer_blames(c->reply))
+            see_blamed(v, i);
+    }
+}
+
+/* ---- hidden ---- */
+
+static bool silent(const struct judge *j, const struct reaction *r)
+{
+    (void)j;
+    return outcome_ok(r->reply) && r->instead == UID_NONE;
+}
+
+static bool shows(const struct judge *j, const struct reaction *r)
+{
+    (void)j;
+    return outcome_error(r->reply);
+}
+
+static void tell_hidden(struct judge *j, const struct reaction *hidden,
+                        const struct reaction *shown)
+{
+    uid handler = uid_parent(j->opt.names, hidden->group);
+    judge_conclude(j, ORACLE_WRONG_STATUS, handler, hidden,
+                   "%s answers %s when %s answers %s, but %s when that answers %s: its caller "
+                   "cannot tell success from failure",
+                   judge_service(j, handler), judge_outcome(j, hidden->reply),
+                   judge_name(j, hidden->call), judge_outcome(j, hidden->label),
+                   judge_outcome(j, shown->reply), judge_outcome(j, shown->label));
 }
 
 void oracle_status_end(struct judge *j)
 {
-    (void)j;
+    contrast_find(j, &(struct contrast){silent, shows, tell_hidden});
 }

@@ -10,7 +10,7 @@
  * 1. What counts is calls under a lasting failure divided by calls without faults. */
 #include <inttypes.h>
 
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 enum {
     STORM = 5,            /* so many calls for one are enough */
@@ -37,6 +37,21 @@ static uint32_t count_failed(const struct view *v, uint32_t handler, uint32_t c)
     return count;
 }
 
+/* The first and the last of the handler's calls that are equal to calls[c]. */
+static void first_and_last(const struct view *v, uint32_t handler, uint32_t c,
+                           struct witness shown[2])
+{
+    shown[0].call = CALL_NONE;
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t x = view_child(v, handler, k);
+        if (!view_equal(v, c, x))
+            continue;
+        if (shown[0].call == CALL_NONE)
+            shown[0] = (struct witness){x, "fails"};
+        shown[1] = (struct witness){x, "the last try"};
+    }
+}
+
 static void see_call(const struct view *v, uint32_t handler, uint32_t c)
 {
     struct judge *j = v->judge;
@@ -46,9 +61,11 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t c)
     uint32_t times = made / (usual ? usual : 1);
     if (times <= STORM || !judge_wants(j, v, ORACLE_RETRY_STORM, call))
         return;
-    judge_tell(j, v, ORACLE_RETRY_STORM, call, &(struct witness){c, "fails, and is made again"}, 1,
-               "%s, when it keeps failing, is called %" PRIu32 " times for once: all by %s",
-               judge_name(j, call), times, judge_service(j, v->calls[handler].uid));
+    struct witness shown[2];
+    first_and_last(v, handler, c, shown);
+    judge_tell(j, v, ORACLE_RETRY_STORM, call, shown, 2,
+               "a failing %s is called %" PRIu32 " times instead of once: %" PRIu32 " tries by %s",
+               judge_name(j, call), times, times, judge_service(j, v->calls[handler].uid));
 }
 
 void oracle_storm(const struct view *v)
@@ -138,7 +155,7 @@ static void storm_tell(struct judge *j, const struct storm *s)
         buf_addf(&by, "%s%" PRIu32 " %sby %s", i ? " times " : "", s->by[i].times,
                  i ? "" : "tries ", judge_service(j, s->by[i].handler));
     judge_conclude(j, ORACLE_RETRY_STORM, s->inner->call, s->inner,
-                   "%s, when it keeps failing, is called %" PRIu32 " times for once: %s",
+                   "a failing %s is called %" PRIu32 " times instead of once: %s",
                    judge_name(j, s->inner->call), s->times, buf_text(&by));
     buf_deinit(&by);
 }

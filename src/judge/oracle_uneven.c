@@ -11,7 +11,7 @@
  * 1. A call with an effect that must not be repeated is never said to lack a retry.
  * 2. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
  *    only where at least two reads are needed, and at least two others are not. */
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 enum { HABIT = 2 }; /* so many make a habit */
 

@@ -18,6 +18,7 @@ struct call_arrival {
     slice interface;
     bool grpc;
     const struct chain *body; /* as far as it was waited for */
+    bool whole;               /* that is all of it; of gRPC, the first message is there */
     int64_t start_ns;
     struct arena *arena; /* for text that must live as long as the call */
 };
@@ -37,9 +38,12 @@ struct call_fate {
 
 /* How it ended. */
 struct call_end {
-    outcome seen, reply; /* what the caller saw, what the service answered */
-    bool handled;        /* the service got the request */
-    bool fired;          /* the fault was acted out */
+    outcome seen, reply;      /* what the caller saw, what the service answered */
+    bool handled;             /* the service got the request */
+    bool fired;               /* the fault was acted out */
+    const struct head *head;  /* the request */
+    const struct chain *body; /* of the request; NULL: not all of it was kept */
+    bool grpc;
     int64_t end_ns;
 };
 

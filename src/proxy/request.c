@@ -38,6 +38,7 @@ static struct call_arrival arrival_of(struct exchange *x)
                                  .interface = x->interface,
                                  .grpc = x->grpc,
                                  .body = &x->body,
+                                 .whole = x->request_ended || x->framing.messages > 0,
                                  .start_ns = x->start_ns,
                                  .arena = &x->arena};
 }
@@ -81,6 +82,12 @@ static void mention(struct exchange *x)
         d->decide(d->ctx, &arrival, &x->fate);
 }
 
+/* Is the request's body still there, all of it? */
+static bool body_kept(const struct exchange *x)
+{
+    return x->request_ended && x->body.n == x->request_bytes;
+}
+
 void exchange_tell(const struct exchange *x)
 {
     const struct director *d = x->worker->plane->director;
@@ -88,6 +95,9 @@ void exchange_tell(const struct exchange *x)
                            .reply = x->reply,
                            .handled = x->attempts > 0 && outcome_kind(x->reply) != OUT_REFUSED,
                            .fired = x->fired,
+                           .head = x->request,
+                           .body = body_kept(x) ? &x->body : NULL,
+                           .grpc = x->grpc,
                            .end_ns = clock_ns()};
     d->ended(d->ctx, &x->fate, &end);
 }

@@ -83,6 +83,10 @@ static const char version_1[] =
     "  FROM call JOIN campaign ON campaign.id = call.campaign\n"
     "  LEFT JOIN (SELECT id, element FROM point) AS p ON p.id = call.point;\n";
 
-static const char *const steps[] = {version_1};
+/* What a call asked for. NULL, as in rows of version 1: not known, and not part of the sum. */
+static const char version_2[] = "ALTER TABLE call ADD COLUMN request INTEGER;\n"
+                                "ALTER TABLE call ADD COLUMN key INTEGER;\n";
+
+static const char *const steps[] = {version_1, version_2};
 
 const struct schema schema_newest = {steps, sizeof steps / sizeof *steps};

@@ -203,6 +203,14 @@ void put_null(struct put *p)
     keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
 }
 
+void put_later(struct put *p, uint32_t value)
+{
+    if (value)
+        put_int(p, value);
+    else
+        keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
+}
+
 void put_text_or_null(struct put *p, const char *text)
 {
     if (text)
@@ -291,6 +299,14 @@ bool get_null(struct get *g)
     g->column++;
     g->sum = hash_mix(g->sum, SUM_OF_NULL);
     return true;
+}
+
+uint32_t get_later(struct get *g)
+{
+    if (sqlite3_column_type(g->stmt, g->column) != SQLITE_NULL)
+        return (uint32_t)get_int(g, 1, UINT32_MAX);
+    g->column++;
+    return 0;
 }
 
 static slice get_bytes(struct get *g, int type, size_t most)

@@ -50,10 +50,10 @@ enum {
               "WHERE campaign = ? AND number >= ? ORDER BY number LIMIT 1")                        \
     STATEMENT(RUN_LAST, "SELECT number FROM run WHERE campaign = ? ORDER BY number DESC LIMIT 1")  \
     STATEMENT(CALL_ADD, "INSERT INTO call(campaign, run, n, parent, point, mode, fault_point, "    \
-                        "seen, handled, reply, flags, start_ns, end_ns) "                          \
-                        "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                           \
+                        "seen, handled, reply, flags, start_ns, end_ns, request, key) "            \
+                        "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                     \
     STATEMENT(CALL_GET, "SELECT campaign, run, n, parent, point, mode, fault_point, seen, "        \
-                        "handled, reply, flags, start_ns, end_ns FROM call "                       \
+                        "handled, reply, flags, start_ns, end_ns, request, key FROM call "         \
                         "WHERE campaign = ? AND run = ? ORDER BY n")                               \
     STATEMENT(FINDINGS_REMOVE, "DELETE FROM finding WHERE campaign = ?")                           \
     STATEMENT(FINDING_ADD, "INSERT INTO finding(campaign, id, state, why, faultload, sum) "        \
@@ -138,7 +138,9 @@ void put_text(struct put *p, slice text);
 void put_text_or_null(struct put *p, const char *text);
 void put_blob(struct put *p, slice bytes);
 void put_null(struct put *p);
-void put_sum(struct put *p); /* the sum of what was put so far */
+void put_later(struct put *p, uint32_t value); /* of a column that older files do not have: 0 is
+                                                  NULL, which is not part of the sum */
+void put_sum(struct put *p);                   /* the sum of what was put so far */
 
 /* Runs the statement, which gives no rows. */
 int put_done(struct put *p, struct err *e) MUST_USE;
@@ -160,6 +162,7 @@ void get_done(struct get *g);
 /* The values of a row, in order. What is read lives until get_next or get_done. Where something
  * else stands there, g->bad is set and the result is 0 or "". */
 int64_t get_int(struct get *g, int64_t least, int64_t most);
+uint32_t get_later(struct get *g);
 bool get_null(struct get *g); /* steps over a NULL; otherwise stays */
 slice get_text(struct get *g);
 slice get_blob(struct get *g, size_t most);

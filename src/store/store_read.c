@@ -189,6 +189,8 @@ static void get_call(struct get *g, uint32_t n, struct call *c, int64_t *point,
     c->flags = (uint8_t)get_flags(g, call_flag_names, CALL_FLAGS, UINT8_MAX);
     c->start_ns = get_int(g, INT64_MIN, INT64_MAX);
     c->end_ns = get_int(g, INT64_MIN, INT64_MAX);
+    c->request = get_later(g);
+    c->key = get_later(g);
 }
 
 /* The calls of a run into run->trace, and their sum. */

@@ -232,6 +232,8 @@ static int add_call(struct adding *a, uint32_t i, struct err *e)
     put_text(&p, word_of(s, WORD_CALL_FLAGS, c->flags));
     put_int(&p, c->start_ns);
     put_int(&p, c->end_ns);
+    put_later(&p, c->request);
+    put_later(&p, c->key);
     a->sum = p.sum;
     return put_done(&p, e);
 }

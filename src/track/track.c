@@ -299,6 +299,29 @@ static void read_payload(const struct tracker *t, const struct track_arrival *a,
         payload_deinit(&fields);
 }
 
+/* ---- what was asked ---- */
+
+static uint32_t request_hash(slice target, slice body)
+{
+    return hash_fold(hash_mix(hash_slice(target), body.n ? hash_slice(body) : 0));
+}
+
+/* By either of the names that are in use for it. */
+static uint32_t key_hash(const struct head *head)
+{
+    slice key = head_get(head, SLICE("idempotency-key"));
+    if (!key.n)
+        key = head_get(head, SLICE("x-idempotency-key"));
+    return key.n ? hash_fold(hash_slice(key)) : 0;
+}
+
+void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, slice body)
+{
+    struct track_run *r = track_find(t, run);
+    if (r && !r->all.trace.calls.at[call].request)
+        r->all.trace.calls.at[call].request = request_hash(target, body);
+}
+
 static void count_stray(struct tracker *t, const struct track_arrival *a)
 {
     if (t->strays++ == 0) {
@@ -340,7 +363,10 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
                               .in_block = r->blocks > 0 || above->in_block};
     read_payload(t, a, &call, r->learning);
     bool exempt = above->service == CALLER_CLIENT || call.in_block;
-    struct call record = {.parent = p.call, .start_ns = a->start_ns - r->start_ns};
+    struct call record = {.parent = p.call,
+                          .request = a->whole ? request_hash(a->head->target, a->body) : 0,
+                          .key = key_hash(a->head),
+                          .start_ns = a->start_ns - r->start_ns};
     record.flags = (uint8_t)((a->grpc ? CALL_GRPC : CALL_HTTP) | (exempt ? CALL_EXEMPT : 0) |
                              (p.ambiguous ? CALL_AMBIGUOUS : 0));
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);

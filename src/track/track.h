@@ -115,6 +115,7 @@ struct track_arrival {
     slice interface;
     bool grpc;
     slice content_type, body; /* as far as track_wants_body asked for them */
+    bool whole;               /* the body is all that was sent; of gRPC, the first message */
     int64_t start_ns;
     bool crowded; /* others are under way, or about to begin: what says nothing is of no run */
     /* Could the other end of the connection be this service's? Asked where the address says
@@ -134,6 +135,10 @@ struct track_answer {
 bool track_wants_body(const struct tracker *t, uint32_t service, slice interface);
 void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
                   struct track_answer *out);
+
+/* Its body is known only now: what was asked is kept, if it was not known before. To be called
+ * before track_ended. */
+void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, slice body);
 
 /* It ended. Nothing happens when its run has ended before. */
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,

@@ -102,6 +102,8 @@ static struct call random_call(struct rng *r, struct store_world *w, const struc
     c.flags = (uint8_t)rng_below(r, 256);
     c.start_ns = random_time(r);
     c.end_ns = random_time(r);
+    c.request = rng_below(r, 3) ? (uint32_t)rng_next(r) : 0;
+    c.key = rng_below(r, 3) ? 0 : (uint32_t)rng_next(r);
     return c;
 }
 
@@ -158,8 +160,9 @@ static void print_call(const struct store_world *w, const struct call *c, struct
     mode_print(c->mode, out);
     buf_adds(out, " at [");
     uid_print(&w->names, c->fault_point, out);
-    buf_addf(out, "] %x %d %x %x %lld %lld", (unsigned)c->seen, c->handled, (unsigned)c->flags,
-             (unsigned)c->reply, (long long)c->start_ns, (long long)c->end_ns);
+    buf_addf(out, "] %x %d %x %x %lld %lld %x %x", (unsigned)c->seen, c->handled,
+             (unsigned)c->flags, (unsigned)c->reply, (long long)c->start_ns, (long long)c->end_ns,
+             (unsigned)c->request, (unsigned)c->key);
 }
 
 static void print_text(const char *text, struct buf *out)

@@ -563,7 +563,7 @@ static void test_foreign_files(void **state)
     edit("DROP TABLE theirs; VACUUM");
     make_campaign(1);
     edit("PRAGMA user_version = 7");
-    BAD(store_open(PATH, STORE_READ, &s, e), "newer Outfox", "schema 7", "knows 1");
+    BAD(store_open(PATH, STORE_READ, &s, e), "newer Outfox", "schema 7", "knows 2");
     BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox");
     edit("PRAGMA user_version = 0");
     BAD(store_open(PATH, STORE_READ, &s, e), "damaged");
@@ -594,25 +594,80 @@ static void test_names_of_files(void **state)
 
 static void test_migrations(void **state)
 {
-    const char *steps[] = {schema_newest.steps[0], "ALTER TABLE run ADD COLUMN more INTEGER",
+    const char *steps[] = {schema_newest.steps[0], schema_newest.steps[1],
+                           "ALTER TABLE run ADD COLUMN more INTEGER",
                            "UPDATE run SET more = number; CREATE TABLE extra(x)"};
-    const char *broken[] = {schema_newest.steps[0], "CREATE TABLE kept(x)", "CREATE nonsense"};
+    const char *broken[] = {schema_newest.steps[0], schema_newest.steps[1], "CREATE TABLE kept(x)",
+                            "CREATE nonsense"};
     struct store *s;
     (void)state;
     make_campaign(5);
-    struct schema three = {steps, 3}, failing = {broken, 3};
-    BAD(store_open_as(PATH, STORE_READ, &three, &s, e), "older Outfox", "schema 1", "knows 3");
+    struct schema four = {steps, 4}, failing = {broken, 4};
+    BAD(store_open_as(PATH, STORE_READ, &four, &s, e), "older Outfox", "schema 2", "knows 4");
     BAD(store_open_as(PATH, STORE_WRITE, &failing, &s, e), "syntax");
     s = open_store(STORE_WRITE); /* nothing of what failed is left */
     expect_runs(s, SLICE("checkout"), 5);
     store_close(s);
-    GOOD(store_open_as(PATH, STORE_WRITE, &three, &s, e));
+    GOOD(store_open_as(PATH, STORE_WRITE, &four, &s, e));
     expect_runs(s, SLICE("checkout"), 5);
     store_close(s);
-    GOOD(store_open_as(PATH, STORE_READ, &three, &s, e));
+    GOOD(store_open_as(PATH, STORE_READ, &four, &s, e));
     store_close(s);
     edit("INSERT INTO extra SELECT more FROM run WHERE more = 5");
-    BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox", "schema 3");
+    BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox", "schema 4");
+}
+
+/* How many calls are known to have asked for something: of the runs that were there, and after. */
+struct walk_asked {
+    uint64_t runs, early, late;
+};
+
+static int see_asked(void *ctx, const struct run *run, struct err *e)
+{
+    struct walk_asked *walk = ctx;
+    (void)e;
+    walk->runs++;
+    for (uint32_t i = 0; i < run->trace.calls.n; i++)
+        *(run->number <= 5 ? &walk->early : &walk->late) +=
+            run->trace.calls.at[i].request || run->trace.calls.at[i].key;
+    return 0;
+}
+
+/* A file of version 1: what it does not know of its calls is not known, and its sums hold. */
+static void test_migration_from_1(void **state)
+{
+    struct store *s;
+    uint64_t campaign;
+    struct store_world w;
+    struct walk_asked asked = {0};
+    (void)state;
+    s = open_store(STORE_WRITE);
+    GOOD(store_begin(s, SLICE("checkout"), &campaign, e));
+    store_world_init(&w);
+    for (uint64_t number = 1; number <= 5; number++) {
+        struct run run = store_case_run(&w, number);
+        for (uint32_t i = 0; i < run.trace.calls.n; i++)
+            run.trace.calls.at[i].request = run.trace.calls.at[i].key = 0;
+        GOOD(store_add(s, campaign, &w.names, &w.fl, &run, e));
+        vec_deinit(&run.trace.calls);
+    }
+    store_close(s);
+    edit("ALTER TABLE call DROP COLUMN request; ALTER TABLE call DROP COLUMN key;"
+         "PRAGMA user_version = 1");
+    BAD(store_open(PATH, STORE_READ, &s, e), "older Outfox", "schema 1", "knows 2");
+    s = open_store(STORE_WRITE);
+    add(s, campaign, 6);
+    GOOD(store_each_run(s, campaign, &w.names, &w.fl, &w.text, see_asked, &asked, e));
+    assert_int_equal(asked.runs, 6);
+    assert_int_equal(asked.early, 0);
+    assert_true(asked.late > 0);
+    store_close(s);
+    store_world_deinit(&w);
+    edit("UPDATE call SET key = 5 WHERE run = 2 AND n = 0");
+    s = open_store(STORE_READ);
+    struct walk walk;
+    BAD(walk_runs(s, campaign, &walk, e), "run 2");
+    store_close(s);
 }
 
 /* ---- one writer ---- */
@@ -1314,6 +1369,7 @@ int main(void)
         TEST(foreign_files),
         TEST(names_of_files),
         TEST(migrations),
+        TEST(migration_from_1),
         TEST(one_writer),
         TEST(links),
         TEST(busy),

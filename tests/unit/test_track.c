@@ -84,7 +84,7 @@ struct arrival {
     uint32_t service, caller;
     const struct head *head;
     const char *interface, *body;
-    bool crowded;
+    bool crowded, whole;
 };
 
 /* One call; *sent: the head as it goes on to the service. */
@@ -97,6 +97,7 @@ static struct track_answer arrive(struct lab *l, struct arrival x, struct head *
                               .interface = slice_of(x.interface ? x.interface : "GET /"),
                               .content_type = SLICE("application/json"),
                               .body = slice_of(x.body ? x.body : ""),
+                              .whole = x.whole,
                               .start_ns = ++l->now,
                               .crowded = x.crowded,
                               .owns = owns,
@@ -218,6 +219,55 @@ static void test_none(void **state)
         arrive(&l, (struct arrival){.service = D, .caller = B}, NULL); /* after its answer */
     assert_int_equal(call_at(r, late.call)->parent, b.call);
     assert_false(call_at(r, late.call)->flags & CALL_AMBIGUOUS);
+    finish(&l, r);
+    lab_close(&l);
+}
+
+/* What a call asked for: known where all of it was seen, at its arrival or at its end. */
+static void test_asked(void **state)
+{
+    static const struct {
+        const char *target, *key_name, *key, *body;
+        bool whole;
+        const char *later; /* the body, known at the end */
+        char request, idempotency_key;
+    } rows[] = {
+        {"/a?x=1", "idempotency-key", "k1", "", true, NULL, 'a', 'a'},
+        {"/a?x=1", "X-Idempotency-Key", "k1", "", true, NULL, 'a', 'a'},
+        {"/a?x=2", "idempotency-key", "k2", "", true, NULL, 'b', 'b'},
+        {"/a?x=1", "idempotency", "k2", "{}", true, NULL, 'c', '-'},
+        {"/a?x=1", "Idempotency-Key", "", "", false, NULL, '-', '-'},
+        {"/a?x=1", "none", "", "part", false, NULL, '-', '-'},
+        {"/a?x=1", "none", "", "", false, "{}", 'c', '-'},
+        {"/a?x=1", "none", "", "", false, "", 'a', '-'},
+        {"/a?x=2", "none", "", "", true, "{}", 'b', '-'}, /* what was known is kept */
+    };
+    uint32_t request[4] = {0}, key[4] = {0}; /* by letter; the last: none */
+    struct lab l;
+    (void)state;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct field field = {slice_of(rows[i].key_name), slice_of(rows[i].key)};
+        struct head head = {.target = slice_of(rows[i].target), .fields = &field, .n_fields = 1};
+        struct arrival x = {
+            .service = B, .caller = A, .head = &head, .body = rows[i].body, .whole = rows[i].whole};
+        struct track_answer b = arrive(&l, x, NULL);
+        if (rows[i].later)
+            track_asked(l.t, b.run, b.call, head.target, slice_of(rows[i].later));
+        ended(&l, b);
+        const struct call *c = call_at(r, b.call);
+        uint32_t *seen = &request[rows[i].request == '-' ? 3 : rows[i].request - 'a'];
+        uint32_t *had = &key[rows[i].idempotency_key == '-' ? 3 : rows[i].idempotency_key - 'a'];
+        *seen = *seen ? *seen : c->request;
+        *had = *had ? *had : c->key;
+        if (*seen != c->request || *had != c->key || !c->request != (rows[i].request == '-') ||
+            !c->key != (rows[i].idempotency_key == '-'))
+            fail_msg("row %zu: %x %x", i, (unsigned)c->request, (unsigned)c->key);
+    }
+    assert_true(request[0] != request[1] && request[1] != request[2] && request[0] != request[2]);
+    assert_int_not_equal(key[0], key[1]);
+    track_asked(l.t, 12345, 0, SLICE("/"), SLICE("")); /* of no run: nothing happens */
     finish(&l, r);
     lab_close(&l);
 }
@@ -735,15 +785,25 @@ static void test_learned_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_state),        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_none),         cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_several),      cmocka_unit_test(test_clients),
-        cmocka_unit_test(test_plan),         cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_strays),       cmocka_unit_test(test_late),
-        cmocka_unit_test(test_open),         cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_ignore),       cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_payload),      cmocka_unit_test(test_payload_options),
-        cmocka_unit_test(test_predecessors), cmocka_unit_test(test_dialects),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_ignore),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_payload),
+        cmocka_unit_test(test_payload_options),
+        cmocka_unit_test(test_predecessors),
+        cmocka_unit_test(test_dialects),
         cmocka_unit_test(test_learned_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

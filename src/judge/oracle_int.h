@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The oracles, each a file oracle_*.c: what judge.c calls of them. Functions of a view see one run,
+ * those of the judge conclude at the end. */
+#ifndef OUTFOX_JUDGE_ORACLE_INT_H
+#define OUTFOX_JUDGE_ORACLE_INT_H
+
+#include "judge/judge_int.h"
+
+void oracle_cause(const struct view *v);     /* failure-without-cause */
+void oracle_status(const struct view *v);    /* wrong-status: forwarded, and blamed on the caller */
+void oracle_status_end(struct judge *j);     /* wrong-status: hidden in one mode, not in others */
+void oracle_hidden(const struct view *v);    /* hidden-error: text of errors in the body */
+void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependencies */
+void oracle_check(const struct view *v);     /* check-then-act */
+void oracle_check_end(struct judge *j);      /* check-then-act: does the check decide? */
+void oracle_retry(const struct view *v);     /* retry-without-effect */
+void oracle_duplicate(const struct view *v); /* duplicate-effect */
+void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
+void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
+void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */
+void oracle_fallback(const struct view *v);  /* fallback-to-failed, fallback-worse */
+void oracle_fallback_end(struct judge *j);   /* fallback-unreached */
+void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, over-limit */
+void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
+void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */
+void oracle_slow(const struct view *v);      /* slow-elsewhere */
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge/words_int.h"
+
+/* By hand: what a word is must not depend on the locale. */
+static bool is_small(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_large(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Does a word start at s.p[i], the byte before it being a letter? userError, IOError. */
+static bool word_starts(slice s, size_t i)
+{
+    return is_large(s.p[i]) && (is_small(s.p[i - 1]) || (i + 1 < s.n && is_small(s.p[i + 1])));
+}
+
+bool word_next(slice *rest, char out[WORD_MAX])
+{
+    slice s = *rest;
+    size_t i = 0, n = 0;
+    while (i < s.n && !is_small(s.p[i]) && !is_large(s.p[i]))
+        i++;
+    size_t first = i;
+    for (; i < s.n && (is_small(s.p[i]) || is_large(s.p[i])); i++) {
+        if (i > first && word_starts(s, i))
+            break;
+        if (n < WORD_MAX - 1)
+            out[n++] = (char)(s.p[i] | 0x20);
+    }
+    out[n] = 0;
+    *rest = slice_from(s, i);
+    return n > 0;
+}
+
+const struct word *words_find(const struct word *list, slice text)
+{
+    char words[2][WORD_MAX] = {"", ""};
+    for (uint32_t at = 0; word_next(&text, words[at]); at ^= 1)
+        for (const struct word *w = list; w->word; w++)
+            if (w->word[0] == words[at][0] && strcmp(w->word, words[at]) == 0 &&
+                (!w->before || strcmp(w->before, words[at ^ 1]) == 0))
+                return w;
+    return NULL;
+}
+
+bool words_check(slice interface)
+{
+    static const struct word checks[] = {
+        {"health", NULL}, {"healthz", NULL},  {"healthy", NULL},   {"healthcheck", NULL},
+        {"ready", NULL},  {"readyz", NULL},   {"readiness", NULL}, {"live", NULL},
+        {"livez", NULL},  {"liveness", NULL}, {"alive", NULL},     {"ping", NULL},
+        {"status", NULL}, {"check", NULL},    {NULL, NULL},
+    };
+    return words_find(checks, interface);
+}
+
+/* ---- answers ---- */
+
+enum { GRPC_CODES = 17 };
+enum grpc_says { OF_NOBODY, OF_SERVICE, OF_REQUEST };
+
+/* What a gRPC code speaks of; by its number. */
+static const uint8_t grpc_says[GRPC_CODES] = {
+    [2] = OF_SERVICE /* unknown */,          [3] = OF_REQUEST /* invalid argument */,
+    [4] = OF_SERVICE /* deadline */,         [5] = OF_REQUEST /* not found */,
+    [6] = OF_REQUEST /* exists */,           [7] = OF_REQUEST /* permission denied */,
+    [9] = OF_REQUEST /* precondition */,     [11] = OF_REQUEST /* out of range */,
+    [12] = OF_SERVICE /* unimplemented */,   [13] = OF_SERVICE /* internal */,
+    [14] = OF_SERVICE /* unavailable */,     [15] = OF_SERVICE /* data loss */,
+    [16] = OF_REQUEST /* unauthenticated */,
+};
+
+bool answer_is_error(outcome o)
+{
+    uint32_t code = outcome_code(o);
+    return outcome_kind(o) == OUT_GRPC ? code < GRPC_CODES && grpc_says[code] == OF_SERVICE
+                                       : outcome_error(o);
+}
+
+bool answer_blames(outcome o)
+{
+    uint32_t code = outcome_code(o);
+    switch (outcome_kind(o)) {
+    case OUT_GRPC: return code < GRPC_CODES && grpc_says[code] == OF_REQUEST;
+    case OUT_STATUS:
+        return code >= 400 && code < 500 && code != 408 && code != 424 && code != 425 &&
+               code != 429 && code != 499;
+    default: return false;
+    }
+}
+
+const char *words_fate(struct judge *j, outcome seen)
+{
+    static const char *const fates[OUT_KINDS] = {
+        [OUT_NONE] = "did not end",         [OUT_REFUSED] = "could not be reached",
+        [OUT_RESET] = "broke off",          [OUT_CLOSED] = "broke off",
+        [OUT_TIMEOUT] = "timed out",        [OUT_CANCELLED] = "was left by its caller",
+        [OUT_EXIT] = "ended with an error",
+    };
+    const char *fate = fates[outcome_kind(seen)];
+    if (fate)
+        return fate;
+    struct buf text = BUF_INIT(60);
+    buf_adds(&text, "answered ");
+    outcome_print(seen, &text);
+    fate = arena_copy(&j->keep, buf_text(&text), text.n);
+    buf_deinit(&text);
+    return fate;
+}
