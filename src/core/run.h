@@ -28,7 +28,7 @@ enum run_flag {
     RUN_REPEATED = 8, /* it failed next to others, and this is the repetition alone */
 };
 
-enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 4, CALL_FLAGS = 5 };
+enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 4, CALL_FLAGS = 6 };
 
 /* The words for the bits of enum run_flag and enum call_flag, lowest first. */
 extern const char *const run_flag_names[RUN_FLAGS];
