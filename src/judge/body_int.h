@@ -19,4 +19,11 @@ struct body_error {
  * JSON is compared by its words, with `values` only. Of bodies of any size and content. */
 bool body_find_error(slice now, slice was, bool values, struct body_error *out);
 
+/* What was found in bodies, so that each is read once. */
+enum { BODIES_REMEMBERED = 256 };
+struct body_memory {
+    uint64_t hash; /* 0: none yet */
+    bool speaks;
+};
+
 #endif

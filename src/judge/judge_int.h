@@ -13,6 +13,7 @@
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
+#include "judge/body_int.h"
 #include "judge/judge.h"
 
 /* ---- one run ---- */
@@ -114,13 +115,6 @@ struct reaction {
     int64_t gap_ns;  /* from the end of the first try to the start of the second */
     faultload faultload;
     uint64_t number; /* of the run */
-};
-
-/* Whether a body was found to speak of an error: for hidden-error. */
-enum { BODIES_REMEMBERED = 256 };
-struct body_memory {
-    uint64_t hash; /* 0: none yet */
-    bool speaks;
 };
 
 /* NULL: no such reaction was seen. */

@@ -45,7 +45,8 @@ bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subje
     return !r->why || precedes(j, v->run->faultload, r->faultload);
 }
 
-static const char *say(struct judge *j, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static const char *say(struct judge *j, const char *format,
+                                                             va_list args)
 {
     char text[1000];
     vsnprintf(text, sizeof text, format, args);
