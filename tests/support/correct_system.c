@@ -291,6 +291,17 @@ static bool has_spare(const struct correct_system *s, uint32_t j)
     return j > 0 && s->parts[j].kind == PART_READ && part_care(s, j) == CARE_SPARE;
 }
 
+/* A retry is a way to handle it, too. */
+static bool fits_unchecked(const struct correct_system *s, uint32_t j)
+{
+    return part_checked(s, j) && part_tries(s, j) == 1;
+}
+
+static bool fits_unreached(const struct correct_system *s, uint32_t j)
+{
+    return has_spare(s, j) && !part_checked(s, j);
+}
+
 static bool fits_no_timeout(const struct correct_system *s, uint32_t j)
 {
     return j > 0 && s->parts[j].kind != PART_CAST;
@@ -376,9 +387,9 @@ bool correct_system_fits(const struct correct_system *s, enum flaw flaw, uint32_
         [FLAW_INVERTED] = fits_inverted,
         [FLAW_SLOW] = fits_slow,
         [FLAW_HIDDEN] = fits_hidden,
-        [FLAW_UNCHECKED] = part_checked,
+        [FLAW_UNCHECKED] = fits_unchecked,
         [FLAW_SKIPPED] = fits_skipped,
-        [FLAW_UNREACHED] = has_spare,
+        [FLAW_UNREACHED] = fits_unreached,
         [FLAW_WORSE] = has_spare,
         [FLAW_NO_CAUSE] = fits_no_cause,
         [FLAW_LIMIT] = fits_limit,

@@ -12,7 +12,7 @@
 #include "support/lab.h"
 #include "support/unit.h"
 
-enum { SYSTEMS = 200, RUNS_MAX = 1500, FLAW_SYSTEMS = 60, FLAW_RUNS_MAX = 600, SHOWN_MAX = 5 };
+enum { SYSTEMS = 200, RUNS_MAX = 1500, FLAW_SYSTEMS = 30, FLAW_RUNS_MAX = 600, SHOWN_MAX = 5 };
 
 /* ---- one system, judged ---- */
 
@@ -259,33 +259,46 @@ static bool choose_flawed(struct correct_system *s, enum flaw flaw)
     return false;
 }
 
-/* How many of the systems with this flaw are found out, of how many. */
-static uint32_t find_out(enum flaw flaw, uint32_t *tried)
+/* What is never called is known only of a system that was explored to its end; retries that
+ * multiply show only when all of them fail. */
+static enum depth flaw_depth(enum flaw flaw)
+{
+    return flaw == FLAW_UNREACHED  ? DEPTH_EXACT
+           : flaw == FLAW_MULTIPLY ? DEPTH_LASTING
+                                   : DEPTH_PAIRS;
+}
+
+static void show_missed(const struct correct_system *s, const struct judgement *j)
+{
+    struct buf yaml = BUF_INIT(1 << 20);
+    correct_system_print(s, &yaml);
+    fprintf(stderr, "seed %llu: %s at s%u is not seen by %s\n%sin:\n%s\n",
+            (unsigned long long)s->seed, flaws[s->flaw].name, (unsigned)s->flawed,
+            flaws[s->flaw].oracle, buf_text(&j->text), buf_text(&yaml));
+    buf_deinit(&yaml);
+}
+
+/* How many of FLAW_SYSTEMS systems with this flaw are found out. */
+static uint32_t find_out(enum flaw flaw)
 {
     enum oracle oracle = oracle_find(slice_of(flaws[flaw].oracle));
-    uint32_t found = 0;
-    bool told = false;
+    uint32_t found = 0, tried = 0;
     assert_true(oracle < ORACLES);
-    *tried = 0;
-    for (uint64_t seed = 0; seed < 100000 && *tried < FLAW_SYSTEMS; seed++) {
+    for (uint64_t seed = 0; seed < 100000 && tried < FLAW_SYSTEMS; seed++) {
         struct correct_system s;
         struct judgement j;
         correct_system(seed, &s);
         if (!choose_flawed(&s, flaw))
             continue;
-        judge_system(&s, DEPTH_PAIRS, FLAW_RUNS_MAX, &j);
-        ++*tried;
-        found += j.said[oracle];
-        if (!j.said[oracle] && !told && getenv("OUTFOX_MISSED")) {
-            struct buf yaml = BUF_INIT(1 << 20);
-            correct_system_print(&s, &yaml);
-            fprintf(stderr, "%s at s%u is not seen:\n%s\n%s\n", flaws[flaw].name,
-                    (unsigned)s.flawed, buf_text(&yaml), buf_text(&j.text));
-            buf_deinit(&yaml);
-            told = true;
-        }
+        judge_system(&s, flaw_depth(flaw), FLAW_RUNS_MAX, &j);
+        bool counts = j.complete || flaw_depth(flaw) != DEPTH_EXACT;
+        tried += counts;
+        found += counts && j.said[oracle];
+        if (counts && !j.said[oracle] && tried - found <= SHOWN_MAX && getenv("OUTFOX_MISSED"))
+            show_missed(&s, &j);
         buf_deinit(&j.text);
     }
+    assert_int_equal(tried, FLAW_SYSTEMS);
     return found;
 }
 
@@ -294,11 +307,10 @@ static void test_flawed_systems(void **state)
     uint32_t blind = 0;
     (void)state;
     for (uint32_t flaw = 0; flaw < FLAWS; flaw++) {
-        uint32_t tried, found = find_out((enum flaw)flaw, &tried);
-        print_message("# %-16s %-22s seen in %u of %u\n", flaws[flaw].name, flaws[flaw].oracle,
-                      (unsigned)found, (unsigned)tried);
-        assert_int_equal(tried, FLAW_SYSTEMS);
-        blind += found * 10 < tried * 9;
+        uint32_t found = find_out((enum flaw)flaw);
+        print_message("# %-16s %-22s seen in %u of %d\n", flaws[flaw].name, flaws[flaw].oracle,
+                      (unsigned)found, FLAW_SYSTEMS);
+        blind += found * 10 < FLAW_SYSTEMS * 9;
     }
     assert_int_equal(blind, 0);
 }
