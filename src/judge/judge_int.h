@@ -135,6 +135,7 @@ struct judge {
     VEC(struct reaction) reactions;
     struct map reaction_at; /* (group, label, persistent) */
     VEC(struct remark) said;
+    VEC(uint64_t) said_in;   /* the last run that each was counted in */
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */
