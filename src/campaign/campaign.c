@@ -46,6 +46,7 @@ static void campaign_deinit(struct campaign *c)
         plan_deinit(&c->slot[i].plan);
     tally_free(c->tally);
     judge_free(c->judge);
+    mem_free(c->usage);
     search_free(c->search);
     summary_deinit(&c->summary);
     overlaps_deinit(&c->overlaps);
@@ -149,6 +150,7 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         *e = r->why;
         return -1;
     }
+    campaign_contract_judge(c, out);
     return 0;
 }
 
@@ -168,13 +170,23 @@ void campaign_hold(struct arena *a, struct run *run)
         run->event = arena_copy(a, run->event, strlen(run->event));
 }
 
+struct run campaign_tested(const struct run *run)
+{
+    struct run out = *run;
+    out.trace = (struct trace){0};
+    trace_copy_tested(&run->trace, &out.trace);
+    return out;
+}
+
 void campaign_tell(struct campaign *c, const struct run *run)
 {
-    search_observe(c->search, run->faultload, &run->trace, &run->verdict);
+    struct run tested = campaign_tested(run);
+    search_observe(c->search, run->faultload, &tested.trace, &run->verdict);
     tally_run(c->tally, run);
     if (c->judge)
-        judge_run(c->judge, run);
+        judge_run(c->judge, &tested);
     c->recent[c->n_recent++ % RECENT_RUNS] = run->faultload;
+    vec_deinit(&tested.trace.calls);
 }
 
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)
@@ -186,9 +198,10 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
     trace_align(&run->trace, &c->overlaps, c->opt.names);
     campaign_remember(c, run);
-    if (asked) {
+    campaign_contract_note(c, run);
+    if (asked)
         campaign_tell(c, run);
-    }
+    campaign_sample(c);
     return 0;
 }
 
@@ -350,8 +363,15 @@ bool campaign_complete(const struct campaign *c)
 
 /* ---- the end ---- */
 
+static bool is_off(const struct campaign *c, enum oracle o)
+{
+    return c->opt.judging && c->opt.judging->settings.severity[o] == SEVERITY_OFF;
+}
+
 static void add_blasts(struct campaign *c)
 {
+    if (is_off(c, ORACLE_BLAST_RADIUS))
+        return;
     for (uint32_t i = 0; i < c->blasts.n; i++) {
         const struct blast *b = &c->blasts.at[i];
         struct buf why = BUF_INIT(600);
@@ -364,22 +384,6 @@ static void add_blasts(struct campaign *c)
                                   .number = b->number,
                                   .runs = 1});
         buf_deinit(&why);
-    }
-}
-
-void campaign_note_descriptors(struct campaign *c)
-{
-    for (uint32_t i = 0; i < c->opt.config->services.n; i++) {
-        uint32_t first, now;
-        struct buf text = BUF_INIT(400);
-        if (!live_descriptors(c->live, i, &first, &now) || now < first + LEAK_LEAST)
-            continue;
-        buf_addf(&text,
-                 "%s had %u open descriptors when it started and has %u now: it may leak one "
-                 "with each failed call",
-                 c->opt.config->services.at[i].name.p, (unsigned)first, (unsigned)now);
-        campaign_note(c, buf_text(&text));
-        buf_deinit(&text);
     }
 }
 
@@ -416,8 +420,10 @@ static void note_outlived(struct campaign *c)
 
 void campaign_conclude(struct campaign *c)
 {
-    if (c->judge)
-        judge_finish(c->judge, tally_exhaustive(c->tally), &c->summary);
+    if (!c->judge)
+        return;
+    campaign_tell_leaks(c, false);
+    judge_finish(c->judge, tally_exhaustive(c->tally), &c->summary);
 }
 
 const struct summary *campaign_finish(struct campaign *c)
@@ -430,12 +436,11 @@ const struct summary *campaign_finish(struct campaign *c)
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
     note_outlived(c);
-    if (c->live) {
-        campaign_note_descriptors(c);
+    if (c->live)
         note_strays(c);
-    }
     campaign_settle_known(c);
     campaign_conclude(c);
+    campaign_contract_finish(c);
     return &c->summary;
 }
 

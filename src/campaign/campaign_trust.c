@@ -81,7 +81,8 @@ static int repair(struct campaign *c, struct err *e)
         return err_set(e, 0, 0,
                        "the scenario fails without any fault since an injected one: bring the "
                        "system back (`before` can do that), then go on with --resume");
-    campaign_note_descriptors(c); /* while those that leak are still there */
+    campaign_sample(c); /* while those that leak are still there */
+    campaign_tell_leaks(c, true);
     int status = campaign_heal(c, true, e);
     if (status == 0)
         status = look(c, &works, &why, e);

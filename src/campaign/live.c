@@ -206,12 +206,7 @@ static int start_services(struct live *l, struct err *e)
     if (services_new(l->loop, l->keeper, l->client, l->config, &hooks, &l->services, e))
         return -1;
     services_start(l->services);
-    int status = wait_ready(l, e);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < l->wiring->n_services; i++)
-        l->first_fds[i] = services_descriptors(l->services, i);
-    return 0;
+    return wait_ready(l, e);
 }
 
 static int open_all(struct live *l, struct err *e)
@@ -223,7 +218,6 @@ static int open_all(struct live *l, struct err *e)
         return -1;
     uint32_t n = l->wiring->n_services + 1;
     l->pid = mem_zero(n * sizeof *l->pid);
-    l->first_fds = mem_zero(n * sizeof *l->first_fds);
     make_tracker(l);
     if (open_plane(l, e))
         return -1;
@@ -294,7 +288,6 @@ void live_close(struct live *l)
     rewrite_free(l->rewrite);
     mem_free(l->tls);
     mem_free(l->pid);
-    mem_free(l->first_fds);
     mem_free(l);
 }
 
@@ -383,11 +376,10 @@ bool live_has_own(const struct live *l)
     return false;
 }
 
-bool live_descriptors(struct live *l, uint32_t service, uint32_t *first, uint32_t *now)
+bool live_usage(const struct live *l, uint32_t service, struct process_usage *out, int64_t *process)
 {
-    *first = l->first_fds[service];
-    *now = services_descriptors(l->services, service);
-    return *first != UINT32_MAX && *now != UINT32_MAX && *first != 0;
+    *process = services_pid(l->services, service);
+    return *process > 0 && services_usage(l->services, service, out);
 }
 
 uid live_request(struct live *l, uint32_t scenario)

@@ -98,8 +98,12 @@ int live_heal(struct live *l, bool all, struct err *e) MUST_USE;
 /* Are there services that we started, and so can start again? */
 bool live_has_own(const struct live *l);
 
-/* Descriptors that the processes of a service hold now, and held at first; false: not known. */
-bool live_descriptors(struct live *l, uint32_t service, uint32_t *first, uint32_t *now);
+struct process_usage;
+
+/* What the processes of a service hold now, and which process it is (another one: it was started
+ * again); false: not known. */
+bool live_usage(const struct live *l, uint32_t service, struct process_usage *out,
+                int64_t *process) MUST_USE;
 
 /* The scenario's own request, as the first element of all names. */
 uid live_request(struct live *l, uint32_t scenario);

@@ -64,7 +64,6 @@ struct live {
     uint32_t n_died;
     char death[400];      /* of a service that died when no run was under way */
     pid_t *pid;           /* of services that others run; 0: not looked for, -1: not known */
-    uint32_t *first_fds;  /* descriptors when it was ready */
     uint32_t sim_process; /* the service that serves the simulated system; UINT32_MAX: none */
 };
 

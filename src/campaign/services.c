@@ -476,8 +476,8 @@ pid_t services_pid(const struct services *s, uint32_t service)
     return one && one->process && is_running(one) ? process_pid(one->process) : 0;
 }
 
-uint32_t services_descriptors(const struct services *s, uint32_t service)
+bool services_usage(const struct services *s, uint32_t service, struct process_usage *out)
 {
     const struct service *one = service < s->n ? &s->at[service] : NULL;
-    return one && one->process && is_running(one) ? process_descriptors(one->process) : UINT32_MAX;
+    return one && one->process && is_running(one) && process_usage(one->process, out);
 }

@@ -51,7 +51,7 @@ uint32_t services_of_pid(const struct services *s, pid_t pid);
 /* The process of a service; 0: not running, or not ours. */
 pid_t services_pid(const struct services *s, uint32_t service);
 
-/* "1234" open descriptors of a service's process; UINT32_MAX: unknown. */
-uint32_t services_descriptors(const struct services *s, uint32_t service);
+/* What its processes hold; false: not running, not ours, or not known. */
+bool services_usage(const struct services *s, uint32_t service, struct process_usage *out) MUST_USE;
 
 #endif

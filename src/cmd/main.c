@@ -37,7 +37,7 @@ static const struct verb verbs[] = {
      "  outfox run --scenario checkout --max-time 2m --junit report.xml\n"
      "  outfox run --modes 503,reset,lost-reply:503 --max-faults 2 --jobs 4\n"
      "  outfox run --resume\n",
-     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN, cmd_run},
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT, cmd_run},
     {"replay", "WHAT [FILE]", 2, "run one faultload again and show what happens",
      "WHAT is the number of a finding (3, or SCENARIO/3), a faultload as the reports print it\n"
      "(\"CALL : MODE & CALL : MODE\"; patterns with * are allowed), \"none\", or @FILE with a\n"
@@ -45,7 +45,16 @@ static const struct verb verbs[] = {
      "the client got, and how that differs from the run without faults.",
      "  outfox replay 1\n"
      "  outfox replay 'payment POST /charge : 503'\n",
-     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN, cmd_replay},
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_CONTRACT, cmd_replay},
+    {"learn", "[FILE]", 1, "write down what was seen under faults, as a contract",
+     "Writes resilience/SCENARIO.yaml from the stored campaign: what happens when each call fails,\n"
+     "with a comment where a human must decide. From then on `outfox run --contract` fails where\n"
+     "something is not declared, or is not as declared. With --update a file that is there is\n"
+     "changed where behaviour changed, and nowhere else; the difference is shown, and the exit code\n"
+     "is 1 when there is one.",
+     "  outfox learn\n"
+     "  outfox learn --update --scenario checkout\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_LEARN, cmd_learn},
     {"explain", "FAULTLOAD [FILE]", 2, "say why a combination was run or not, from what is stored",
      "Reads the stored campaign and says of one faultload whether it was run; or which run already\n"
      "showed all that it could show; or which decision of which service makes it impossible.",
@@ -55,6 +64,15 @@ static const struct verb verbs[] = {
      "Makes the reports of the last campaign from what is stored, without running anything.",
      "  outfox report --markdown summary.md\n",
      OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN, cmd_report},
+    {"deps", "[FILE]", 1, "say which calls the scenarios depend on, from what is stored",
+     "Reads the stored campaign and says of every call between services what becomes of the client's\n"
+     "request when it fails: hard (the request fails), soft (absorbed: by a value, by another call,\n"
+     "by a retry), conditional (that depends on the mode, or it is only called after a fault) or\n"
+     "unknown (it never failed alone). Hard ones, the single points of failure, come first. Then the\n"
+     "pairs that are absorbed one at a time but not together, and calls that are made twice.",
+     "  outfox deps\n"
+     "  outfox deps --scenario checkout --dot | dot -Tsvg >checkout.svg\n",
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_DEPS, cmd_deps},
     {"sim explore", "FILE", 1, "try every relevant combination of faults on a simulated system",
      "Watches the scenario run without faults, then makes every call between the services fail in\n"
      "every way and every combination that can show something new, and reports which of them "
@@ -91,6 +109,12 @@ static const struct verb verbs[] = {
      "  outfox sim explain examples/corpus/cinema-1.yaml \\\n"
      "    'users GET /users/chris_rivers/bookings > bookings GET /bookings/chris_rivers : 503'\n",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH, cmd_sim_explain},
+    {"sim deps", "FILE", 1, "say which calls a simulated scenario depends on",
+     "Explores the system, then says of every call between services what becomes of the client's\n"
+     "request when it fails, as outfox deps does from a stored campaign.",
+     "  outfox sim deps examples/shop/shop.yaml\n"
+     "  outfox sim deps examples/corpus/netflix.yaml --dot | dot -Tsvg >netflix.svg\n",
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH | OPT_DEPS, cmd_sim_deps},
     {"sim check", "FILE", 1, "say whether the file of a simulated system is right",
      "Reads the file and checks all that can be known without running it: keys, names, modes,\n"
      "conditions, that every call goes to an endpoint that exists, that calls do not go in a "
@@ -192,7 +216,7 @@ static void print_help(FILE *out)
           "commands:\n",
           out);
     for (size_t i = 0; i < VERBS; i++)
-        fprintf(out, "  %-14s %s\n", verbs[i].name, verbs[i].about);
+        fprintf(out, "  %-14s  %s\n", verbs[i].name, verbs[i].about);
     fputs(
         "\nexit codes:\n"
         "  0 as expected, 1 findings, 2 wrong command line or file, 3 the scenario fails without\n"
@@ -312,7 +336,7 @@ static int dispatch(int argc, char **argv)
         return help(0, NULL);
     if (argc == 1 && strcmp(argv[0], "sim") == 0) {
         fputs(
-            "outfox: sim needs a command: sim explore, sim run, sim explain, sim check or sim serve; see outfox help\n",
+            "outfox: sim needs a command: sim explore, sim run, sim explain, sim deps, sim check or sim serve; see outfox help\n",
             stderr);
         return EXIT_USAGE;
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cmd/contracts.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -162,7 +163,7 @@ static const char *id_prefix(struct session *s, uint32_t i)
     return out;
 }
 
-static const struct summary *summary_of(struct session *s, uint32_t i)
+const struct summary *reports_summary(struct session *s, uint32_t i)
 {
     struct summary *out = campaign_summary(s->campaigns.at[i]);
     out->system = s->config->name.p;
@@ -202,7 +203,7 @@ static void making_init(struct making *m, struct session *s, const char *error)
 {
     *m = (struct making){.session = s};
     for (uint32_t i = 0; i < s->campaigns.n; i++)
-        vec_push(&m->scenarios, summary_of(s, i));
+        vec_push(&m->scenarios, reports_summary(s, i));
     m->source = (struct report_source){.system = s->config->name.p,
                                        .file = s->config->source,
                                        .path = path_in_workspace(s),
@@ -308,6 +309,7 @@ int reports_make(struct session *s, const char *error)
     int failed = write_wanted(&m, &on_stdout);
     if (!on_stdout && (any || !error)) /* the error was printed: what else is there to say? */
         report_campaign_text(&m.source, style_for(1, s->args->color), stdout);
+    contracts_print(s, on_stdout ? stderr : stdout);
     tell_github(&m, on_stdout ? stderr : stdout);
     making_deinit(&m);
     return failed ? failed : code;

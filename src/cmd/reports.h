@@ -10,6 +10,9 @@
  * work are not lost to a misspelt directory. 0, or an exit code after the error was printed. */
 int reports_check(const struct args *args);
 
+/* What came of a scenario, by all that reports print. */
+const struct summary *reports_summary(struct session *s, uint32_t i);
+
 /* Makes all reports from the campaigns of the session. error: why they could not go on, or NULL.
  * Returns the exit code. */
 int reports_make(struct session *s, const char *error);

@@ -43,24 +43,11 @@ static int explore_all(struct session *s, struct err *e)
     return 0;
 }
 
-/* Takes up what the store has; *left: is there anything to be done? 0, or an exit code. */
-static int restore_all(struct session *s, bool *left, struct err *e)
-{
-    *left = false;
-    for (uint32_t i = 0; i < s->campaigns.n; i++) {
-        int status = campaign_restore(s->campaigns.at[i], e);
-        if (status < 0 || status == CAMPAIGN_OTHER)
-            return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
-        *left |= !campaign_complete(s->campaigns.at[i]);
-    }
-    return 0;
-}
-
 /* From the store to the end of the last run. 0, or an exit code. */
 static int run_campaigns(struct session *s, struct err *e)
 {
     bool left = true;
-    int code = s->args->resume ? restore_all(s, &left, e) : 0;
+    int code = s->args->resume ? session_restore(s, &left, e) : 0;
     if (code || !left)
         return code;
     code = session_start(s, e);
@@ -125,7 +112,7 @@ int cmd_report(const struct args *args)
         code = session_adopt(&s, &e);
         session_make_campaigns(&s, NULL, NULL);
         if (!code)
-            code = restore_all(&s, &left, &e);
+            code = session_restore(&s, &left, &e);
         if (code)
             cmd_fail(&e);
         else

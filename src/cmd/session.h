@@ -25,6 +25,8 @@ struct session {
     uint32_t jobs;
     VEC(uint32_t) scenarios;          /* that were chosen */
     VEC(struct campaign *) campaigns; /* one each */
+    VEC(struct contract *) contracts; /* one each, or none at all */
+    bool contract_watches;            /* as of campaign_options */
     const char *program;
     int signal; /* that has ended it, or 0 */
 };
@@ -48,6 +50,10 @@ int session_start(struct session *s, struct err *e) MUST_USE;
 /* A campaign for each scenario. */
 void session_make_campaigns(struct session *s, void *ctx,
                             void (*show)(void *ctx, const struct campaign_facts *facts));
+
+/* Takes up what the store has of them; *left: is there anything to be done? 0, or an exit code,
+ * with *e. */
+int session_restore(struct session *s, bool *left, struct err *e) MUST_USE;
 
 const char *session_scenario(const struct session *s, uint32_t i);
 

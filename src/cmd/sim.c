@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "campaign/explore.h"
 #include "campaign/judging.h"
+#include "cmd/deps.h"
 #include "cmd/search_args.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -306,6 +307,35 @@ int cmd_sim_explain(const struct args *args)
         report_explanation(sim_name(b.sim), sim_scenario_name(b.sim, b.scenario), &b.names,
                            &b.faultloads, f, &x, args->json, stdout);
         code = interrupted ? signal_code() : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
+    }
+    summary_deinit(&summary);
+    search_free(search);
+    bench_deinit(&b);
+    return code;
+}
+
+/* ---- deps ---- */
+
+int cmd_sim_deps(const struct args *args)
+{
+    struct bench b;
+    struct search *search = NULL;
+    struct summary summary = {0};
+    struct err e = {0};
+    mode modes[MODES_MAX];
+    int code = deps_check(args);
+    if (!code)
+        code = bench_load(&b, args);
+    if (code)
+        return code;
+    if (explore_bench(&b, args, modes, &search, &summary, &e)) {
+        code = cmd_fail(&e);
+    } else {
+        struct deps_report report = {.summary = &summary};
+        deps_build(b.judge, &report.deps);
+        code = deps_print(args, &report, 1);
+        code = interrupted ? signal_code() : code;
+        deps_deinit(&report.deps);
     }
     summary_deinit(&summary);
     search_free(search);

@@ -64,10 +64,16 @@ pid_t process_pid(const struct process *p); /* 0: not started yet */
 /* Its guard: it and all its descendants are below this process; 0: not started yet. */
 pid_t process_guard(const struct process *p);
 
-/* How many descriptors are open in that of its processes (it and its descendants) that has most:
- * one that starts more workers as it goes does not look like one that leaks. UINT32_MAX: not known.
- * Reads all of /proc. */
-uint32_t process_descriptors(const struct process *p);
+/* What a service holds: descriptors and bytes of resident memory, each of that of its processes (it
+ * and its descendants) that has most. So one that starts more workers as it goes does not look like
+ * one that leaks. */
+struct process_usage {
+    uint32_t descriptors;
+    uint64_t memory;
+};
+
+/* false: not known. Reads all of /proc. */
+bool process_usage(const struct process *p, struct process_usage *out) MUST_USE;
 
 /* The parent of any process; 0: there is no such process. */
 pid_t process_parent(pid_t pid);

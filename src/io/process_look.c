@@ -3,6 +3,7 @@
  * What /proc tells about processes. */
 #include <dirent.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "io/process.h"
 #include "io/process_int.h"
@@ -28,16 +29,37 @@ static uint32_t descriptors_of(pid_t pid)
     return n;
 }
 
-uint32_t process_descriptors(const struct process *p)
+/* 0: likewise. */
+static uint64_t memory_of(pid_t pid)
+{
+    char path[64], text[128] = "";
+    uint64_t pages = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    slice rest = slice_of(fgets(text, sizeof text, file) ? text : ""), word;
+    if (!slice_word(&rest, &word) || !slice_word(&rest, &word) || /* all of it, resident */
+        !slice_to_u64(word, UINT32_MAX, &pages))
+        pages = 0;
+    (void)fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+bool process_usage(const struct process *p, struct process_usage *out)
 {
     struct procs f = {0};
-    uint32_t most = 0;
+    *out = (struct process_usage){0};
     if (process_guard(p))
         family_read(&f, process_guard(p));
     for (uint32_t i = 0; i < f.all.n; i++) {
-        uint32_t n = f.all.at[i].marked ? descriptors_of(f.all.at[i].pid) : 0;
-        most = n > most ? n : most;
+        if (!f.all.at[i].marked)
+            continue;
+        uint32_t n = descriptors_of(f.all.at[i].pid);
+        uint64_t bytes = memory_of(f.all.at[i].pid);
+        out->descriptors = n > out->descriptors ? n : out->descriptors;
+        out->memory = bytes > out->memory ? bytes : out->memory;
     }
     procs_deinit(&f);
-    return most ? most : UINT32_MAX;
+    return out->descriptors > 0;
 }

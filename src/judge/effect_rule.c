@@ -14,12 +14,17 @@ enum { COUNT_MAX = 1000000, TEXT_MAX = 4000 };
 
 /* ---- reading ---- */
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 /* The next word; a comma is one of its own. At the end an empty one. */
 static slice next_word(slice *rest)
 {
     *rest = slice_trim(*rest);
     size_t n = 0;
-    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t' && rest->p[n] != ',')
+    while (n < rest->n && !is_blank(rest->p[n]) && rest->p[n] != ',')
         n++;
     n += n == 0 && rest->n > 0;
     slice word = {rest->p, n};
@@ -121,7 +126,7 @@ static int parse_counts(slice rest, struct effect_rule *out, struct err *e)
 static size_t pattern_end(slice text)
 {
     for (size_t i = 0; i < text.n; i++)
-        if (text.p[i] == ':' && (i + 1 == text.n || text.p[i + 1] == ' ' || text.p[i + 1] == '\t'))
+        if (text.p[i] == ':' && (i + 1 == text.n || is_blank(text.p[i + 1])))
             return i;
     return text.n;
 }

@@ -60,6 +60,7 @@ struct judge *judge_new(const struct judge_options *options)
     j->opt = *options;
     j->set = options->settings;
     j->limit_ns = options->limit_ns ? options->limit_ns : options->settings->limit_ns;
+    j->deps = deps_memory_new();
     return j;
 }
 
@@ -73,10 +74,12 @@ void judge_free(struct judge *j)
     vec_deinit(&j->reactions);
     map_deinit(&j->reaction_at);
     vec_deinit(&j->said);
+    vec_deinit(&j->said_in);
     vec_deinit(&j->late);
     map_deinit(&j->said_at);
     map_deinit(&j->called);
     vec_deinit(&j->effects);
+    deps_memory_free(j->deps);
     map_deinit(&j->slow_once);
     mem_free(j);
 }
@@ -109,6 +112,7 @@ void judge_run(struct judge *j, const struct run *run)
     for (uint32_t i = 1; i < v->n; i++)
         map_set(&j->called, uid_element(v->names, v->calls[i].uid)->service, 1);
     reaction_learn(v);
+    deps_learn(v);
     for (size_t i = 0; i < sizeof run_oracles / sizeof *run_oracles; i++)
         if ((v->n_faults || run_oracles[i].calm) && wanted(j, run_oracles[i].oracles))
             run_oracles[i].see(v);

@@ -78,9 +78,16 @@ static void see_no_timeout(const struct view *v, uint32_t i)
     if (!judge_wants(j, v, ORACLE_NO_TIMEOUT, c->uid))
         return;
     struct witness witness[] = {{i, "waited for until the end"}};
-    judge_tell(j, v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
-               "%s waits for %s for as long as no answer comes: this call has no timeout",
-               judge_service(j, v->calls[c->parent].uid), judge_name(j, c->uid));
+    const char *who = judge_service(j, v->calls[c->parent].uid), *whom = judge_name(j, c->uid);
+    if (held)
+        judge_tell(j, v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
+                   "%s waits for %s for as long as no answer comes: this call has no timeout", who,
+                   whom);
+    else
+        judge_tell(j, v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
+                   "%s still waits for %s when the run is cut off: this call has no timeout, or "
+                   "one that is too long",
+                   who, whom);
 }
 
 /* ---- inverted-timeouts ---- */

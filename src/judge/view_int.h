@@ -17,4 +17,9 @@ void view_deinit(struct view *v);
 /* Remembers how the system reacted in this run, where one call failed alone. */
 void reaction_learn(const struct view *v);
 
+/* What this run says about dependencies. */
+void deps_learn(const struct view *v);
+struct dep_memory *deps_memory_new(void);
+void deps_memory_free(struct dep_memory *m);
+
 #endif

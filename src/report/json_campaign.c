@@ -15,6 +15,10 @@ static json_t *finding_json(const struct report_source *source, uint32_t scenari
     words_id(s, f, &text);
     json_object_set_new(out, "id", doc_take(&text));
     json_object_set_new(out, "kind", json_string(finding_kind_names[f->kind]));
+    json_object_set_new(out, "oracle",
+                        f->kind == FINDING_CRASH || f->kind == FINDING_BLAST
+                            ? json_string("blast-radius")
+                            : json_null());
     json_object_set_new(out, "state", json_string(finding_state_names[f->state]));
     json_object_set_new(out, "detail", doc_text(f->detail));
     json_object_set_new(out, "shrunk", json_boolean(f->shrunk));

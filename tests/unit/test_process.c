@@ -556,7 +556,10 @@ static void tells_the_end_from_being_gone(void **state)
     assert_int_equal(WEXITSTATUS(s.status), 7);
     assert_false(world_run(&w, 100 * MS_NS, is_gone, &s));
     assert_int_equal(n_marked(), 1);
-    assert_true(process_descriptors(p) >= 3);
+    struct process_usage usage;
+    assert_true(process_usage(p, &usage));
+    assert_true(usage.descriptors >= 3);
+    assert_true(usage.memory > 64 * 1024 && usage.memory < 64 * 1024 * 1024);
     process_signal(p, SIGTERM);
     assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
     assert_int_equal(s.ended, 1);

@@ -296,15 +296,17 @@ static void get_ready_and_stop(void **state)
     start(&w);
     run_ready(&w);
     pid_t pid[3];
+    struct process_usage usage;
     for (uint32_t i = 0; i < 3; i++) {
         pid[i] = services_pid(w.s, i);
         assert_true(pid[i] > 0);
         assert_int_equal(services_of_pid(w.s, pid[i]), i);
-        assert_true(services_descriptors(w.s, i) >= 3);
-        assert_true(services_descriptors(w.s, i) < 100);
+        assert_true(services_usage(w.s, i, &usage));
+        assert_true(usage.descriptors >= 3 && usage.descriptors < 100);
+        assert_true(usage.memory > 64 * 1024);
     }
     assert_int_equal(services_pid(w.s, 3), 0);
-    assert_int_equal(services_descriptors(w.s, 3), UINT32_MAX);
+    assert_false(services_usage(w.s, 3, &usage));
     assert_int_equal(services_pid(w.s, 99), 0);
     assert_int_equal(services_of_pid(w.s, getpid()), UINT32_MAX);
     assert_int_equal(services_of_pid(w.s, 1), UINT32_MAX);

@@ -21,6 +21,7 @@ DESCRIPTORS = 64
 
 class State:
     broken = False
+    staggering = False
     leaked = []
 
 
@@ -28,6 +29,28 @@ def leak(failed):
     """Ten descriptors are lost each time; there are not many."""
     for _ in range(10):
         State.leaked.append(os.open(os.devnull, os.O_RDONLY))
+
+
+def drip(failed):
+    """One descriptor is lost each time."""
+    State.leaked.append(os.open(os.devnull, os.O_RDONLY))
+
+
+def swell(failed):
+    """A mebibyte is kept each time."""
+    State.leaked.append(b"x" * (1 << 20))
+
+
+def fill(failed):
+    """Both at once, but it knows when it has enough."""
+    if len(State.leaked) < 50:
+        drip(failed)
+        State.leaked.append(b"x" * (2 << 20))
+
+
+def stagger(failed):
+    """The next request is not well answered; those after it are."""
+    State.staggering = True
 
 
 def spoil(failed):
@@ -48,6 +71,10 @@ BEHAVIOURS = {
     "hang": hang,
     "slow": lambda failed: time.sleep(0.3),
     "leak": leak,
+    "drip": drip,
+    "swell": swell,
+    "fill": fill,
+    "stagger": stagger,
     "spoil": spoil,
 }
 
@@ -85,6 +112,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, value=7)
         if State.broken:
             return self.answer(500, error="broken for ever")
+        if State.staggering:
+            State.staggering = False
+            return self.answer(500, error="a moment, please")
         values = [ask(back) for back in os.environ["BACK"].split()]
         failed = values.count(None)
         status = (BEHAVIOURS[self.behaviour](failed) or 503) if failed else 200
