@@ -29,7 +29,8 @@ static bool same_request(const struct call *a, const struct call *b)
 static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
 {
     const struct call *x = &v->calls[a], *y = &v->calls[b];
-    return call_done(x) && call_done(y) && (!x->key || x->key != y->key) && same_request(x, y);
+    return call_done(x) && call_done(y) && call_sure(x) && call_sure(y) &&
+           (!x->key || x->key != y->key) && same_request(x, y);
 }
 
 /* Is the second a repetition of the first, because something failed? */
@@ -43,8 +44,9 @@ static bool doubles(const struct view *v, uint32_t first, uint32_t second, struc
             return false;
     }
     *out = (struct doubled){first, second, a, b};
-    return call_failed(&v->calls[a]) && v->calls[b].start_ns >= v->calls[a].end_ns &&
-           same_request(&v->calls[a], &v->calls[b]) && !view_undone(v, first, second);
+    return call_sure(&v->calls[a]) && call_sure(&v->calls[b]) && call_failed(&v->calls[a]) &&
+           v->calls[b].start_ns >= v->calls[a].end_ns && same_request(&v->calls[a], &v->calls[b]) &&
+           !view_undone(v, first, second);
 }
 
 /* How many calls that may be repetitions of this one were done. */

@@ -244,11 +244,6 @@ void oracle_effects(const struct view *v)
 
 /* ---- at the end ---- */
 
-static outcome label_outcome(label l)
-{
-    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
-}
-
 /* Answers that say: it is as you want it already. */
 static bool is_done_before(const struct judge *j, uid call, outcome o)
 {

@@ -137,12 +137,13 @@ static void see_handler(const struct view *v, uint32_t i, uint32_t faulty)
 void oracle_slow(const struct view *v)
 {
     uint32_t faulty = 0;
-    if (v->n_faults != 1 || faultload_size(v->judge->opt.faultloads, v->run->faultload) != 1)
+    if (v->n_faults != 1 || v->run->flags & (RUN_HUNG | RUN_CRASHED) ||
+        faultload_size(v->judge->opt.faultloads, v->run->faultload) != 1)
         return;
     while (v->calls[faulty].mode == MODE_NONE)
         faulty++;
-    for (uint32_t i = v->calls[faulty].parent; i != CALL_NONE; i = v->calls[i].parent)
-        see_handler(v, i, faulty);
+    for (uint32_t i = faulty; i != 0 && call_sure(&v->calls[i]); i = v->calls[i].parent)
+        see_handler(v, v->calls[i].parent, faulty);
     for (uint32_t i = 1; i < v->n; i++)
         see_call(v, i, faulty);
 }

@@ -30,7 +30,7 @@ static uint32_t count_failed(const struct view *v, uint32_t handler, uint32_t c)
         if (!view_equal(v, c, view_child(v, handler, k)) ||
             (x->request && v->calls[c].request && x->request != v->calls[c].request))
             continue;
-        if (!call_failed(x))
+        if (!call_failed(x) || !call_sure(x))
             return 0;
         count++;
     }
@@ -114,6 +114,13 @@ static const struct reaction *reaction_to(const struct judge *j, uid call, label
     return NULL;
 }
 
+/* The client of the scenario may try as often as it likes. */
+static bool by_client(const struct judge *j, const struct reaction *r)
+{
+    uint32_t at = base_find(&j->base, r->call);
+    return at != CALL_NONE && j->base.trace.calls.at[at].flags & CALL_EXEMPT;
+}
+
 static void storm_add(const struct judge *j, struct storm *s, const struct reaction *r)
 {
     uint32_t times = factor(j, r);
@@ -132,7 +139,7 @@ static void storm_follow(const struct judge *j, const struct reaction *inner, st
     s->inner = inner;
     s->times = 1;
     s->n = 0;
-    for (uint32_t depth = 0; r && depth < STORM_DEPTH_MAX; depth++) {
+    for (uint32_t depth = 0; r && !by_client(j, r) && depth < STORM_DEPTH_MAX; depth++) {
         uid handler = uid_parent(j->opt.names, r->group);
         storm_add(j, s, r);
         r = r->persistent && !outcome_ok(r->seen) ? reaction_to(j, handler, r->seen) : NULL;
