@@ -95,6 +95,10 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
 /* What a run points to is overwritten by later ones: here it is copied. */
 void campaign_hold(struct arena *a, struct run *run);
 
+/* The run as search and judge see it: without what was called in blocks (CALL_HUSHED), which may
+ * depend on state, time and chance as it likes. The trace is the caller's. */
+struct run campaign_tested(const struct run *run);
+
 /* The search asked for this run: it, the tally and the judge see it. */
 void campaign_tell(struct campaign *c, const struct run *run);
 

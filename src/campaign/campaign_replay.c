@@ -54,9 +54,12 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     if (!status)
         status = run_after(c, &none, &out->after, e);
     if (!status && c->judge) {
-        judge_run(c->judge, &out->before);
-        judge_run(c->judge, &out->faulty);
+        struct run before = campaign_tested(&out->before), faulty = campaign_tested(&out->faulty);
+        judge_run(c->judge, &before);
+        judge_run(c->judge, &faulty);
         campaign_conclude(c);
+        vec_deinit(&before.trace.calls);
+        vec_deinit(&faulty.trace.calls);
     }
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)
