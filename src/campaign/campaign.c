@@ -150,6 +150,7 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         *e = r->why;
         return -1;
     }
+    campaign_contract_judge(c, out);
     return 0;
 }
 
@@ -197,6 +198,7 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
     trace_align(&run->trace, &c->overlaps, c->opt.names);
     campaign_remember(c, run);
+    campaign_contract_note(c, run);
     if (asked)
         campaign_tell(c, run);
     campaign_sample(c);
@@ -438,6 +440,7 @@ const struct summary *campaign_finish(struct campaign *c)
         note_strays(c);
     campaign_settle_known(c);
     campaign_conclude(c);
+    campaign_contract_finish(c);
     return &c->summary;
 }
 

@@ -14,6 +14,7 @@
 #include "campaign/judging.h"
 #include "campaign/live.h"
 #include "core/summary.h"
+#include "judge/contract.h"
 #include "search/search.h"
 #include "store/store.h"
 
@@ -38,6 +39,8 @@ struct campaign_options {
     int64_t max_time_ns; /* 0: no bound */
     bool fail_fast;
     const struct judging *judging; /* what oracles need to know; NULL: nobody judges */
+    struct contract *contract;     /* judges the runs, and outlives the campaign; NULL: none does */
+    bool contract_watches;         /* it only takes note of what is restored */
     struct store *store;           /* NULL: nothing is kept */
     const char *options;           /* as text: a campaign is only resumed with equal ones */
     void *ctx;
@@ -51,6 +54,10 @@ void campaign_free(struct campaign *c);
  * options, *e says which. */
 enum { CAMPAIGN_OTHER = 2 };
 int campaign_restore(struct campaign *c, struct err *e) MUST_USE;
+
+/* Was what was restored judged by a contract? Which lines were, or are, missing in it; "": none. */
+bool campaign_had_contract(const struct campaign *c);
+const char *campaign_lines(const struct campaign *c);
 
 /* Takes up only how calls are named: enough to replay a faultload. 1: it has nothing. */
 int campaign_recall(struct campaign *c, struct err *e) MUST_USE;

@@ -173,7 +173,7 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
     if (status == 0)
         status = campaign_heal(c, false, e);
     c->live = NULL;
-    if (campaign_keep_findings(c, e))
+    if (campaign_keep_findings(c, e) || campaign_contract_keep(c, e))
         return -1;
     if (status == 0 && search_done(c->search))
         status = campaign_keep_end(c, e);

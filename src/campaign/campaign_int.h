@@ -2,7 +2,8 @@
  *
  * The inside of a campaign: campaign.c (the loop), campaign_learn.c (fault-free runs and what they
  * teach), campaign_trust.c (is a failure to be believed?), campaign_confirm.c (findings made small
- * and sure), campaign_store.c (kept and restored). */
+ * and sure), campaign_store.c (kept and restored), campaign_contract.c (judged by a
+ * contract). */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 
@@ -71,6 +72,8 @@ struct campaign {
     int64_t sampled_ns; /* what looking at them took */
     uint32_t unfired;   /* patterns of the last replay that matched nothing */
     struct live *live;  /* NULL: none, now */
+    const char *lines;  /* that are missing in the contract; NULL: not known */
+    bool had_contract;  /* what was restored was judged by one */
 };
 
 /* ---- campaign.c ---- */
@@ -116,6 +119,22 @@ void campaign_sample(struct campaign *c);
 
 /* Tells the judge which of them leak. broken: they are about to be started again. */
 void campaign_tell_leaks(struct campaign *c, bool broken);
+
+/* ---- campaign_contract.c ---- */
+
+/* The fault-free runs of the beginning. */
+void campaign_contract_learn(struct campaign *c, struct run *runs, uint32_t n);
+
+/* Where a run is taken; where it is observed, or restored; when all were. */
+void campaign_contract_judge(struct campaign *c, struct run *run);
+void campaign_contract_note(struct campaign *c, const struct run *run);
+void campaign_contract_restore(struct campaign *c, const struct run *run);
+void campaign_contract_finish(struct campaign *c);
+
+/* In the store: as the campaign begins, ends, and is restored (as of campaign_restore). */
+int campaign_contract_begin(struct campaign *c, struct err *e) MUST_USE;
+int campaign_contract_keep(struct campaign *c, struct err *e) MUST_USE;
+int campaign_contract_check(struct campaign *c, struct err *e) MUST_USE;
 
 /* ---- campaign_learn.c ---- */
 

@@ -146,6 +146,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
         trace_copy(track_lesson_trace(all->lesson[i]), &run->trace);
         overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
     }
+    campaign_contract_learn(c, all->run, all->n);
     learn_quiet(c, all->late_ns);
     learn_levels(c);
     check_modes(c, &all->run[0].trace);

@@ -57,6 +57,8 @@ int campaign_open_store(struct campaign *c, struct err *e)
         return 0;
     if (store_begin(c->opt.store, c->spec->name, &c->id, e))
         return -1;
+    if (campaign_contract_begin(c, e))
+        return -1;
     return store_set(c->opt.store, c->id, SLICE("options"), slice_of(c->opt.options), e);
 }
 
@@ -195,6 +197,7 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
     overlaps_learn(&c->overlaps, c->opt.names, &copy.trace);
     trace_align(&copy.trace, &c->overlaps, c->opt.names);
     campaign_remember(c, &copy);
+    campaign_contract_restore(c, &copy);
     if (run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH) {
         campaign_tell(c, &copy);
         if (run->purpose == RUN_BASELINE && !run->verdict.pass)
@@ -269,6 +272,8 @@ int campaign_restore(struct campaign *c, struct err *e)
     c->learned = false;
     if (status == 0)
         status = check_options(c, e);
+    if (status == 0)
+        status = campaign_contract_check(c, e);
     if (status)
         return status;
     if (store_get(c->opt.store, c->id, SLICE("blasts"), &c->keep, &blasts, e) ||

@@ -103,6 +103,7 @@ struct scenario_spec {
     int64_t limit_ns;                /* how long it may take under one fault; 0: as `judge` says */
     struct expect_spec expect;       /* without faults, and with them unless the next is given */
     struct expect_spec under_faults; /* when a fault was injected */
+    slice contract; /* its file; empty: resilience/NAME.yaml beside the configuration */
     uint32_t line, col;
 };
 

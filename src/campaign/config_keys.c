@@ -308,6 +308,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "status 2xx, or exit 0", .doc = "what must hold"},
     {IN_SCENARIO, "under-faults", CONF_MAP, SCENE(under_faults), .inner = IN_EXPECT,
      .fallback = "as expect", .doc = "what must hold instead when a fault was injected"},
+    {IN_SCENARIO, "contract", CONF_PATH, SCENE(contract),
+     .fallback = "resilience/NAME.yaml", .doc = "file that says what happens under faults, for --contract"},
 
     {IN_EXPECT, "status", CONF_OTHER, .read = conf_status,
      .schema = "\"anyOf\": [{" SCALARS "}, {\"type\": \"array\", \"minItems\": 1, \"items\": {" SCALARS "}}]",

@@ -28,8 +28,8 @@ uint64_t tally_failed(const struct tally *t);
 /* All runs were told. */
 void tally_finish(struct tally *t);
 
-/* Was everything tried that can happen? Not so when a budget ended, when a reduction or another part
- * of a campaign took something, or when not everything was stable. */
+/* Was everything tried that can happen? Not so when a budget ended, when a reduction or another
+ * part of a campaign took something, or when not everything was stable. */
 bool tally_exhaustive(const struct tally *t);
 
 #endif

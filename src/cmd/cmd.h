@@ -50,6 +50,7 @@ struct args {
     bool json, quiet, help, resume, fail_fast;
     bool schema; /* validate */
     bool dot;    /* deps */
+    bool contract, update;
 };
 
 struct verb {
@@ -77,6 +78,8 @@ enum option_group {
     OPT_SERVE = 512,
     OPT_INIT = 1024,
     OPT_DEPS = 1 << 16,
+    OPT_CONTRACT = 1 << 20,
+    OPT_LEARN = 1 << 21,
 };
 
 /* Reads the options of a verb. 0, or -1 with *e. */

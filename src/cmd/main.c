@@ -37,7 +37,7 @@ static const struct verb verbs[] = {
      "  outfox run --scenario checkout --max-time 2m --junit report.xml\n"
      "  outfox run --modes 503,reset,lost-reply:503 --max-faults 2 --jobs 4\n"
      "  outfox run --resume\n",
-     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN, cmd_run},
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT, cmd_run},
     {"replay", "WHAT [FILE]", 2, "run one faultload again and show what happens",
      "WHAT is the number of a finding (3, or SCENARIO/3), a faultload as the reports print it\n"
      "(\"CALL : MODE & CALL : MODE\"; patterns with * are allowed), \"none\", or @FILE with a\n"
@@ -45,7 +45,7 @@ static const struct verb verbs[] = {
      "the client got, and how that differs from the run without faults.",
      "  outfox replay 1\n"
      "  outfox replay 'payment POST /charge : 503'\n",
-     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN, cmd_replay},
+     OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_CONTRACT, cmd_replay},
     {"explain", "FAULTLOAD [FILE]", 2, "say why a combination was run or not, from what is stored",
      "Reads the stored campaign and says of one faultload whether it was run; or which run already\n"
      "showed all that it could show; or which decision of which service makes it impossible.",

@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "base/yaml.h"
-#include "cmd/session.h"
+#include "cmd/contracts.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -193,6 +193,11 @@ int cmd_replay(const struct args *args)
     if (session_open_store(&s, STORE_READ, &subject.no_store))
         s.store = NULL; /* nothing was stored: a faultload can still be replayed */
     s.jobs = 1;
+    if (!args->contract && contracts_were_used(&s) && contracts_load(&s, true, &e)) {
+        code = cmd_fail(&e);
+        session_close(&s);
+        return code;
+    }
     session_make_campaigns(&s, NULL, NULL);
     code = read_subject(&s, args->positional[0], &subject, &e) ? cmd_fail(&e)
                                                                : replay(&s, &subject, &e);

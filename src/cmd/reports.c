@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cmd/contracts.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -308,6 +309,7 @@ int reports_make(struct session *s, const char *error)
     int failed = write_wanted(&m, &on_stdout);
     if (!on_stdout && (any || !error)) /* the error was printed: what else is there to say? */
         report_campaign_text(&m.source, style_for(1, s->args->color), stdout);
+    contracts_print(s, on_stdout ? stderr : stdout);
     tell_github(&m, on_stdout ? stderr : stdout);
     making_deinit(&m);
     return failed ? failed : code;

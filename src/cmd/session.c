@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 #include "campaign/expect.h"
+#include "cmd/contracts.h"
 
 /* ---- reading ---- */
 
@@ -145,7 +146,8 @@ int session_open(struct session *s, const struct args *args, const char *file)
     s->sentences = sentences_new();
     s->program = own_path(&s->arena);
     if (campaign_config_load(file, &s->config, &e) || load_simulated(s, &e) ||
-        choose_scenarios(s, &e) || read_options(s, &e) || open_judging(s, &e)) {
+        choose_scenarios(s, &e) || read_options(s, &e) || open_judging(s, &e) ||
+        (args->contract && contracts_load(s, true, &e))) {
         session_close(s);
         return cmd_fail(&e);
     }
@@ -158,6 +160,7 @@ void session_close(struct session *s)
     for (uint32_t i = 0; i < s->campaigns.n; i++)
         campaign_free(s->campaigns.at[i]);
     vec_deinit(&s->campaigns);
+    contracts_free(s);
     judging_close(&s->judging);
     vec_deinit(&s->scenarios);
     if (s->store)
@@ -357,6 +360,8 @@ void session_make_campaigns(struct session *s, void *ctx,
             .max_time_ns = args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
             .fail_fast = args->fail_fast,
             .judging = &s->judging,
+            .contract = s->contracts.n ? s->contracts.at[i] : NULL,
+            .contract_watches = s->contract_watches,
             .store = s->store,
             .options = options_text(s, s->scenarios.at[i]),
             .ctx = ctx,
@@ -372,6 +377,11 @@ int session_restore(struct session *s, bool *left, struct err *e)
         int status = campaign_restore(s->campaigns.at[i], e);
         if (status < 0 || status == CAMPAIGN_OTHER)
             return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
+        if (s->args->resume && campaign_had_contract(s->campaigns.at[i]) && !s->args->contract) {
+            err_set(e, 0, 0, "the campaign of \"%s\" is judged by a contract: give --contract, too",
+                    session_scenario(s, i));
+            return EXIT_USAGE;
+        }
         *left |= !campaign_complete(s->campaigns.at[i]);
     }
     return 0;

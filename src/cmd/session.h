@@ -25,6 +25,8 @@ struct session {
     uint32_t jobs;
     VEC(uint32_t) scenarios;          /* that were chosen */
     VEC(struct campaign *) campaigns; /* one each */
+    VEC(struct contract *) contracts; /* one each, or none at all */
+    bool contract_watches;            /* as of campaign_options */
     const char *program;
     int signal; /* that has ended it, or 0 */
 };

@@ -22,13 +22,15 @@ enum run_purpose {
 extern const char *const run_purpose_names[RUN_PURPOSES];
 
 enum run_flag {
-    RUN_HUNG = 1,     /* the deadline passed */
-    RUN_CRASHED = 2,  /* a service died during it */
-    RUN_OUTLIVED = 4, /* calls were still open, or came after its end */
-    RUN_REPEATED = 8, /* it failed next to others, and this is the repetition alone */
+    RUN_HUNG = 1,        /* the deadline passed */
+    RUN_CRASHED = 2,     /* a service died during it */
+    RUN_OUTLIVED = 4,    /* calls were still open, or came after its end */
+    RUN_REPEATED = 8,    /* it failed next to others, and this is the repetition alone */
+    RUN_CONTRACT = 16,   /* its verdict is that of a contract ... */
+    RUN_UNEXPECTED = 32, /* ... and the scenario's own expectation did not hold */
 };
 
-enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 4, CALL_FLAGS = 6 };
+enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 6, CALL_FLAGS = 6 };
 
 /* The words for the bits of enum run_flag and enum call_flag, lowest first. */
 extern const char *const run_flag_names[RUN_FLAGS];

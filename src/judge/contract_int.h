@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of contracts.
+ *
+ *   contract_load    the file to rules
+ *   contract_rule    which rule speaks about these faults: precision and composition
+ *   contract_then    what a rule says: does it hold, and how is it written
+ *   contract_seen    what a run has shown: its behaviour
+ *   contract_judge   what is said of a run
+ *   contract_words   a behaviour as it would be declared
+ *   contract_propose rules from behaviours: as few as say it all
+ *   contract_update  a file changed where behaviour changed
+ *
+ * Texts, bodies and counts of effects are kept once, in a pool, and compared by their numbers. */
+#ifndef OUTFOX_JUDGE_CONTRACT_INT_H
+#define OUTFOX_JUDGE_CONTRACT_INT_H
+
+#include "base/index.h"
+#include "judge/contract.h"
+
+enum {
+    RULES_MAX = 2000, /* of a file */
+    ENTRIES_MAX = 64, /* calls of a rule, and faults of a run that are looked at */
+    POOL_BYTES_MAX = 64 << 20,
+    SEEN_MAX = 1 << 18, /* runs that are remembered */
+    THEN_TEXT_MAX = 16 << 10,
+};
+
+#define POOL_NONE UINT32_MAX
+
+struct pool {
+    struct arena arena;
+    VEC(slice) text;
+    struct index index;
+};
+
+/* The number of this text; POOL_NONE when there is no room for more. */
+uint32_t pool_put(struct pool *p, slice text);
+slice pool_text(const struct pool *p, uint32_t id);
+void pool_deinit(struct pool *p);
+
+/* ---- rules ---- */
+
+/* A call that fails, as a rule names it, and how precisely it does. */
+struct contract_entry {
+    struct pattern pattern;
+    uint32_t rank;
+    uint32_t length; /* of the path, and of what stands before a `*` */
+    slice text;
+};
+
+struct contract_status {
+    enum outcome_kind kind;
+    uint32_t low, high;
+};
+
+struct contract_value {
+    slice pointer;
+    const struct node *value;
+};
+
+struct contract_count {
+    struct pattern calls;
+    slice text;
+    uint32_t n;
+};
+
+enum contract_effects { EFFECTS_ANY, EFFECTS_NONE, EFFECTS_SAME, EFFECTS_COUNTS };
+
+struct contract_then {
+    bool unaffected, propagates;
+    VEC(struct contract_status) status; /* any of; none: any */
+    VEC(struct contract_value) json;    /* all of */
+    const struct node *body;            /* NULL: any */
+    enum contract_effects effects;
+    VEC(struct contract_count) counts;
+    uint32_t text; /* how it is written, in the pool: equal numbers say the same */
+    uint32_t line, col;
+};
+
+struct contract_rule {
+    VEC(struct contract_entry) fails;
+    struct contract_then then;
+    uint32_t line, col;
+    uint64_t used;      /* by runs */
+    const char *decide; /* of one that is proposed: what a human must decide; NULL: nothing */
+};
+
+/* ---- behaviour ---- */
+
+struct behaviour {
+    outcome status;
+    uint32_t body;    /* in the pool; POOL_NONE: not known */
+    uint32_t effects; /* in the pool: struct effect_counts, sorted */
+    bool pass;        /* the scenario's expectation held */
+    bool ended;       /* it did not hang, and no service died */
+};
+
+/* How often calls of a service's interface had an effect. */
+struct effect_counts {
+    uid group; /* an element of its own, without a path */
+    uint32_t n;
+};
+
+struct seen {
+    uint32_t first, n; /* of the contract's faults */
+    struct behaviour behaviour;
+};
+
+struct usual_effect {
+    uid group;
+    uint32_t low, high;
+};
+
+struct usual_call {
+    uid call, group;
+};
+
+/* What is usual without faults. */
+struct usual {
+    bool known, body_stable;
+    outcome status;
+    uint32_t body;
+    struct trace trace; /* of the first run */
+    VEC(struct usual_effect) effects;
+    VEC(struct usual_call) calls; /* those that have an effect */
+};
+
+struct contract {
+    struct contract_options opt;
+    struct arena arena; /* what was read */
+    struct pool pool;
+    uint64_t hash;
+    bool empty;
+    bool has_when, has_scenario;
+    uint32_t when_at, when_col;   /* line and column of its list; 0: it has none */
+    struct contract_then without; /* faults; of line 0: not said */
+    VEC(struct contract_rule) rules;
+    VEC(struct pattern) reads;
+    VEC(struct effect_rule) effects;
+    struct usual usual;
+    VEC(struct fault) faults; /* of what was seen */
+    VEC(struct seen) seen;
+    VEC(uint8_t) effect;             /* by uid: enum effect + 1 */
+    VEC(const struct node *) parsed; /* bodies as JSON, by their number in the pool */
+};
+
+/* ---- contract_load.c ---- */
+
+/* Reads one rule. It is empty before, and to be freed after an error, too. */
+int rule_load(struct contract *c, const struct node *item, struct contract_rule *out,
+              struct err *e) MUST_USE;
+int then_load(struct contract *c, const struct node *value, bool usual, struct contract_then *out,
+              struct err *e) MUST_USE;
+void rule_deinit(struct contract_rule *r);
+void then_deinit(struct contract_then *t);
+
+/* ---- contract_rule.c ---- */
+
+struct resolution {
+    const struct contract_rule *rule;  /* NULL: not declared */
+    const struct contract_rule *other; /* not NULL: says something else and is as precise */
+    bool composed;                     /* it follows from rules about fewer faults */
+    struct fault left[ENTRIES_MAX];    /* the faults that are not `unaffected` by themselves */
+    uint32_t n_left;
+};
+
+/* Which rule speaks about these faults? use: it, and what it follows from, counts as used. */
+void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n, bool use,
+                      struct resolution *out);
+void entry_rank(const struct names *names, struct contract_entry *entry);
+
+/* Do both name the same calls? */
+bool rule_same_calls(const struct contract_rule *a, const struct contract_rule *b);
+
+/* ---- contract_then.c ---- */
+
+/* All faults of a run, and those that matter: what is left of them by a resolution. */
+struct faulty {
+    const struct fault *all, *left;
+    uint32_t n, n_left;
+};
+
+/* Does it hold? If not, *detail says what was seen instead. */
+bool then_holds(struct contract *c, const struct contract_then *then, const struct behaviour *b,
+                const struct faulty *f, struct buf *detail);
+bool unaffected_holds(struct contract *c, const struct behaviour *b, const struct fault *faults,
+                      uint32_t n, struct buf *detail);
+
+/* As it is written in a file. */
+void then_print(const struct contract *c, const struct contract_then *then, struct buf *out);
+
+/* A scalar of a file, in quotes where it needs them; flow: within [] or {}. */
+void yaml_print(slice text, bool flow, struct buf *out);
+
+/* A body as JSON; NULL: it is none. */
+const struct node *contract_json(struct contract *c, uint32_t body);
+
+/* The value that a JSON pointer leads to; NULL: there is none. */
+const struct node *pointer_at(const struct node *from, slice pointer);
+
+/* ---- contract_seen.c ---- */
+
+/* What this run shows; *faults: those that fired, at most ENTRIES_MAX. */
+void behaviour_of(struct contract *c, const struct run *run, struct behaviour *out,
+                  struct fault faults[ENTRIES_MAX], uint32_t *n);
+
+/* Are the effects those without faults, besides those of the calls that failed, and those that
+ * `but` (may be NULL) counts by itself? */
+bool effects_same(struct contract *c, const struct behaviour *b, const struct fault *faults,
+                  uint32_t n, const struct contract_then *but, struct buf *detail);
+const struct effect_counts *effects_list(const struct contract *c, const struct behaviour *b,
+                                         uint32_t *n);
+
+/* "cart PUT /carts/[id]" */
+void group_print(const struct contract *c, uid group, struct buf *out);
+
+/* How this behaviour would be declared. `propagates` instead of a status where wanted and true;
+ * *decide: what a human must decide, or NULL. False: it cannot be declared. */
+bool behaviour_print(struct contract *c, const struct behaviour *b, const struct fault *faults,
+                     uint32_t n, bool propagates, struct buf *out, const char **decide);
+
+/* A sentence that lives as long as the contract. */
+const char *contract_say(struct contract *c, const struct buf *text);
+
+#endif

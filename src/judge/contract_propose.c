@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rules from what was seen: as few as say it all, and nothing that follows from others.
+ *
+ * What was seen is sorted by its *subject*, the interfaces that failed, small ones first. For each
+ * subject of which something is not declared, rules are tried from the least precise form (the
+ * interfaces alone) to the most precise one (payload, number, mode, path): the first form in which
+ * all that was seen of the subject holds is taken. A rule is made by writing it and reading it, so
+ * what is proposed is what is understood.
+ *
+ * 1. The order of the runs does not matter: everything is sorted by names.
+ * 2. Rules that are proposed stand behind those of the file, and are taken away again. */
+#include <stdlib.h>
+
+#include "base/yaml.h"
+#include "judge/contract_propose_int.h"
+
+enum { FORM_PAYLOAD = 1, FORM_NUMBER = 2, FORM_MODE = 4, FORM_CALLER = 8, FORM_PATH = 16 };
+
+static const uint8_t forms[] = {
+    0,
+    FORM_PAYLOAD,
+    FORM_NUMBER,
+    FORM_MODE,
+    FORM_CALLER,
+    FORM_PAYLOAD | FORM_MODE,
+    FORM_NUMBER | FORM_MODE,
+    FORM_CALLER | FORM_MODE,
+    FORM_CALLER | FORM_NUMBER,
+    FORM_CALLER | FORM_PAYLOAD,
+    FORM_PATH,
+    FORM_PATH | FORM_MODE,
+    FORM_PATH | FORM_NUMBER,
+    FORM_PAYLOAD | FORM_NUMBER | FORM_MODE,
+    FORM_PATH | FORM_PAYLOAD | FORM_NUMBER,
+    FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE,
+};
+
+enum { FORMS = sizeof forms / sizeof *forms, LINE_MAX_BYTES = 64 << 10 };
+
+/* ---- faults as a rule names them ---- */
+
+static void print_step(const struct contract *c, uid u, uint8_t form, struct buf *out)
+{
+    struct element e = *uid_element(c->opt.names, u);
+    struct element shown = {.service = e.service, .interface = e.interface};
+    if (form & FORM_PAYLOAD) {
+        shown.payload = e.payload;
+        shown.before = e.before;
+    }
+    element_print(c->opt.names, &shown, out);
+    if ((form & FORM_NUMBER) && e.n != N_ANY)
+        buf_addf(out, " #%u", (unsigned)e.n);
+}
+
+static void print_path(const struct contract *c, uid u, uint32_t steps, struct buf *out)
+{
+    if (u == UID_NONE || steps == 0)
+        return;
+    print_path(c, uid_parent(c->opt.names, u), steps - 1, out);
+    print_step(c, u, 0, out);
+    buf_adds(out, " > ");
+}
+
+static uint32_t print_fault(struct contract *c, struct fault f, uint8_t form)
+{
+    struct buf text = BUF_INIT(LINE_MAX_BYTES);
+    uint32_t steps = form & FORM_PATH ? UINT32_MAX : form & FORM_CALLER ? 1 : 0;
+    print_path(c, uid_parent(c->opt.names, f.point), steps, &text);
+    print_step(c, f.point, form, &text);
+    if (form & FORM_MODE) {
+        buf_adds(&text, " : ");
+        mode_print(f.mode, &text);
+    }
+    uint32_t id = pool_put(&c->pool, buf_slice(&text));
+    buf_deinit(&text);
+    return id;
+}
+
+/* The calls of a rule of this form about this observation, by number in the pool, sorted by text.
+ */
+struct calls {
+    uint32_t at[ENTRIES_MAX], n;
+};
+
+static void calls_of(struct contract *c, const struct seen *s, uint8_t form, struct calls *out)
+{
+    out->n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        uint32_t id = print_fault(c, c->faults.at[s->first + i], form), k = 0;
+        slice text = pool_text(&c->pool, id);
+        while (k < out->n && slice_cmp(pool_text(&c->pool, out->at[k]), text) < 0)
+            k++;
+        if (k < out->n && out->at[k] == id)
+            continue;
+        memmove(out->at + k + 1, out->at + k, (out->n - k) * sizeof *out->at);
+        out->at[k] = id;
+        out->n++;
+    }
+}
+
+static bool calls_eq(const struct calls *a, const struct calls *b)
+{
+    return a->n == b->n && memcmp(a->at, b->at, a->n * sizeof *a->at) == 0;
+}
+
+/* ---- the order of what was seen ---- */
+
+/* Where an interface comes in the fault-free run; those that are not there come last. */
+static uint32_t place_of(const struct contract *c, uid point)
+{
+    const struct element *e = uid_element(c->opt.names, point);
+    const struct trace *t = &c->usual.trace;
+    for (uint32_t i = 0; i < t->calls.n; i++) {
+        const struct element *o = uid_element(c->opt.names, t->calls.at[i].uid);
+        if (o->service == e->service && o->interface == e->interface)
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+/* One observation, and what it is sorted by. */
+struct sorted {
+    const struct contract *c;
+    const struct seen *seen;
+    uint32_t subject, n_subject; /* the interfaces: a text, and how many */
+    uint32_t first, sum;         /* of the places of these in the fault-free run */
+    uint32_t text;               /* the faults in full */
+};
+
+static int sorted_cmp(const void *x, const void *y)
+{
+    const struct sorted *a = x, *b = y;
+    const struct contract *c = a->c;
+    if (a->n_subject != b->n_subject)
+        return a->n_subject < b->n_subject ? -1 : 1;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    if (a->sum != b->sum)
+        return a->sum < b->sum ? -1 : 1;
+    if (a->subject != b->subject)
+        return slice_cmp(pool_text(&c->pool, a->subject), pool_text(&c->pool, b->subject));
+    if (a->seen->n != b->seen->n)
+        return a->seen->n < b->seen->n ? -1 : 1;
+    return slice_cmp(pool_text(&c->pool, a->text), pool_text(&c->pool, b->text));
+}
+
+/* The calls of an observation as one text. */
+static uint32_t calls_text(struct contract *c, const struct seen *s, uint8_t form, uint32_t *n)
+{
+    struct calls all;
+    struct buf text = BUF_INIT(LINE_MAX_BYTES);
+    calls_of(c, s, form, &all);
+    *n = all.n;
+    for (uint32_t i = 0; i < all.n; i++) {
+        buf_add(&text, pool_text(&c->pool, all.at[i]));
+        buf_addc(&text, '\n');
+    }
+    uint32_t id = pool_put(&c->pool, buf_slice(&text));
+    buf_deinit(&text);
+    return id;
+}
+
+static struct sorted *sort_seen(struct contract *c)
+{
+    struct sorted *list = mem_zero((c->seen.n + 1) * sizeof *list);
+    for (uint32_t i = 0; i < c->seen.n; i++) {
+        struct sorted *s = &list[i];
+        uint32_t n;
+        s->c = c;
+        s->seen = &c->seen.at[i];
+        s->subject = calls_text(c, s->seen, 0, &s->n_subject);
+        s->text = calls_text(c, s->seen, FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE, &n);
+        s->first = UINT32_MAX;
+        for (uint32_t k = 0; k < s->seen->n; k++) {
+            uint32_t place = place_of(c, c->faults.at[s->seen->first + k].point);
+            s->first = place < s->first ? place : s->first;
+            s->sum += place;
+        }
+    }
+    qsort(list, c->seen.n, sizeof *list, sorted_cmp);
+    return list;
+}
+
+/* ---- rules ---- */
+
+static void print_calls(const struct contract *c, const struct calls *calls, struct buf *out)
+{
+    buf_adds(out, calls->n > 1 ? "[ " : "");
+    for (uint32_t i = 0; i < calls->n; i++) {
+        buf_adds(out, i ? ", " : "");
+        yaml_print(pool_text(&c->pool, calls->at[i]), calls->n > 1, out);
+    }
+    buf_adds(out, calls->n > 1 ? " ]" : "");
+}
+
+/* Adds a rule by writing and reading it. False: it is there already, or cannot be written. */
+static bool add_rule(struct contract *c, const struct calls *calls, slice then, const char *decide)
+{
+    struct buf text = BUF_INIT(2 * LINE_MAX_BYTES);
+    const struct node *node;
+    struct err ignored = {0};
+    buf_adds(&text, "fails: ");
+    print_calls(c, calls, &text);
+    buf_addf(&text, "\nthen: %.*s\n", SLICE_ARG(then));
+    slice kept = slice_copy(&c->arena, buf_slice(&text));
+    bool good = !text.full && c->rules.n < 2 * RULES_MAX;
+    buf_deinit(&text);
+    if (!good)
+        return false;
+    vec_push(&c->rules, (struct contract_rule){0});
+    struct contract_rule *r = &vec_last(&c->rules);
+    good = !yaml_parse(kept, &c->arena, &node, &ignored) && !rule_load(c, node, r, &ignored);
+    for (uint32_t i = 0; i + 1 < c->rules.n && good; i++)
+        good = !rule_same_calls(&c->rules.at[i], r);
+    r->decide = decide;
+    if (!good)
+        rules_truncate(c, c->rules.n - 1);
+    return good;
+}
+
+void rules_truncate(struct contract *c, uint32_t n)
+{
+    while (c->rules.n > n)
+        rule_deinit(&c->rules.at[--c->rules.n]);
+}
+
+bool seen_holds(struct contract *c, const struct seen *s, bool *composed)
+{
+    struct resolution r;
+    struct buf ignored = BUF_INIT(200);
+    contract_resolve(c, c->faults.at + s->first, s->n, false, &r);
+    struct faulty f = {c->faults.at + s->first, r.left, s->n, r.n_left};
+    bool holds = r.rule && !r.other && then_holds(c, &r.rule->then, &s->behaviour, &f, &ignored);
+    if (composed)
+        *composed = !r.rule || r.composed;
+    buf_deinit(&ignored);
+    return holds;
+}
+
+/* ---- one subject ---- */
+
+/* Observations that a rule of some form would be about. */
+struct part {
+    struct calls calls;
+    uint32_t
+        then[2]; /* how they would be declared: by status, by `propagates`; POOL_NONE: not alike
+                  */
+    const char *decide;
+    uint32_t n;
+};
+
+struct subject {
+    const struct sorted *at;
+    uint32_t n;
+    VEC(struct part) parts;
+};
+
+static void add_to_part(struct contract *c, struct subject *x, const struct seen *s, uint8_t form)
+{
+    struct calls calls;
+    uint32_t k = 0;
+    calls_of(c, s, form, &calls);
+    while (k < x->parts.n && !calls_eq(&x->parts.at[k].calls, &calls))
+        k++;
+    bool first = k == x->parts.n;
+    if (first)
+        vec_push(&x->parts, (struct part){.calls = calls});
+    struct part *p = &x->parts.at[k];
+    for (int way = 0; way < 2; way++) {
+        const char *decide;
+        struct buf text = BUF_INIT(THEN_TEXT_MAX);
+        bool good = behaviour_print(c, &s->behaviour, c->faults.at + s->first, s->n, way == 1,
+                                    &text, &decide);
+        uint32_t id = good ? pool_put(&c->pool, buf_slice(&text)) : POOL_NONE;
+        p->then[way] = first || p->then[way] == id ? id : POOL_NONE;
+        p->decide = decide ? decide : p->decide;
+        buf_deinit(&text);
+    }
+    p->n++;
+}
+
+/* In this form, do all observations of a part behave alike? Then each part has one text. */
+static bool make_parts(struct contract *c, struct subject *x, uint8_t form)
+{
+    x->parts.n = 0;
+    for (uint32_t i = 0; i < x->n; i++)
+        if (x->at[i].seen->behaviour.ended)
+            add_to_part(c, x, x->at[i].seen, form);
+    for (uint32_t i = 0; i < x->parts.n; i++) {
+        struct part *p = &x->parts.at[i];
+        if (p->then[0] == POOL_NONE)
+            p->then[0] = p->then[1];
+        if (p->then[0] == POOL_NONE)
+            return false;
+    }
+    return x->parts.n > 0;
+}
+
+/* What most parts do: worth a rule of the interfaces alone, with the others as exceptions. */
+static uint32_t common_then(const struct subject *x, uint8_t form)
+{
+    uint32_t best = POOL_NONE, most = 0, least = form & FORM_NUMBER ? 1 : 2;
+    for (uint32_t i = 0; i < x->parts.n; i++) {
+        uint32_t parts = 0, n = 0;
+        for (uint32_t k = 0; k < x->parts.n; k++)
+            if (x->parts.at[k].then[0] == x->parts.at[i].then[0]) {
+                parts++;
+                n += x->parts.at[k].n;
+            }
+        if (parts >= least && n >= most) {
+            most = n;
+            best = x->parts.at[i].then[0];
+        }
+    }
+    return best;
+}
+
+static bool all_hold(struct contract *c, const struct subject *x)
+{
+    for (uint32_t i = 0; i < x->n; i++)
+        if (x->at[i].seen->behaviour.ended && !seen_holds(c, x->at[i].seen, NULL))
+            return false;
+    return true;
+}
+
+static bool part_holds(struct contract *c, const struct subject *x, const struct part *p,
+                       uint8_t form)
+{
+    for (uint32_t i = 0; i < x->n; i++) {
+        struct calls calls;
+        if (!x->at[i].seen->behaviour.ended)
+            continue;
+        calls_of(c, x->at[i].seen, form, &calls);
+        if (calls_eq(&calls, &p->calls) && !seen_holds(c, x->at[i].seen, NULL))
+            return false;
+    }
+    return true;
+}
+
+/* Rules of this form, so that all observations hold; false: they do not. */
+static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool general)
+{
+    uint32_t before = c->rules.n;
+    if (!make_parts(c, x, form))
+        return false;
+    uint32_t common = general && form ? common_then(x, form) : POOL_NONE;
+    if (general && form && common == POOL_NONE)
+        return false;
+    for (uint32_t i = 0; i < x->parts.n && common != POOL_NONE; i++)
+        if (x->parts.at[i].then[0] == common) {
+            struct calls subject;
+            calls_of(c, x->at[0].seen, 0, &subject);
+            (void)add_rule(c, &subject, pool_text(&c->pool, common), x->parts.at[i].decide);
+            common = POOL_NONE;
+        }
+    for (uint32_t i = 0; i < x->parts.n; i++) {
+        const struct part *p = &x->parts.at[i];
+        if (!part_holds(c, x, p, form))
+            (void)add_rule(c, &p->calls, pool_text(&c->pool, p->then[0]), p->decide);
+    }
+    if (all_hold(c, x))
+        return true;
+    rules_truncate(c, before);
+    return false;
+}
+
+static void propose_subject(struct contract *c, struct subject *x)
+{
+    uint32_t before = c->rules.n;
+    if (all_hold(c, x))
+        return;
+    bool found = false;
+    for (uint32_t i = 0; i < FORMS && !found; i++)
+        found = try_form(c, x, forms[i], true) || try_form(c, x, forms[i], false);
+    for (uint32_t i = before; i < c->rules.n && x->at[0].n_subject > 1; i++)
+        if (!c->rules.at[i].decide)
+            c->rules.at[i].decide = "together they do something else than each alone: is it meant?";
+}
+
+/* ---- all ---- */
+
+void propose_rules(struct contract *c, bool changed)
+{
+    struct sorted *list = sort_seen(c), *kept = mem_zero((c->seen.n + 1) * sizeof *kept);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->seen.n; i++) {
+        bool composed;
+        if (seen_holds(c, list[i].seen, &composed) || composed || changed)
+            kept[n++] = list[i];
+    }
+    for (uint32_t i = 0; i < n;) {
+        struct subject x = {.at = &kept[i]};
+        while (i + x.n < n && kept[i + x.n].subject == kept[i].subject)
+            x.n++;
+        propose_subject(c, &x);
+        i += x.n;
+        vec_deinit(&x.parts);
+    }
+    mem_free(list);
+    mem_free(kept);
+}
+
+void rule_print(const struct contract *c, const struct contract_rule *r, uint32_t indent, bool kind,
+                struct buf *out)
+{
+    int blanks = (int)indent;
+    if (r->decide)
+        buf_addf(out, "%*s# decide: %s\n", blanks, "", r->decide);
+    buf_addf(out, "%*s- fails: ", blanks, "");
+    buf_adds(out, r->fails.n > 1 ? "[ " : "");
+    for (uint32_t i = 0; i < r->fails.n; i++) {
+        buf_adds(out, i ? ", " : "");
+        yaml_print(r->fails.at[i].text, r->fails.n > 1, out);
+    }
+    buf_adds(out, r->fails.n > 1 ? " ]" : "");
+    if (kind && !r->then.unaffected) {
+        bool soft = false;
+        for (uint32_t i = 0; i < r->then.status.n; i++)
+            soft |= outcome_ok(OUTCOME(r->then.status.at[i].kind, r->then.status.at[i].low)) ||
+                    (r->then.status.at[i].kind == OUT_EXIT && r->then.status.at[i].low == 0);
+        buf_adds(out, soft ? "  # soft" : "  # hard");
+    }
+    buf_addf(out, "\n%*s  then: ", blanks, "");
+    then_print(c, &r->then, out);
+    buf_addc(out, '\n');
+}
+
+/* What stands above the rules of a file. */
+void head_print(const struct contract *c, struct buf *out)
+{
+    if (!c->has_scenario) {
+        buf_adds(out, "scenario: ");
+        yaml_print(slice_of(c->opt.scenario), false, out);
+        buf_addc(out, '\n');
+    }
+    if (!c->without.line && c->usual.known) {
+        buf_adds(out, "without-faults: { status: ");
+        if (outcome_kind(c->usual.status) == OUT_EXIT)
+            buf_addf(out, "exit %u", (unsigned)outcome_code(c->usual.status));
+        else
+            outcome_print(c->usual.status, out);
+        buf_adds(out, " }\n");
+    }
+    buf_adds(out, "when:\n");
+}
+
+uint32_t contract_propose(struct contract *c, struct buf *out)
+{
+    uint32_t own = c->rules.n;
+    propose_rules(c, false);
+    uint32_t n = c->rules.n - own, indent = c->when_col ? c->when_col - 1 : 2;
+    if (n && !c->has_when)
+        head_print(c, out);
+    for (uint32_t i = own; i < c->rules.n; i++)
+        rule_print(c, &c->rules.at[i], indent, false, out);
+    rules_truncate(c, own);
+    return n;
+}
+
+void contract_print(struct contract *c, struct buf *out)
+{
+    uint32_t own = c->rules.n;
+    if (own == 0)
+        propose_rules(c, true);
+    head_print(c, out);
+    for (uint32_t i = 0; i < c->rules.n; i++)
+        rule_print(c, &c->rules.at[i], 2, true, out);
+    rules_truncate(c, own);
+}
