@@ -32,6 +32,10 @@ void campaign_contract_restore(struct campaign *c, const struct run *run)
     if (c->opt.contract && run->purpose == RUN_BASELINE)
         contract_learn(c->opt.contract, run);
     campaign_contract_note(c, run);
+    if (c->opt.contract && !c->opt.contract_watches) {
+        struct run copy = *run; /* it remembers which calls are not as declared by themselves */
+        contract_judge(c->opt.contract, &copy);
+    }
 }
 
 /* ---- the end ---- */

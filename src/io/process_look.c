@@ -33,12 +33,14 @@ static uint32_t descriptors_of(pid_t pid)
 static uint64_t memory_of(pid_t pid)
 {
     char path[64], text[128] = "";
-    unsigned long long pages = 0;
+    uint64_t pages = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     FILE *file = fopen(path, "re");
     if (!file)
         return 0;
-    if (!fgets(text, sizeof text, file) || sscanf(text, "%*s %llu", &pages) != 1)
+    slice rest = slice_of(fgets(text, sizeof text, file) ? text : ""), word;
+    if (!slice_word(&rest, &word) || !slice_word(&rest, &word) || /* all of it, resident */
+        !slice_to_u64(word, UINT32_MAX, &pages))
         pages = 0;
     (void)fclose(file);
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);

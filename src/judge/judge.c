@@ -74,6 +74,7 @@ void judge_free(struct judge *j)
     vec_deinit(&j->reactions);
     map_deinit(&j->reaction_at);
     vec_deinit(&j->said);
+    vec_deinit(&j->said_in);
     vec_deinit(&j->late);
     map_deinit(&j->said_at);
     map_deinit(&j->called);

@@ -70,6 +70,9 @@ bool uid_alike(const struct names *names, uid a, uid b);
 /* Is a call of this element (whatever its number) made by this handler without faults? */
 bool view_usual(const struct view *v, uint32_t handler, uid call);
 
+/* Does calls[i], which is made only now, take the effect of an earlier call back, or try to? */
+bool view_undoes(const struct view *v, uint32_t effect, uint32_t i);
+
 /* Is there a call after calls[effect] and before calls[until] that takes its effect back, or tries
  * to? */
 bool view_undone(const struct view *v, uint32_t effect, uint32_t until);
@@ -109,6 +112,7 @@ struct reaction {
     bool same_body;  /* the client received what it receives without faults */
     outcome status;  /* what the client got */
     outcome reply;   /* what the handler that made it answered */
+    outcome seen;    /* what the caller of that handler saw of it */
     uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
     bool instead_ok; /* and that succeeded */
     bool left_out;   /* calls that the handler makes without faults were not made */
@@ -131,6 +135,7 @@ struct judge {
     VEC(struct reaction) reactions;
     struct map reaction_at; /* (group, label, persistent) */
     VEC(struct remark) said;
+    VEC(uint64_t) said_in;   /* the last run that each was counted in */
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */

@@ -72,20 +72,23 @@ static bool undoes_by_name(const struct view *v, uint32_t effect, uint32_t i)
            sounds_like_undo(names_text(v->names, u->interface)) && !usual(v, i);
 }
 
-bool view_undone(const struct view *v, uint32_t effect, uint32_t until)
+bool view_undoes(const struct view *v, uint32_t effect, uint32_t i)
 {
     const struct judge_settings *s = v->judge->set;
-    bool told = false;
-    for (uint32_t k = 0; k < s->undo.n; k++) {
+    bool told = false, undo = false;
+    for (uint32_t k = 0; k < s->undo.n && !undo; k++) {
         if (!pattern_matches(&s->undo.at[k].effect, v->names, v->calls[effect].uid))
             continue;
         told = true;
-        for (uint32_t i = effect + 1; i < until; i++)
-            if (pattern_matches(&s->undo.at[k].undo, v->names, v->calls[i].uid))
-                return true;
+        undo = pattern_matches(&s->undo.at[k].undo, v->names, v->calls[i].uid);
     }
-    for (uint32_t i = effect + 1; i < until && !told; i++)
-        if (undoes_by_name(v, effect, i))
+    return told ? undo : undoes_by_name(v, effect, i);
+}
+
+bool view_undone(const struct view *v, uint32_t effect, uint32_t until)
+{
+    for (uint32_t i = effect + 1; i < until; i++)
+        if (view_undoes(v, effect, i))
             return true;
     return false;
 }

@@ -67,7 +67,7 @@ static bool is_fallback(const struct view *v, uint32_t c, uint32_t f)
 {
     return f != c && v->calls[f].start_ns >= v->calls[c].end_ns && !view_equal(v, c, f) &&
            !view_usual(v, v->calls[c].parent, v->calls[f].uid) && is_read(v, c) == is_read(v, f) &&
-           !is_probe(v, f);
+           !is_probe(v, f) && !view_undoes(v, c, f);
 }
 
 /* Are all faults below its handler at c and its tries, or at calls that were made because of it? */

@@ -79,13 +79,14 @@ static void see_call(const struct view *v, uint32_t i, uint32_t faulty)
 
 /* ---- the time of a handler itself ---- */
 
-/* Does calls[c] try again what failed before? */
+/* Does the handler's k-th call try again what failed before? It may say so in its payload. */
 static bool is_retry(const struct view *v, uint32_t handler, uint32_t k)
 {
-    uint32_t c = view_child(v, handler, k);
+    const struct element *e = uid_element(v->names, v->calls[view_child(v, handler, k)].uid);
     while (k-- > 0) {
-        uint32_t before = view_child(v, handler, k);
-        if (view_equal(v, before, c) && call_failed(&v->calls[before]))
+        const struct call *before = &v->calls[view_child(v, handler, k)];
+        const struct element *x = uid_element(v->names, before->uid);
+        if (x->service == e->service && x->interface == e->interface && call_failed(before))
             return true;
     }
     return false;

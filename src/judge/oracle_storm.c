@@ -2,10 +2,10 @@
  *
  * retry-storm: a failure that lasts multiplies the calls to the service that fails.
  *
- * Of one handler a run shows it. Nested retries are put together at the end: a handler that gives
- * up answers with something, and how its caller reacts to that answer is known by itself. So it
- * takes no run in which all of them fail, and an answer that the caller does not try again after
- * ends the multiplication.
+ * Of one handler a run shows it. Nested retries are put together at the end: of a handler that
+ * gives up its caller sees something, and how that reacts to it is known by itself. So it takes no
+ * run in which all of them fail, and something that the caller does not try again after ends the
+ * multiplication.
  *
  * 1. What counts is calls under a lasting failure divided by calls without faults. */
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static uint32_t factor(const struct judge *j, const struct reaction *r)
     return usual ? (usual + r->tries - 1) / usual : r->tries; /* tries >= 1 */
 }
 
-/* How the handler that makes this call reacts to its failing so: as much as is known of it. */
+/* How the handler that makes this call reacts to its failing so, as much as is known of it. */
 static const struct reaction *reaction_to(const struct judge *j, uid call, label l)
 {
     uid group = names_uid_all(j->opt.names, call);
@@ -124,8 +124,8 @@ static void storm_add(const struct judge *j, struct storm *s, const struct react
     s->by[s->n++].times = times;
 }
 
-/* What comes of a call that keeps failing: up from the handler that makes it, as long as a
- * handler's answer is a failure to which the reaction of the one above is known. */
+/* What comes of a call that keeps failing: up from the handler that makes it, as long as what is
+ * seen of a handler is a failure to which the reaction of the one above is known. */
 static void storm_follow(const struct judge *j, const struct reaction *inner, struct storm *s)
 {
     const struct reaction *r = inner;
@@ -135,8 +135,7 @@ static void storm_follow(const struct judge *j, const struct reaction *inner, st
     for (uint32_t depth = 0; r && depth < STORM_DEPTH_MAX; depth++) {
         uid handler = uid_parent(j->opt.names, r->group);
         storm_add(j, s, r);
-        bool up = r->persistent && outcome_kind(r->reply) != OUT_NONE && !outcome_ok(r->reply);
-        r = up ? reaction_to(j, handler, r->reply) : NULL;
+        r = r->persistent && !outcome_ok(r->seen) ? reaction_to(j, handler, r->seen) : NULL;
     }
 }
 

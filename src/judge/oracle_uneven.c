@@ -45,6 +45,18 @@ static bool is_first(const struct judge *j, const struct reaction *r, uid group,
     return true;
 }
 
+/* A failure that may be over soon. One that says what is wrong with the request (404, say) is an
+ * answer, to which calls may well be handled differently. */
+static bool transient(label l)
+{
+    outcome o = l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
+    uint32_t code = outcome_code(o);
+    const uint32_t grpc = 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8 | 1u << 10 | 1u << 13 | 1u << 14;
+    if (outcome_kind(o) == OUT_STATUS)
+        return code == 408 || code == 429 || (code >= 500 && code != 501 && code != 505);
+    return outcome_kind(o) != OUT_GRPC || (code < 32 && grpc >> code & 1);
+}
+
 /* ---- uneven-retry ---- */
 
 static bool tried_again(const struct judge *j, uid group, label l)
@@ -58,6 +70,7 @@ static uid retry_missing(struct judge *j, const struct reaction *r)
 {
     enum effect kind = judge_effect(j, r->call);
     if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
+        !transient(r->label) ||
         base_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
         return UID_NONE;
     uid group;
@@ -101,10 +114,16 @@ static struct reads count_reads(struct judge *j, const struct reaction *r)
     return n;
 }
 
+/* Did the client get what it asked for? Of a command only its exit code is known. */
+static bool survived(const struct reaction *r)
+{
+    return r->ok || r->status == OUTCOME(OUT_EXIT, 0);
+}
+
 static bool fallback_missing(struct judge *j, const struct reaction *r)
 {
-    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || r->ok || outcome_ok(r->reply) ||
-        judge_effect(j, r->call) != EFFECT_READ)
+    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) ||
+        survived(r) || !transient(r->label) || judge_effect(j, r->call) != EFFECT_READ)
         return false;
     struct reads n = count_reads(j, r);
     return n.needed >= HABIT && n.absorbed >= HABIT;

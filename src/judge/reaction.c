@@ -116,6 +116,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .same_body = slice_eq(v->run->body, j->base.body),
                          .status = v->run->verdict.status,
                          .reply = v->calls[handler].reply,
+                         .seen = v->calls[handler].seen,
                          .faultload = v->run->faultload,
                          .number = v->run->number};
     look_at_tries(v, handler, first, &r);

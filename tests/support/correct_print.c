@@ -90,7 +90,7 @@ static void add_spare(struct printer *w, uint32_t j)
     const struct correct_system *s = w->s;
     uint32_t i = s->parts[j].caller;
     bool to_failed = part_flawed(s, FLAW_TO_FAILED, j);
-    buf_addf(w->out, "{ call: 's%u%s ", (unsigned)j, to_failed ? "" : "x");
+    buf_addf(w->out, "{ call: 's%u%s ", (unsigned)j, to_failed ? "" : "-backup");
     add_interface(w, j, to_failed ? VERB_OLD : VERB_DO);
     buf_addf(w->out, "', as: c%u, timeout: %ums", (unsigned)j,
              (unsigned)part_leaf_timeout_ms(s, j));
@@ -108,17 +108,11 @@ static void add_spare(struct printer *w, uint32_t j)
     buf_adds(w->out, " } }");
 }
 
-static enum care care_of(const struct correct_system *s, uint32_t j)
-{
-    bool careless = part_flawed(s, FLAW_UNEVEN_FALLBACK, j) || part_flawed(s, FLAW_UNCHECKED, j);
-    return careless ? CARE_NONE : s->parts[s->parts[j].caller].care;
-}
-
 static void add_failed_read(struct printer *w, uint32_t j)
 {
     const struct correct_system *s = w->s;
     uint32_t i = s->parts[j].caller;
-    enum care care = care_of(s, j);
+    enum care care = part_care(s, j);
     if (part_flawed(s, FLAW_SLOW, i))
         buf_adds(w->out, "[{ sleep: 10s }, ");
     if (part_flawed(s, FLAW_UNREACHED, j)) {
@@ -143,7 +137,7 @@ static void add_read(struct printer *w, uint32_t j, bool grouped)
     open_call(w, j);
     buf_adds(w->out, ", on: { ok: ");
     add_value(w, j, true);
-    if (!grouped || care_of(w->s, j) != CARE_NONE) {
+    if (!grouped || part_care(w->s, j) != CARE_NONE) {
         buf_adds(w->out, ", failed: ");
         add_failed_read(w, j);
     }
@@ -184,7 +178,7 @@ static uint32_t add_group(struct printer *w, uint32_t first)
         last = j;
     }
     for (uint32_t j = first; j && j <= last; j = next_read(s, i, j)) {
-        if (care_of(s, j) != CARE_NONE)
+        if (part_care(s, j) != CARE_NONE)
             continue;
         buf_addf(w->out, "      - { if: c%u.failed, then: ", (unsigned)j);
         add_error(w, i);
@@ -318,8 +312,10 @@ static void add_service(struct printer *w, uint32_t i)
         add_leaf(w, i, VERB_HEALTH);
     if (part_flawed(w->s, FLAW_TO_FAILED, i)) {
         add_leaf(w, i, VERB_OLD);
-    } else if (i > 0 && p->kind == PART_READ && w->s->parts[p->caller].care == CARE_SPARE) {
-        buf_addf(w->out, "  s%ux:\n    latency: %ums\n", (unsigned)i, (unsigned)p->latency_ms);
+    } else if (i > 0 && p->kind == PART_READ &&
+               (part_care(w->s, i) == CARE_SPARE || part_checked(w->s, i))) {
+        buf_addf(w->out, "  s%u-backup:\n    latency: %ums\n", (unsigned)i,
+                 (unsigned)p->latency_ms);
         add_leaf(w, i, VERB_DO);
     }
 }

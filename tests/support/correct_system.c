@@ -35,6 +35,18 @@ static enum part_kind random_kind(struct rng *r, bool effects)
     return effects && dice < 7 ? PART_EFFECT : PART_READ;
 }
 
+/* One that may make a further call: the entry, where no other may. */
+static uint32_t random_caller(const struct correct_system *s, struct rng *r)
+{
+    uint32_t first = rng_below(r, s->n);
+    for (uint32_t k = 0; k < s->n; k++) {
+        uint32_t i = (first + k) % s->n;
+        if (part_works(s, i) && depth_of(s, i) < DEPTH_MAX && part_calls(s, i, ALL) < CALLS_MAX)
+            return i;
+    }
+    return 0;
+}
+
 static void random_part(struct correct_system *s, struct rng *r)
 {
     struct part *p = &s->parts[s->n];
@@ -44,13 +56,11 @@ static void random_part(struct correct_system *s, struct rng *r)
                        .tries = 1 + rng_below(r, 2) * (1 + rng_below(r, 2)),
                        .eager = rng_below(r, 2),
                        .care = (enum care)rng_below(r, 3),
+                       .critical = rng_below(r, 3) == 0,
                        .spare_value = rng_below(r, 2),
                        .error = rng_below(r, 2) ? 500 : 502};
     if (s->n > 0) {
-        do {
-            p->caller = rng_below(r, s->n);
-        } while (!part_works(s, p->caller) || depth_of(s, p->caller) == DEPTH_MAX ||
-                 part_calls(s, p->caller, ALL) >= CALLS_MAX);
+        p->caller = random_caller(s, r);
         p->kind = random_kind(r, s->parts[p->caller].kind == PART_EFFECT);
         p->beside = rng_below(r, 2);
         p->checked = rng_below(r, 3) == 0;
@@ -124,7 +134,24 @@ static uint32_t read_before(const struct correct_system *s, uint32_t j)
     return 0;
 }
 
-/* Is a read made together with the one before it? */
+/* How many reads of the same handler are made before. */
+static uint32_t read_rank(const struct correct_system *s, uint32_t j)
+{
+    uint32_t rank = 0;
+    for (j = read_before(s, j); j; j = read_before(s, j))
+        rank++;
+    return rank;
+}
+
+enum care part_care(const struct correct_system *s, uint32_t j)
+{
+    uint32_t i = s->parts[j].caller;
+    bool critical = part_flawed(s, FLAW_UNEVEN_FALLBACK, i)
+                        ? read_rank(s, j) % 2 == 0
+                        : s->parts[i].critical && !read_before(s, j);
+    return critical || part_flawed(s, FLAW_UNCHECKED, j) ? CARE_NONE : s->parts[i].care;
+}
+
 bool part_beside(const struct correct_system *s, uint32_t j)
 {
     return s->parts[j].kind == PART_READ && s->parts[j].beside && j > 0 &&
@@ -134,7 +161,7 @@ bool part_beside(const struct correct_system *s, uint32_t j)
 bool part_checked(const struct correct_system *s, uint32_t j)
 {
     return j > 0 && s->parts[j].kind == PART_READ && s->parts[j].checked &&
-           s->parts[s->parts[j].caller].care == CARE_SPARE;
+           (part_care(s, j) == CARE_SPARE || part_flawed(s, FLAW_UNCHECKED, j));
 }
 
 /* May its effect happen twice because a call at or above it is tried again? */
@@ -149,8 +176,8 @@ static bool is_repeated(const struct correct_system *s, uint32_t j)
 bool part_has_key(const struct correct_system *s, uint32_t j)
 {
     const struct part *p = &s->parts[j];
-    return p->kind != PART_READ && (p->key || (is_repeated(s, j) && (!p->put || s->grpc))) &&
-           !part_flawed(s, FLAW_NO_KEY, j);
+    bool needed = is_repeated(s, j) && (p->kind != PART_EFFECT || !p->put);
+    return p->kind != PART_READ && (p->key || needed) && !part_flawed(s, FLAW_NO_KEY, j);
 }
 
 /* Does the handler of i undo its effects when it fails? One that makes a single effect, which is
@@ -247,8 +274,8 @@ uint32_t correct_system_usual_ms(const struct correct_system *s)
 bool part_hard(const struct correct_system *s, uint32_t j)
 {
     const struct part *p = &s->parts[j];
-    return j > 0 && (p->kind == PART_EFFECT ||
-                     (p->kind == PART_READ && s->parts[p->caller].care == CARE_NONE));
+    return j > 0 &&
+           (p->kind == PART_EFFECT || (p->kind == PART_READ && part_care(s, j) == CARE_NONE));
 }
 
 static bool makes_hard_calls(const struct correct_system *s, uint32_t i)
@@ -261,8 +288,18 @@ static bool makes_hard_calls(const struct correct_system *s, uint32_t i)
 
 static bool has_spare(const struct correct_system *s, uint32_t j)
 {
-    return j > 0 && s->parts[j].kind == PART_READ &&
-           s->parts[s->parts[j].caller].care == CARE_SPARE;
+    return j > 0 && s->parts[j].kind == PART_READ && part_care(s, j) == CARE_SPARE;
+}
+
+/* A retry is a way to handle it, too. */
+static bool fits_unchecked(const struct correct_system *s, uint32_t j)
+{
+    return part_checked(s, j) && part_tries(s, j) == 1;
+}
+
+static bool fits_unreached(const struct correct_system *s, uint32_t j)
+{
+    return has_spare(s, j) && !part_checked(s, j);
 }
 
 static bool fits_no_timeout(const struct correct_system *s, uint32_t j)
@@ -282,7 +319,7 @@ static bool fits_no_key(const struct correct_system *s, uint32_t j)
 
 static bool fits_no_undo(const struct correct_system *s, uint32_t i)
 {
-    return part_calls(s, i, EFFECTS) > 1;
+    return i == 0 && part_calls(s, i, EFFECTS) > 1; /* whoever is above could undo it, too */
 }
 
 static bool fits_multiply(const struct correct_system *s, uint32_t j)
@@ -296,10 +333,11 @@ static bool fits_uneven_retry(const struct correct_system *s, uint32_t j)
            part_calls(s, s->parts[j].caller, READS) > 1;
 }
 
-static bool fits_uneven_fallback(const struct correct_system *s, uint32_t j)
+/* One that a handler cannot do without may be what it is for: two of four are too many. */
+static bool fits_uneven_fallback(const struct correct_system *s, uint32_t i)
 {
-    return j > 0 && s->parts[j].kind == PART_READ && part_tries(s, j) == 1 && !part_hard(s, j) &&
-           part_calls(s, s->parts[j].caller, READS) > 2;
+    return i == 0 && s->parts[i].care != CARE_NONE && s->parts[i].tries == 1 &&
+           part_calls(s, i, READS) >= 4;
 }
 
 static bool fits_inverted(const struct correct_system *s, uint32_t j)
@@ -309,7 +347,8 @@ static bool fits_inverted(const struct correct_system *s, uint32_t j)
 
 static bool fits_slow(const struct correct_system *s, uint32_t i)
 {
-    return i == 0 && s->parts[i].care == CARE_SPARE && part_calls(s, i, READS);
+    return i == 0 && s->parts[i].care == CARE_SPARE &&
+           part_calls(s, i, READS) > s->parts[i].critical;
 }
 
 static bool fits_hidden(const struct correct_system *s, uint32_t i)
@@ -348,9 +387,9 @@ bool correct_system_fits(const struct correct_system *s, enum flaw flaw, uint32_
         [FLAW_INVERTED] = fits_inverted,
         [FLAW_SLOW] = fits_slow,
         [FLAW_HIDDEN] = fits_hidden,
-        [FLAW_UNCHECKED] = part_checked,
+        [FLAW_UNCHECKED] = fits_unchecked,
         [FLAW_SKIPPED] = fits_skipped,
-        [FLAW_UNREACHED] = has_spare,
+        [FLAW_UNREACHED] = fits_unreached,
         [FLAW_WORSE] = has_spare,
         [FLAW_NO_CAUSE] = fits_no_cause,
         [FLAW_LIMIT] = fits_limit,

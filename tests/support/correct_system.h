@@ -39,6 +39,7 @@ struct part {
     uint32_t tries;   /* of each of them */
     bool eager;       /* tries again after any failure, where no callee does so too */
     enum care care;   /* of reads */
+    bool critical;    /* but not of the first, which is what it is for */
     bool spare_value; /* when the spare has failed too: a value; else it is an error */
     uint32_t error;   /* its answer when it cannot do its work */
 };

@@ -23,6 +23,9 @@ uint32_t part_tries(const struct correct_system *s, uint32_t j);
 /* Whoever the handler of i asks makes no calls in turn: it may try again whatever happened. */
 bool part_asks_leaves(const struct correct_system *s, uint32_t i);
 
+/* What its caller does when this read has failed for good. */
+enum care part_care(const struct correct_system *s, uint32_t j);
+
 /* Is a read made together with the one before it? */
 bool part_beside(const struct correct_system *s, uint32_t j);
 bool part_checked(const struct correct_system *s, uint32_t j);
