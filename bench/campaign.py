@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What campaigns on real sockets cost.
 
-    bench/campaign.py --outfox build/outfox --peers build/bench/peers [--json FILE]
+    bench/campaign.py --outfox build/outfox --peers build/bench/peers [--json FILE] [--only PART]
 
 Each system is served by `outfox sim serve` as real servers. Figures:
 
@@ -16,6 +16,9 @@ Each system is served by `outfox sim serve` as real servers. Figures:
   memory                peak of the resident set of outfox. The search remembers what it has seen,
                         so it grows with what is explored; runs as such leave nothing behind, which
                         as many fault-free checks between them show
+  judging               CPU time of outfox itself (the services are another process), with oracles
+                        over without (--oracle all=off), run in turns: the median of the rounds'
+                        ratios, and the smallest time of each over the other
 
 A benchmark measures, tests judge: the exit code is 0 whatever the figures.
 """
@@ -34,12 +37,23 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 PATTERNS = ["retry", "fallback-value", "fallback-service", "propagation"]
 MANY = {"modes": ["400", "401", "403", "404", "429", "500", "501", "502", "503", "504"]}
+NETFLIX = TOP / "examples/corpus/netflix.yaml"
 figures = []
 
 
 def report(name, value, unit, target=None):
     figures.append({"name": name, "value": round(value, 3), "unit": unit, "target": target})
     print(f"  {name:44} {value:12.2f} {unit:10} {'target ' + target if target else ''}", flush=True)
+
+
+def ended(child):
+    """Waits for it: its own CPU time in seconds, which that of its children is no part of, and its
+    usage. Of a process that has ended and was not waited for yet the system still tells."""
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    with open(f"/proc/{child.pid}/schedstat", encoding="ascii") as file:
+        cpu_s = int(file.read().split()[0]) / 1e9
+    _, _, usage = os.wait4(child.pid, 0)
+    return cpu_s, usage
 
 
 class Campaign:
@@ -53,7 +67,7 @@ class Campaign:
         child = subprocess.Popen([outfox, "run", "-q", "--json", "report.json", *words],
                                  cwd=self.folder, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
-        _, _, usage = os.wait4(child.pid, 0)
+        self.cpu_s, usage = ended(child)
         self.seconds = time.monotonic() - started
         self.peak_kib = usage.ru_maxrss
         with open(self.folder / "report.json", encoding="utf-8") as document:
@@ -86,40 +100,66 @@ def bare_ns(outfox, peers, system, path, where=()):
         server.wait(10)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--outfox", type=Path, required=True)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--runs", type=int, default=100000, help="of the longest campaign")
-    args = parser.parse_args()
-    outfox, peers = args.outfox.resolve(), args.peers.resolve()
-    print("campaigns on real sockets, one job")
+OFF = ["--oracle", "all=off"]
+MORE_MODES = "500,502,503,504,reset,hold"
+
+
+def explore_cpu_s(outfox, system, words):
+    """CPU time of exploring in memory."""
+    command = [outfox, "sim", "explore", "-q", "--json", str(system), "--modes", MORE_MODES, *words]
+    return ended(subprocess.Popen(command, stdout=subprocess.DEVNULL))[0]
+
+
+def report_judging(name, cpu_s, rounds, target=None):
+    """cpu_s(words): the CPU time with these options."""
+    with_s, without_s = [], []
+    for turn in range(rounds):
+        sides = [(with_s, []), (without_s, OFF)]
+        for times, words in sides if turn % 2 else reversed(sides):
+            times.append(cpu_s(words))
+    ratios = [a / b for a, b in zip(with_s, without_s)]
+    report(f"{name}: CPU time, judged", statistics.median(with_s) * 1000, "ms")
+    report(f"{name}: CPU time, not judged", statistics.median(without_s) * 1000, "ms")
+    report(f"{name}: judged / not judged", statistics.median(ratios), "", target)
+    report(f"{name}: the same of the fastest", min(with_s) / min(without_s), "", target)
+
+
+def bench_speed(args):
     for name in PATTERNS:
         system = TOP / f"examples/patterns/{name}.yaml"
         checks = {"search": {"check-every": 10}}
-        short = Campaign(outfox, system, "--max-runs", "200", config={**MANY})
-        long = Campaign(outfox, system, "--max-runs", "3000", config={**MANY})
+        short = Campaign(args.outfox, system, "--max-runs", "200", config={**MANY})
+        long = Campaign(args.outfox, system, "--max-runs", "3000", config={**MANY})
         if long.runs > short.runs + 100:
             rate = (long.runs - short.runs) / (long.seconds - short.seconds)
             report(f"{name}: runs per second", rate, "1/s", ">= 400")
-        timed = Campaign(outfox, system, "--max-runs", "1000", config={**MANY, **checks})
-        free = bare_ns(outfox, peers, system, "/page")
-        bound = bare_ns(outfox, peers, system, "/page", ["taskset", "-c", "0"])
+        timed = Campaign(args.outfox, system, "--max-runs", "1000", config={**MANY, **checks})
+        free = bare_ns(args.outfox, args.peers, system, "/page")
+        bound = bare_ns(args.outfox, args.peers, system, "/page", ["taskset", "-c", "0"])
         report(f"{name}: fault-free run", timed.fault_free_ns() / 1000, "us")
         report(f"{name}: without proxies", free / 1000, "us")
         report(f"{name}: without proxies, on one CPU", bound / 1000, "us")
         report(f"{name}: run / bare", timed.fault_free_ns() / free, "", "<= 2")
         report(f"{name}: run / bare on one CPU", timed.fault_free_ns() / bound, "", "<= 2")
-    whole = Campaign(outfox, TOP / "examples/corpus/netflix.yaml")
+    whole = Campaign(args.outfox, NETFLIX)
     report("netflix exact: runs", whole.runs, "", "2440")
     report("netflix exact: seconds", whole.seconds, "s", "<= 12")
+
+
+def bench_judging(args):
+    report_judging("netflix", lambda words: Campaign(args.outfox, NETFLIX, *words).cpu_s,
+                   args.rounds, "<= 1.05")
+    report_judging("netflix in memory", lambda words: explore_cpu_s(args.outfox, NETFLIX, words),
+                   args.rounds)
+
+
+def bench_memory(args):
     system = TOP / "examples/patterns/retry.yaml"
-    early = Campaign(outfox, system, "--max-runs", str(args.runs // 10), config=MANY)
-    late = Campaign(outfox, system, "--max-runs", str(args.runs), config=MANY)
-    half = Campaign(outfox, system, "--max-runs", str(args.runs // 2),
+    early = Campaign(args.outfox, system, "--max-runs", str(args.runs // 10), config=MANY)
+    late = Campaign(args.outfox, system, "--max-runs", str(args.runs), config=MANY)
+    half = Campaign(args.outfox, system, "--max-runs", str(args.runs // 2),
                     config={**MANY, "search": {"check-every": 0}})
-    checked = Campaign(outfox, system, "--max-runs", str(args.runs // 2),
+    checked = Campaign(args.outfox, system, "--max-runs", str(args.runs // 2),
                        config={**MANY, "search": {"check-every": 1}})
     report(f"peak memory after {early.runs} runs", early.peak_kib / 1024, "MiB")
     report(f"peak memory after {late.runs} runs", late.peak_kib / 1024, "MiB")
@@ -130,6 +170,25 @@ def main():
     report("time per run, late over early",
            (late.seconds - early.seconds) / max(1, late.runs - early.runs) /
            (early.seconds / early.runs), "", "<= 1.2")
+
+
+PARTS = {"speed": bench_speed, "judging": bench_judging, "memory": bench_memory}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--outfox", type=Path, required=True)
+    parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", choices=PARTS, help="this part alone")
+    parser.add_argument("--runs", type=int, default=100000, help="of the longest campaign")
+    parser.add_argument("--rounds", type=int, default=9, help="of judging")
+    args = parser.parse_args()
+    args.outfox, args.peers = args.outfox.resolve(), args.peers.resolve()
+    print("campaigns on real sockets, one job")
+    for name, part in PARTS.items():
+        if args.only in (None, name):
+            part(args)
     if args.json:
         args.json.write_text("".join(json.dumps(figure) + "\n" for figure in figures),
                              encoding="utf-8")

@@ -20,9 +20,7 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
     overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
     trace_align(&out->trace, &c->overlaps, c->opt.names);
     campaign_hold(&c->keep, out);
-    if (c->opt.contract && !contract_ready(c->opt.contract))
-        contract_learn(c->opt.contract, out);
-    campaign_contract_judge(c, out);
+    campaign_contract_replay(c, out);
     return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "campaign/usage.h"
 #include "io/process.h"
 
-enum { ALWAYS = 40, SHARE = 50 }; /* samples that are always taken; later ones take 1/SHARE */
+enum { ALWAYS = 40, SHARE = 200 }; /* samples that are always taken; later ones take 1/SHARE */
 
 static void tell_leak(struct campaign *c, uint32_t service, bool broken)
 {

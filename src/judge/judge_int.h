@@ -18,6 +18,9 @@
 
 /* ---- one run ---- */
 
+/* A call that is tried again within this time after it failed is tried again at once. */
+enum { RETRY_AT_ONCE_NS = 5 * 1000 * 1000 };
+
 struct view {
     struct judge *judge;
     const struct names *names;
@@ -53,9 +56,21 @@ static inline bool call_done(const struct call *c)
     return c->handled && outcome_ok(c->reply);
 }
 
+/* A service made it, and it is known which: not the scenario's client, and not by a guess. */
+static inline bool call_sure(const struct call *c)
+{
+    return !(c->flags & (CALL_EXEMPT | CALL_AMBIGUOUS));
+}
+
 static inline int64_t call_took(const struct call *c)
 {
     return c->end_ns - c->start_ns;
+}
+
+/* What a caller sees of a call with this label; OUT_NONE where that depends on the service. */
+static inline outcome label_outcome(label l)
+{
+    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
 }
 
 /* Is calls[above] an ancestor of calls[i], or the same? */

@@ -14,15 +14,14 @@ static bool is_check(const struct view *v, uint32_t i)
     return words_check(names_text(v->names, interface));
 }
 
-/* Was it made once, did nothing follow that does not follow without faults, and is there nothing
- * else that failed? Failed checks are decisions, and do not count. */
+/* Did nothing follow that does not follow without faults, and is there no fault at another call,
+ * one that it repeats, for example? Those at checks are decisions, and do not count. */
 static bool unhandled(const struct view *v, uint32_t handler, uint32_t k)
 {
     uint32_t call = view_child(v, handler, k);
     for (uint32_t i = 0; i < view_children(v, handler); i++) {
         uint32_t other = view_child(v, handler, i);
-        if (other != call &&
-            (view_equal(v, call, other) || (v->faults.at[other] && !is_check(v, other))))
+        if (other != call && v->faults.at[other] && !is_check(v, other))
             return false;
         if (i > k && !view_usual(v, handler, v->calls[other].uid))
             return false;

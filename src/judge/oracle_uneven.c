@@ -33,6 +33,8 @@ static uid sibling(const struct judge *j, const struct reaction *r, uint32_t k)
     if (handler == CALL_NONE || b->order.first.at[handler] + k >= b->order.first.at[handler + 1])
         return UID_NONE;
     uint32_t at = b->order.child.at[b->order.first.at[handler] + k];
+    if (b->trace.calls.at[at].flags & CALL_EXEMPT)
+        return UID_NONE; /* the handler is the scenario's client, a test */
     return names_uid_all(j->opt.names, b->trace.calls.at[at].uid);
 }
 
@@ -49,7 +51,7 @@ static bool is_first(const struct judge *j, const struct reaction *r, uid group,
  * answer, to which calls may well be handled differently. */
 static bool transient(label l)
 {
-    outcome o = l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
+    outcome o = label_outcome(l);
     uint32_t code = outcome_code(o);
     const uint32_t grpc = 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8 | 1u << 10 | 1u << 13 | 1u << 14;
     if (outcome_kind(o) == OUT_STATUS)
@@ -59,10 +61,15 @@ static bool transient(label l)
 
 /* ---- uneven-retry ---- */
 
+/* A try at once is no measure: that it is made at all may be the mistake (retry-without-effect). */
+static bool waits_and_tries(const struct reaction *r)
+{
+    return r && r->tries > 1 && r->gap_ns >= RETRY_AT_ONCE_NS;
+}
+
 static bool tried_again(const struct judge *j, uid group, label l)
 {
-    const struct reaction *a = known(j, group, l, true), *b = known(j, group, l, false);
-    return (a && a->tries > 1) || (b && b->tries > 1);
+    return waits_and_tries(known(j, group, l, true)) || waits_and_tries(known(j, group, l, false));
 }
 
 /* The sibling that is tried again where r's call is not; UID_NONE: there is none. */

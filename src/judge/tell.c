@@ -80,11 +80,6 @@ void judge_unsay(struct judge *j, enum oracle o, uid subject)
         j->said.at[*at].why = NULL;
 }
 
-static outcome label_outcome(label l)
-{
-    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
-}
-
 void judge_conclude(struct judge *j, enum oracle o, uid subject, const struct reaction *r,
                     const char *format, ...)
 {
