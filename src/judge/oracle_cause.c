@@ -125,6 +125,6 @@ void oracle_cause(const struct view *v)
             tell_alone(v, i);
     }
     outcome client = v->calls[0].reply;
-    if (calm && !v->run->verdict.pass && outcome_kind(client) != OUT_EXIT && fails(client))
+    if (calm && !run_expected(v->run) && outcome_kind(client) != OUT_EXIT && fails(client))
         tell_origin(v);
 }
