@@ -170,13 +170,23 @@ void campaign_hold(struct arena *a, struct run *run)
         run->event = arena_copy(a, run->event, strlen(run->event));
 }
 
+struct run campaign_tested(const struct run *run)
+{
+    struct run out = *run;
+    out.trace = (struct trace){0};
+    trace_copy_tested(&run->trace, &out.trace);
+    return out;
+}
+
 void campaign_tell(struct campaign *c, const struct run *run)
 {
-    search_observe(c->search, run->faultload, &run->trace, &run->verdict);
+    struct run tested = campaign_tested(run);
+    search_observe(c->search, run->faultload, &tested.trace, &run->verdict);
     tally_run(c->tally, run);
     if (c->judge)
-        judge_run(c->judge, run);
+        judge_run(c->judge, &tested);
     c->recent[c->n_recent++ % RECENT_RUNS] = run->faultload;
+    vec_deinit(&tested.trace.calls);
 }
 
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)

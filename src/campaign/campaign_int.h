@@ -95,6 +95,10 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
 /* What a run points to is overwritten by later ones: here it is copied. */
 void campaign_hold(struct arena *a, struct run *run);
 
+/* The run as search and judge see it: without what was called in blocks (CALL_HUSHED), which may
+ * depend on state, time and chance as it likes. The trace is the caller's. */
+struct run campaign_tested(const struct run *run);
+
 /* The search asked for this run: it, the tally and the judge see it. */
 void campaign_tell(struct campaign *c, const struct run *run);
 
@@ -122,6 +126,7 @@ void campaign_tell_leaks(struct campaign *c, bool broken);
 void campaign_contract_learn(struct campaign *c, struct run *runs, uint32_t n);
 
 /* Where a run is taken; where it is observed, or restored; when all were. */
+void campaign_contract_replay(struct campaign *c, struct run *run);
 void campaign_contract_judge(struct campaign *c, struct run *run);
 void campaign_contract_note(struct campaign *c, const struct run *run);
 void campaign_contract_restore(struct campaign *c, const struct run *run);

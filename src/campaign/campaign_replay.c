@@ -20,9 +20,7 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
     overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
     trace_align(&out->trace, &c->overlaps, c->opt.names);
     campaign_hold(&c->keep, out);
-    if (c->opt.contract && !contract_ready(c->opt.contract))
-        contract_learn(c->opt.contract, out);
-    campaign_contract_judge(c, out);
+    campaign_contract_replay(c, out);
     return 0;
 }
 
@@ -54,9 +52,12 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     if (!status)
         status = run_after(c, &none, &out->after, e);
     if (!status && c->judge) {
-        judge_run(c->judge, &out->before);
-        judge_run(c->judge, &out->faulty);
+        struct run before = campaign_tested(&out->before), faulty = campaign_tested(&out->faulty);
+        judge_run(c->judge, &before);
+        judge_run(c->judge, &faulty);
         campaign_conclude(c);
+        vec_deinit(&before.trace.calls);
+        vec_deinit(&faulty.trace.calls);
     }
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)

@@ -6,7 +6,7 @@
  *    words of a pattern go into names of its own, together with those of the calls that it is held
  *    against, and not into the campaign's.
  * 2. An answer is whole JSON: faults that would not fit into it are left out, and counted.
- * 3. Calls in blocks are neither counted nor looked at: they prepare a test, or look at what came
+ * 3. Hushed calls are neither counted nor looked at: they prepare a test, or look at what came
  * of it. The first call of a trace is the command itself. */
 #include "campaign/control.h"
 
@@ -101,7 +101,7 @@ static int read_pattern(struct question *q, slice query, struct err *e)
 static bool is_meant(const struct question *q, uint32_t i)
 {
     const struct call *c = &q->trace->calls.at[i];
-    if (track_in_block(q->run, i))
+    if (c->flags & CALL_HUSHED)
         return false;
     if (!q->has_pattern)
         return true;

@@ -110,6 +110,7 @@ int cmd_report(const struct args *args);
 int cmd_deps(const struct args *args);
 int cmd_sim_deps(const struct args *args);
 int cmd_init(const struct args *args);
+int cmd_learn(const struct args *args);
 int cmd_fault_injected(const struct args *args);
 int cmd_calls(const struct args *args);
 int cmd_hush(const struct args *args);

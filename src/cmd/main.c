@@ -46,6 +46,15 @@ static const struct verb verbs[] = {
      "  outfox replay 1\n"
      "  outfox replay 'payment POST /charge : 503'\n",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_CONTRACT, cmd_replay},
+    {"learn", "[FILE]", 1, "write down what was seen under faults, as a contract",
+     "Writes resilience/SCENARIO.yaml from the stored campaign: what happens when each call fails,\n"
+     "with a comment where a human must decide. From then on `outfox run --contract` fails where\n"
+     "something is not declared, or is not as declared. With --update a file that is there is\n"
+     "changed where behaviour changed, and nowhere else; the difference is shown, and the exit code\n"
+     "is 1 when there is one.",
+     "  outfox learn\n"
+     "  outfox learn --update --scenario checkout\n",
+     OPT_COMMON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_LEARN, cmd_learn},
     {"explain", "FAULTLOAD [FILE]", 2, "say why a combination was run or not, from what is stored",
      "Reads the stored campaign and says of one faultload whether it was run; or which run already\n"
      "showed all that it could show; or which decision of which service makes it impossible.",

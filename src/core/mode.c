@@ -64,7 +64,8 @@ bool outcome_ok(outcome o)
 {
     switch (outcome_kind(o)) {
     case OUT_STATUS: return outcome_code(o) >= 200 && outcome_code(o) < 300;
-    case OUT_GRPC: return outcome_code(o) == 0;
+    case OUT_GRPC:
+    case OUT_EXIT: return outcome_code(o) == 0;
     default: return false;
     }
 }

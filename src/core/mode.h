@@ -99,7 +99,7 @@ static inline uint32_t outcome_code(outcome o)
     return o & 0xffffff;
 }
 
-/* 2xx, or gRPC code 0. */
+/* 2xx, gRPC code 0, or a command that ended with 0. */
 bool outcome_ok(outcome o);
 
 /* An answer that says: server error. */

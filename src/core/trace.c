@@ -84,3 +84,19 @@ void trace_copy(const struct trace *from, struct trace *out)
     for (uint32_t i = 0; i < from->calls.n; i++)
         vec_push(&out->calls, from->calls.at[i]);
 }
+
+void trace_copy_tested(const struct trace *from, struct trace *out)
+{
+    VEC(uint32_t) place = {0}; /* of each call in *out */
+    out->calls.n = 0;
+    for (uint32_t i = 0; i < from->calls.n; i++) {
+        struct call c = from->calls.at[i];
+        vec_push(&place, out->calls.n);
+        if (c.flags & CALL_HUSHED)
+            continue;
+        if (c.parent != CALL_NONE)
+            c.parent = place.at[c.parent]; /* not hushed either: what is below such a call is */
+        vec_push(&out->calls, c);
+    }
+    vec_deinit(&place);
+}

@@ -16,11 +16,13 @@
 
 /* What is known of a call besides how it went. */
 enum call_flag {
-    CALL_EXEMPT = 1, /* never failed: the scenario's client made it itself, or in a hushed block */
+    CALL_EXEMPT = 1, /* never failed: it was made by the scenario's client itself, or is hushed */
     CALL_HTTP = 2,   /* which modes make sense at it; neither: all of them */
     CALL_GRPC = 4,
     CALL_AMBIGUOUS = 8, /* who made it was guessed: several calls of the caller were open */
     CALL_OPEN = 16,     /* had not ended when its run did */
+    CALL_HUSHED = 32,   /* in a block that prepares a test or looks at what came of it: neither it
+                           nor what is below it is part of what is tested */
 };
 
 struct call {
@@ -57,6 +59,9 @@ static inline label call_label(const struct call *c)
 
 /* Replaces what *out holds by a copy. */
 void trace_copy(const struct trace *from, struct trace *out);
+
+/* The same without hushed calls: what is tested. */
+void trace_copy_tested(const struct trace *from, struct trace *out);
 
 /* The causal order: children of calls[i] are child[first[i]] .. child[first[i + 1] - 1]. */
 struct trace_order {

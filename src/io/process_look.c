@@ -33,15 +33,17 @@ static uint32_t descriptors_of(pid_t pid)
 static uint64_t memory_of(pid_t pid)
 {
     char path[64], text[128] = "";
-    unsigned long long pages = 0;
+    uint64_t pages = 0;
+    slice size, resident;
     (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     FILE *file = fopen(path, "re");
     if (!file)
         return 0;
-    if (!fgets(text, sizeof text, file) || sscanf(text, "%*s %llu", &pages) != 1)
-        pages = 0;
+    slice rest = fgets(text, sizeof text, file) ? slice_of(text) : (slice){0};
     (void)fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    bool known = slice_word(&rest, &size) && slice_word(&rest, &resident) &&
+                 slice_to_u64(resident, UINT32_MAX, &pages);
+    return known ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 bool process_usage(const struct process *p, struct process_usage *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a contract says of runs, in sentences. */
-#include "judge/contract_int.h"
+#include "judge/contract_propose_int.h"
 
 enum { WHY_MAX = 2000, DETAIL_MAX = 400 };
 
@@ -93,35 +93,68 @@ static void print_calls(const struct contract *c, const struct fault *faults, ui
     buf_adds(out, shown > 1 ? " fail together" : " fails");
 }
 
+static void tell_ambiguous(const struct contract *c, const struct resolution *r,
+                           const struct fault *faults, uint32_t n, struct buf *why)
+{
+    buf_addf(why,
+             "the contract is ambiguous: the rules of lines %u and %u are equally precise and say "
+             "different things when ",
+             (unsigned)r->rule->line, (unsigned)r->other->line);
+    print_calls(c, faults, n, why);
+}
+
+static void tell_undeclared(struct contract *c, const struct behaviour *b,
+                            const struct resolution *r, const struct fault *faults, uint32_t n,
+                            struct buf *why, struct buf *detail)
+{
+    const char *decide;
+    buf_adds(why, "the contract does not say what happens when ");
+    print_calls(c, r->n_left ? r->left : faults, r->n_left ? r->n_left : n, why);
+    buf_adds(detail, "seen: ");
+    (void)behaviour_print(c, b, faults, n, false, detail, &decide);
+}
+
+/* One of the calls is not as declared when it fails alone: then this is the same, once more. */
+static bool tell_known(const struct contract *c, const struct fault *faults, uint32_t n,
+                       struct buf *why)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        uint64_t group = group_of(c, faults, n, k);
+        const uint32_t *known = map_get(&c->broken, group_key(faults, n, group));
+        if (!known)
+            continue;
+        buf_add(why, pool_text(&c->pool, *known));
+        return true;
+    }
+    return false;
+}
+
+/* Says why in *why; nothing: all is as declared. */
 static void judge_faulty(struct contract *c, const struct behaviour *b, const struct fault *faults,
                          uint32_t n, struct buf *why, struct buf *detail)
 {
     struct resolution r;
-    const char *decide;
     contract_resolve(c, faults, n, false, &r);
     if (r.other) {
-        buf_addf(why,
-                 "the contract is ambiguous: the rules of lines %u and %u are equally precise and "
-                 "say different things when ",
-                 (unsigned)r.rule->line, (unsigned)r.other->line);
-        print_calls(c, faults, n, why);
+        tell_ambiguous(c, &r, r.n_left ? r.left : faults, r.n_left ? r.n_left : n, why);
         return;
     }
     if (!r.rule) {
-        buf_adds(why, "the contract does not say what happens when ");
-        print_calls(c, faults, n, why);
-        buf_adds(detail, "seen: ");
-        (void)behaviour_print(c, b, faults, n, false, detail, &decide);
+        tell_undeclared(c, b, &r, faults, n, why, detail);
         return;
     }
     struct faulty f = {faults, r.left, n, r.n_left};
-    if (then_holds(c, &r.rule->then, b, &f, detail))
+    if (then_holds(c, &r.rule->then, b, &f, detail) ||
+        (r.composed && tell_known(c, faults, n, why)))
         return;
     buf_addf(why, "not what the contract %s line %u: when ",
              r.composed ? "says and implies in" : "says in", (unsigned)r.rule->line);
     print_calls(c, faults, n, why);
     buf_adds(why, ", then ");
     then_print(c, &r.rule->then, why);
+    uint64_t group = group_of(c, faults, n, 0);
+    if (group == (n == 64 ? UINT64_MAX : (1ull << n) - 1))
+        map_set(&c->broken, group_key(faults, n, group), pool_put(&c->pool, buf_slice(why)));
 }
 
 void contract_judge(struct contract *c, struct run *run)
@@ -172,6 +205,19 @@ static void print_rule(const struct contract *c, const struct contract_rule *r, 
     buf_adds(out, ")");
 }
 
+/* Was a run with these faults not as declared? Then that is said already. */
+static bool was_broken(struct contract *c, const struct fault *faults, uint32_t n)
+{
+    uint64_t key = group_key(faults, n, UINT64_MAX);
+    for (uint32_t i = 0; i < c->seen.n; i++) {
+        const struct seen *s = &c->seen.at[i];
+        if (s->n == n && group_key(c->faults.at + s->first, n, UINT64_MAX) == key &&
+            !seen_holds(c, s, NULL))
+            return true;
+    }
+    return false;
+}
+
 static void say_hidden(struct contract *c, const struct remark *remark,
                        void (*say)(void *ctx, const char *text), void *ctx)
 {
@@ -185,7 +231,7 @@ static void say_hidden(struct contract *c, const struct remark *remark,
     if (!n)
         return;
     contract_resolve(c, faults, n, false, &r);
-    if (!r.rule || r.other)
+    if (!r.rule || r.other || was_broken(c, faults, n))
         return;
     struct buf text = BUF_INIT(WHY_MAX);
     print_rule(c, r.rule, &text);

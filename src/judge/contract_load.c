@@ -4,7 +4,7 @@
  * what is wrong is said with line and column, and with the nearest name where one is near. */
 #include "base/hash.h"
 #include "core/outcome.h"
-#include "judge/contract_int.h"
+#include "judge/contract_parts_int.h"
 
 #define SHORT(s) (int)((s).n < 60 ? (s).n : 60), (s).p
 
@@ -460,6 +460,7 @@ void contract_free(struct contract *c)
     vec_deinit(&c->usual.calls);
     vec_deinit(&c->faults);
     vec_deinit(&c->seen);
+    map_deinit(&c->broken);
     vec_deinit(&c->effect);
     vec_deinit(&c->parsed);
     pool_deinit(&c->pool);

@@ -380,15 +380,40 @@ static void propose_subject(struct contract *c, struct subject *x)
 
 /* ---- all ---- */
 
+/* Does it contain a call that alone is not as declared? What follows from that is not to be
+ * declared before it is right. */
+static bool is_tainted(const struct contract *c, const struct seen *s, const struct map *broken)
+{
+    const struct fault *faults = c->faults.at + s->first;
+    for (uint32_t k = 0; k < s->n; k++)
+        if (map_get(broken, group_key(faults, s->n, group_of(c, faults, s->n, k))))
+            return true;
+    return false;
+}
+
+/* What rules are made from: all that was seen, but what a rule of the file speaks of itself, and
+ * what follows from that, unless it is to be changed. */
+static uint32_t keep_seen(struct contract *c, const struct sorted *list, bool changed,
+                          struct sorted *kept)
+{
+    struct map broken = {0};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->seen.n; i++) {
+        const struct seen *s = list[i].seen;
+        bool composed, holds = seen_holds(c, s, &composed);
+        if (!holds && !composed && !changed)
+            map_set(&broken, group_key(c->faults.at + s->first, s->n, UINT64_MAX), 1);
+        else if (holds || changed || !is_tainted(c, s, &broken))
+            kept[n++] = list[i];
+    }
+    map_deinit(&broken);
+    return n;
+}
+
 void propose_rules(struct contract *c, bool changed)
 {
     struct sorted *list = sort_seen(c), *kept = mem_zero((c->seen.n + 1) * sizeof *kept);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < c->seen.n; i++) {
-        bool composed;
-        if (seen_holds(c, list[i].seen, &composed) || composed || changed)
-            kept[n++] = list[i];
-    }
+    uint32_t n = keep_seen(c, list, changed, kept);
     for (uint32_t i = 0; i < n;) {
         struct subject x = {.at = &kept[i]};
         while (i + x.n < n && kept[i + x.n].subject == kept[i].subject)
@@ -463,6 +488,7 @@ void contract_print(struct contract *c, struct buf *out)
     uint32_t own = c->rules.n;
     if (own == 0)
         propose_rules(c, true);
+    buf_addf(out, "# What was seen when calls failed (docs/contracts.md). Is it what is wanted?\n");
     head_print(c, out);
     for (uint32_t i = 0; i < c->rules.n; i++)
         rule_print(c, &c->rules.at[i], 2, true, out);

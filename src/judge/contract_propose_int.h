@@ -4,7 +4,7 @@
 #ifndef OUTFOX_JUDGE_CONTRACT_PROPOSE_INT_H
 #define OUTFOX_JUDGE_CONTRACT_PROPOSE_INT_H
 
-#include "judge/contract_int.h"
+#include "judge/contract_parts_int.h"
 
 /* Appends rules for what was seen and is not declared; changed: also for what is not as declared.
  */

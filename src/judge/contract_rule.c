@@ -11,11 +11,16 @@
  * 1. A call and its further tries (#0, #1 ...) are one failing call.
  * 2. Nothing here depends on the order of the faults, or of the rules but for which of two equal
  *    ones is named. */
-#include "judge/contract_int.h"
+#include "base/hash.h"
+#include "judge/contract_parts_int.h"
 
 /* ---- precision ---- */
 
 enum { PART_ANY, PART_BEGINNING, PART_EXACT };
+
+/* By how precise service and interface are: both exact 8, an interface of any service 5, some
+ * interfaces of a service 4, a service 3, some interfaces of any service 1. */
+static const uint8_t service_worth[] = {0, 1, 3}, interface_worth[] = {0, 1, 5};
 
 static uint32_t part_rank(slice text, uint32_t *length)
 {
@@ -28,7 +33,7 @@ static uint32_t part_rank(slice text, uint32_t *length)
     return PART_BEGINNING;
 }
 
-/* interface, payload, number, mode, service: what stands further to the left counts more. Of two
+/* Service and interface, payload, number, mode: what stands further to the left counts more. Of two
  * that are equal in that, the longer path is more precise. */
 void entry_rank(const struct names *names, struct contract_entry *entry)
 {
@@ -40,8 +45,9 @@ void entry_rank(const struct names *names, struct contract_entry *entry)
     uint32_t interface = part_rank(names_text(names, e->interface), &length);
     uint32_t service = part_rank(names_text(names, e->service), &length);
     uint32_t payload = (e->payload != 0) + (e->before != 0);
-    entry->rank = interface << 16 | payload << 12 | (uint32_t)(e->n != N_ANY) << 8 |
-                  (uint32_t)(p->mode != MODE_NONE) << 4 | service;
+    uint32_t worth = (uint32_t)service_worth[service] + interface_worth[interface];
+    entry->rank = worth << 12 | payload << 8 | (uint32_t)(e->n != N_ANY) << 4 |
+                  (uint32_t)(p->mode != MODE_NONE);
     entry->length = steps << 16 | (length < 0xffff ? length : 0xffff);
 }
 
@@ -70,9 +76,10 @@ static const struct contract_entry *rule_entry(const struct contract *c,
     return best;
 }
 
-/* Which of the faults does the rule mean (as bits)? 0 when one of its calls means none of them. */
+/* Which of the faults (those of `among`, as bits) does the rule mean? 0 when one of its calls means
+ * none of them. */
 static uint64_t rule_covers(const struct contract *c, const struct contract_rule *r,
-                            const struct fault *faults, uint32_t n)
+                            const struct fault *faults, uint32_t n, uint64_t among)
 {
     uint64_t covered = 0;
     if (r->fails.n > n)
@@ -80,7 +87,7 @@ static uint64_t rule_covers(const struct contract *c, const struct contract_rule
     for (uint32_t i = 0; i < r->fails.n; i++) {
         uint64_t means = 0;
         for (uint32_t k = 0; k < n; k++)
-            if (entry_means(c, &r->fails.at[i], faults[k]))
+            if ((among >> k & 1) && entry_means(c, &r->fails.at[i], faults[k]))
                 means |= 1ull << k;
         if (!means)
             return 0;
@@ -130,8 +137,8 @@ static struct choice choose(const struct contract *c, const struct fault *faults
     struct choice best = {0};
     for (uint32_t i = 0; i < c->rules.n; i++) {
         const struct contract_rule *r = &c->rules.at[i];
-        uint64_t covered = r->fails.n < calls ? 0 : rule_covers(c, r, faults, n);
-        if (!covered || (covered & least) != least || (covered & ~most))
+        uint64_t covered = r->fails.n < calls ? 0 : rule_covers(c, r, faults, n, most);
+        if (!covered || (covered & least) != least)
             continue;
         int cmp = !best.rule ? 1
                   : bits(covered) != bits(best.covered)
@@ -151,9 +158,7 @@ static uint64_t all_of(uint32_t n)
     return n == 64 ? UINT64_MAX : (1ull << n) - 1;
 }
 
-/* The faults at the same call as this one, tries included. */
-static uint64_t group_of(const struct contract *c, const struct fault *faults, uint32_t n,
-                         uint32_t at)
+uint64_t group_of(const struct contract *c, const struct fault *faults, uint32_t n, uint32_t at)
 {
     uint64_t group = 0;
     uid all = names_uid_all(c->opt.names, faults[at].point);
@@ -161,6 +166,15 @@ static uint64_t group_of(const struct contract *c, const struct fault *faults, u
         if (names_uid_all(c->opt.names, faults[k].point) == all)
             group |= 1ull << k;
     return group;
+}
+
+uint64_t group_key(const struct fault *faults, uint32_t n, uint64_t group)
+{
+    uint64_t key = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (group >> k & 1)
+            key += hash_mix(faults[k].point, faults[k].mode);
+    return key;
 }
 
 static void use_rule(const struct contract_rule *rule, bool use)
@@ -189,6 +203,7 @@ static void look_at_parts(struct contract *c, const struct fault *faults, uint32
         struct choice own = choose(c, faults, n, group, group, 1);
         if (!own.rule || own.other) {
             out->declared = false;
+            out->left = group;
             r->rule = own.rule;
             r->other = own.other;
             return;
@@ -209,7 +224,7 @@ static void look_at_parts(struct contract *c, const struct fault *faults, uint32
 void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n, bool use,
                       struct resolution *out)
 {
-    struct parts parts;
+    struct parts parts = {0};
     uint64_t all = all_of(n);
     *out = (struct resolution){0};
     bool alone = group_of(c, faults, n, 0) == all;
@@ -222,9 +237,9 @@ void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n
     } else if (!alone) {
         out->composed = true;
         look_at_parts(c, faults, n, use, &parts, out);
-        if (!parts.declared)
-            return;
         left = parts.left;
+    }
+    if (out->composed && parts.declared) {
         struct choice some = choose(c, faults, n, parts.left, all, 2);
         bool own = some.rule && !some.other;
         out->rule = own ? some.rule : parts.agree && !some.rule ? parts.one : NULL;

@@ -3,7 +3,7 @@
  * What runs have shown. The behaviour of a run is what a contract can speak about: the status, the
  * answer and which side effects were made. Equal behaviours have equal numbers. */
 #include "base/hash.h"
-#include "judge/contract_int.h"
+#include "judge/contract_parts_int.h"
 
 /* ---- the pool ---- */
 

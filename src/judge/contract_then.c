@@ -2,7 +2,7 @@
  *
  * What a rule says: does it hold, and how is it written. */
 #include "base/json.h"
-#include "judge/contract_int.h"
+#include "judge/contract_parts_int.h"
 
 enum { SHOWN_MAX = 120 };
 

@@ -3,7 +3,7 @@
  * A behaviour as it would be declared: `unaffected`, or the status, what is different in the answer
  * and which effects there were; and what a human must decide about it. Equal behaviours give equal
  * texts, so whoever puts rules together compares these. */
-#include "judge/contract_int.h"
+#include "judge/contract_parts_int.h"
 
 enum { POINTERS_MAX = 6, JSON_TEXT_MAX = 400, BODY_TEXT_MAX = 200, EFFECTS_SHOWN = 8 };
 

@@ -42,16 +42,18 @@ static void add_way(struct dep *row, const struct dep_way *way)
     vec_push(&row->ways, *way);
 }
 
-/* Failures that its caller answers alike are alike to all above it. So the search does not try each
- * of them for good, and what it has tried counts for the others. */
-static void add_alike(struct dep *row)
+/* Failures that its caller answers alike are alike to all above it: where those absorb one that
+ * passes, the search does not try each of them for good, and what it has tried counts for the
+ * others. */
+static void add_alike(const struct names *names, struct dep *row)
 {
     for (uint32_t i = 0; i < row->ways.n; i++) {
         struct dep_way *way = &row->ways.at[i];
-        for (uint32_t k = 0; k < row->ways.n && !way->lasting && !way->fails; k++) {
+        bool above = way->by == DEP_BY_RETRY && way->at != uid_parent(names, row->call);
+        for (uint32_t k = 0; k < row->ways.n && above && !way->lasting; k++) {
             const struct dep_way *other = &row->ways.at[k];
             label own = way->label;
-            if (!other->lasting || !way->above || other->above != way->above)
+            if (!other->lasting || other->above != way->above)
                 continue;
             *way = *other;
             way->label = own;
@@ -82,14 +84,15 @@ static void set_kind(struct dep *row)
                                                    : DEP_UNKNOWN;
 }
 
-static void add_row(const struct dep_memory *m, struct dep row, struct deps *out)
+static void add_row(const struct judge *j, struct dep row, struct deps *out)
 {
+    const struct dep_memory *m = j->deps;
     for (uint32_t i = 0; i < m->facts.n; i++)
         if (m->facts.at[i].call == row.call)
             add_way(&row, &m->facts.at[i].way);
     if (row.ways.n)
         qsort(row.ways.at, row.ways.n, sizeof *row.ways.at, compare_ways);
-    add_alike(&row);
+    add_alike(j->opt.names, &row);
     set_kind(&row);
     vec_push(&out->rows, row);
 }
@@ -105,15 +108,16 @@ static int place_of(const struct dep *row)
     return row->after_fault ? 3 : places[row->kind];
 }
 
-static void add_rows(const struct dep_memory *m, struct deps *out)
+static void add_rows(const struct judge *j, struct deps *out)
 {
+    const struct dep_memory *m = j->deps;
     struct deps all = {0};
     for (uint32_t i = 0; i < m->usual.n; i++)
         if (!m->usual.at[i].exempt)
-            add_row(m, (struct dep){.call = m->usual.at[i].call}, &all);
+            add_row(j, (struct dep){.call = m->usual.at[i].call}, &all);
     for (uint32_t i = 0; i < m->extra.n; i++)
         if (!map_get(&m->usual_at, m->extra.at[i].call))
-            add_row(m,
+            add_row(j,
                     (struct dep){.call = m->extra.at[i].call,
                                  .after_fault = true,
                                  .too_late = m->extra.at[i].fails,
@@ -159,10 +163,16 @@ static void add_labels(const struct dep_memory *m, struct deps *out)
 
 /* ---- redundant calls ---- */
 
-static uint64_t request_key(const struct names *names, const struct call *c)
+/* What a test asks for twice is its own affair: calls are compared below each of its requests. */
+static uint64_t request_key(const struct names *names, const struct trace *t, uint32_t call)
 {
-    const struct element *e = uid_element(names, c->uid);
-    return hash_mix(hash_mix(e->service, e->interface), c->request);
+    const struct element *e = uid_element(names, t->calls.at[call].uid);
+    uint32_t top = call;
+    while (t->calls.at[top].parent != 0)
+        top = t->calls.at[top].parent;
+    bool client = t->calls.at[top].flags & CALL_EXEMPT;
+    return hash_mix(hash_mix(hash_mix(e->service, e->interface), t->calls.at[call].request),
+                    client ? top : 0);
 }
 
 static void add_redundant(const struct judge *j, struct deps *out)
@@ -172,9 +182,9 @@ static void add_redundant(const struct judge *j, struct deps *out)
     VEC(uint32_t) first = {0};
     for (uint32_t i = 1; i < t->calls.n; i++) {
         const struct call *c = &t->calls.at[i];
-        if (!c->request || call_failed(c))
+        if (!c->request || call_failed(c) || c->flags & CALL_EXEMPT)
             continue;
-        uint64_t key = request_key(j->opt.names, c);
+        uint64_t key = request_key(j->opt.names, t, i);
         const uint32_t *seen = map_get(&at, key);
         if (!seen) {
             map_set(&at, key, out->redundant.n);
@@ -199,7 +209,7 @@ void deps_build(const struct judge *j, struct deps *out)
     *out = (struct deps){0};
     if (!j->base.known)
         return;
-    add_rows(j->deps, out);
+    add_rows(j, out);
     add_labels(j->deps, out);
     add_pairs(j->deps, out);
     add_redundant(j, out);

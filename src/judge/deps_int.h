@@ -14,6 +14,7 @@
 struct dep_usual {
     uid call;
     uint32_t siblings; /* how often one handler makes it */
+    outcome seen;
     bool exempt;
 };
 

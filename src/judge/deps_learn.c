@@ -58,14 +58,27 @@ static void learn_usual(const struct lesson *l, uint32_t call)
     if (at)
         return;
     map_set(&l->m->usual_at, u, l->m->usual.n);
-    vec_push(&l->m->usual,
-             (struct dep_usual){u, siblings, (v->calls[call].flags & CALL_EXEMPT) != 0});
+    vec_push(&l->m->usual, (struct dep_usual){u, siblings, v->calls[call].seen,
+                                              (v->calls[call].flags & CALL_EXEMPT) != 0});
 }
 
 static uint32_t usual_siblings(const struct lesson *l, uid u)
 {
     const uint32_t *at = map_get(&l->m->usual_at, u);
     return at ? l->m->usual.at[*at].siblings : 0;
+}
+
+/* Did it fail, and not as it does without faults? */
+static bool went_wrong(const struct lesson *l, uint32_t call)
+{
+    const struct view *v = l->v;
+    const struct call *c = &v->calls[call];
+    uint32_t twin = v->twin.at[call];
+    const uint32_t *at = map_get(&l->m->usual_at, plain_call(l, call));
+    outcome usual = twin != CALL_NONE ? v->judge->base.trace.calls.at[twin].seen
+                    : at              ? l->m->usual.at[*at].seen
+                                      : OUTCOME_OK;
+    return call_failed(c) && c->seen != usual;
 }
 
 /* ---- calls that are only made with faults ---- */
@@ -145,20 +158,21 @@ static void look_up(const struct lesson *l, uint32_t call, uint64_t others, stru
 {
     const struct call *calls = l->v->calls;
     uint32_t handler = calls[call].parent;
-    if (!call_failed(&calls[call]))
+    if (!went_wrong(l, call))
         return; /* late, say, but not failed */
-    while (handler != 0 && call_failed(&calls[handler])) {
+    while (handler != 0 && went_wrong(l, handler)) {
         call = handler;
         handler = calls[handler].parent;
     }
     look_at_handler(l, handler, call, others, way);
 }
 
-/* Does this run show it better? All its calls in one mode, faulted itself, few faults. */
-static uint32_t worth_of(const struct lesson *l, bool uniform, bool injected)
+/* Does this run show it better? The request fails (of one that passes, it may depend on which call
+ * it is), it was faulted itself, few faults. */
+static uint32_t worth_of(const struct lesson *l, const struct dep_way *way)
 {
     uint32_t size = faultload_size(l->v->judge->opt.faultloads, l->v->run->faultload);
-    return (uint32_t)uniform << 9 | (uint32_t)injected << 8 | (size < 255 ? 255 - size : 0);
+    return (uint32_t)way->fails << 9 | (uint32_t)way->injected << 8 | (size < 255 ? 255 - size : 0);
 }
 
 static void keep_fact(struct dep_memory *m, const struct dep_fact *f)
@@ -188,7 +202,7 @@ static void learn_fact(const struct lesson *l, uid u)
         const struct call *c = &v->calls[i];
         if (plain_call(l, i) != u)
             continue;
-        if (!call_failed(c) && c->mode == MODE_NONE) {
+        if (c->mode == MODE_NONE && !went_wrong(l, i)) {
             f.way.lasting = false;
             continue;
         }
@@ -196,12 +210,12 @@ static void learn_fact(const struct lesson *l, uid u)
         uniform &= call_label(c) == call_label(&v->calls[first]);
         f.way.injected |= c->mode != MODE_NONE;
     }
-    if (first == CALL_NONE)
-        return;
+    if (first == CALL_NONE || (f.way.lasting && !uniform))
+        return; /* one mode and then another is no failure of either mode that lasts */
     f.way.label = call_label(&v->calls[first]);
     uint32_t handler = v->calls[first].parent;
     f.way.above = handler ? call_label(&v->calls[handler]) : 0;
-    f.worth = worth_of(l, uniform, f.way.injected);
+    f.worth = worth_of(l, &f.way);
     if (!f.way.fails)
         look_up(l, first, cause_of(l, u), &f.way);
     keep_fact(l->m, &f);

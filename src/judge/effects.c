@@ -2,7 +2,8 @@
  *
  * Which calls have side effects: what users say of them, else what their interface is called.
  *
- * Of HTTP the method tells. Of gRPC the method's name does, by its first word: GetUser reads,
+ * Of HTTP the method tells, but for questions that are too long for a URL: POST /search, POST
+ * /shipping-costs. Of gRPC the method's name does, by its first word: GetUser reads,
  * Getaway does not. A name that goes on with "And" or "Or" and something that writes, such as
  * GetOrCreate, is no read. */
 #include "judge/judge.h"
@@ -114,6 +115,51 @@ static enum effect grpc_effect(slice name)
     return verb_effect(name);
 }
 
+/* ---- paths of HTTP ---- */
+
+/* Where a path ends in such a word, POST asks. */
+static const char *const questions[] = {
+    "search",       "query",       "graphql",    "lookup",     "find",       "filter",
+    "quote",        "price",       "pricing",    "cost",       "rate",       "estimate",
+    "calculate",    "compute",     "validate",   "validation", "verify",     "preview",
+    "count",        "convert",     "compare",    "suggest",    "suggestion", "recommendation",
+    "availability", "eligibility", "calculation"};
+
+static bool is_letter(char c)
+{
+    return is_upper(c) || is_lower(c);
+}
+
+/* The last word of the last segment that is no parameter: costs of /shipping-costs/[id]. */
+static slice last_word(slice path)
+{
+    size_t end = path.n, start;
+    while (end && memchr("]}/", path.p[end - 1], 3)) { /* a parameter, or nothing */
+        end--;
+        while (end && path.p[end] != '/')
+            end--;
+    }
+    while (end && !is_letter(path.p[end - 1]))
+        end--;
+    for (start = end; start && is_letter(path.p[start - 1]); start--)
+        if (start < end && is_upper(path.p[start]))
+            break;
+    return (slice){path.p + start, end - start};
+}
+
+/* Singular or plural, in either case of the first letter. */
+static bool is_question(slice path)
+{
+    slice word = last_word(path);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        size_t n = strlen(questions[i]);
+        if ((word.n == n || (word.n == n + 1 && word.p[n] == 's')) &&
+            starts_word((slice){word.p, n}, questions[i]))
+            return true;
+    }
+    return false;
+}
+
 /* ---- all of them ---- */
 
 static enum effect interface_effect(slice interface)
@@ -124,7 +170,8 @@ static enum effect interface_effect(slice interface)
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
             if (slice_is(method, methods[i].word))
                 return methods[i].effect;
-        return EFFECT_ONCE;
+        bool asks = slice_is(method, "POST") && is_question(slice_from(interface, blank));
+        return asks ? EFFECT_READ : EFFECT_ONCE;
     }
     for (size_t at; (at = slice_find(interface, '/')) < interface.n;)
         interface = slice_from(interface, at + 1);

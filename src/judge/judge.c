@@ -40,6 +40,7 @@ static const struct {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
     {oracle_check_end, BIT(CHECK_THEN_ACT)},
+    {oracle_duplicate_end, BIT(DUPLICATE_EFFECT)},
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
     {oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
@@ -74,6 +75,7 @@ void judge_free(struct judge *j)
     vec_deinit(&j->reactions);
     map_deinit(&j->reaction_at);
     vec_deinit(&j->said);
+    vec_deinit(&j->said_in);
     vec_deinit(&j->late);
     map_deinit(&j->said_at);
     map_deinit(&j->called);

@@ -132,8 +132,9 @@ void judge_told(struct judge *j, enum oracle oracle, slice service, faultload f,
 
 enum effect { EFFECT_READ, EFFECT_IDEMPOTENT, EFFECT_ONCE };
 
-/* By the settings; else GET, HEAD and OPTIONS are reads, PUT and DELETE may be repeated; of gRPC
- * the method's name decides (Get, List ... are reads). */
+/* By the settings; else GET, HEAD and OPTIONS are reads, PUT and DELETE may be repeated, POST asks
+ * where its path ends in a word such as search; of gRPC the method's name decides (Get, List ...
+ * are reads). */
 enum effect effect_of(const struct judge_settings *s, const struct names *names, uid call);
 
 /* Is it among the side effects that the settings list? */

@@ -18,6 +18,9 @@
 
 /* ---- one run ---- */
 
+/* A call that is tried again within this time after it failed is tried again at once. */
+enum { RETRY_AT_ONCE_NS = 5 * 1000 * 1000 };
+
 struct view {
     struct judge *judge;
     const struct names *names;
@@ -53,9 +56,21 @@ static inline bool call_done(const struct call *c)
     return c->handled && outcome_ok(c->reply);
 }
 
+/* A service made it, and it is known which: not the scenario's client, and not by a guess. */
+static inline bool call_sure(const struct call *c)
+{
+    return !(c->flags & (CALL_EXEMPT | CALL_AMBIGUOUS));
+}
+
 static inline int64_t call_took(const struct call *c)
 {
     return c->end_ns - c->start_ns;
+}
+
+/* What a caller sees of a call with this label; OUT_NONE where that depends on the service. */
+static inline outcome label_outcome(label l)
+{
+    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
 }
 
 /* Is calls[above] an ancestor of calls[i], or the same? */
@@ -112,6 +127,7 @@ struct reaction {
     bool same_body;  /* the client received what it receives without faults */
     outcome status;  /* what the client got */
     outcome reply;   /* what the handler that made it answered */
+    outcome seen;    /* what the caller of that handler saw of it */
     uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
     bool instead_ok; /* and that succeeded */
     bool left_out;   /* calls that the handler makes without faults were not made */
@@ -134,6 +150,7 @@ struct judge {
     VEC(struct reaction) reactions;
     struct map reaction_at; /* (group, label, persistent) */
     VEC(struct remark) said;
+    VEC(uint64_t) said_in;   /* the last run that each was counted in */
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */

@@ -119,9 +119,11 @@ void oracle_cause(const struct view *v)
     bool calm = v->run->faultload == FAULTLOAD_EMPTY;
     if (v->run->flags & RUN_CRASHED || (!calm && v->n_faults == 0))
         return; /* it died of something; or faults that are not there would be named */
-    for (uint32_t i = v->n; i-- > 0;)
-        if (fails_alone(v, i))
+    for (uint32_t i = v->n; i-- > 0;) {
+        const struct call *c = &v->calls[i]; /* most are well, and seen to be so at once */
+        if ((c->reply != OUTCOME_OK || c->seen != OUTCOME_OK) && fails_alone(v, i))
             tell_alone(v, i);
+    }
     outcome client = v->calls[0].reply;
     if (calm && !v->run->verdict.pass && outcome_kind(client) != OUT_EXIT && fails(client))
         tell_origin(v);

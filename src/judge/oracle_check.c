@@ -14,13 +14,14 @@ static bool is_check(const struct view *v, uint32_t i)
     return words_check(names_text(v->names, interface));
 }
 
-/* Was it made once, and did nothing follow that does not follow without faults? */
+/* Did nothing follow that does not follow without faults, and is there no fault at another call,
+ * one that it repeats, for example? Those at checks are decisions, and do not count. */
 static bool unhandled(const struct view *v, uint32_t handler, uint32_t k)
 {
     uint32_t call = view_child(v, handler, k);
     for (uint32_t i = 0; i < view_children(v, handler); i++) {
         uint32_t other = view_child(v, handler, i);
-        if (other != call && view_equal(v, call, other))
+        if (other != call && v->faults.at[other] && !is_check(v, other))
             return false;
         if (i > k && !view_usual(v, handler, v->calls[other].uid))
             return false;
@@ -58,19 +59,26 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
                judge_name(j, subject), judge_outcome(j, v->calls[handler].reply));
 }
 
+/* The last call of the handler that failed, if a fault made it; its place among the calls. */
+static uint32_t last_failed(const struct view *v, uint32_t handler)
+{
+    for (uint32_t k = view_children(v, handler); k-- > 0;) {
+        uint32_t i = view_child(v, handler, k);
+        if (v->calls[i].seen != OUTCOME_OK && call_failed(&v->calls[i]))
+            return v->faults.at[i] && !answer_blames(v->calls[i].seen) ? k : CALL_NONE;
+    }
+    return CALL_NONE;
+}
+
 void oracle_check(const struct view *v)
 {
     for (uint32_t h = 0; h < v->n; h++) {
-        uint32_t n = view_children(v, h);
-        if (n < 2 || !v->faults.at[h] || outcome_ok(v->calls[h].reply) ||
-            v->twin.at[h] == CALL_NONE)
+        if (!v->faults.at[h] || v->twin.at[h] == CALL_NONE || view_children(v, h) < 2 ||
+            outcome_ok(v->calls[h].reply))
             continue;
-        for (uint32_t k = 1; k < n; k++) {
-            uint32_t call = view_child(v, h, k);
-            outcome seen = v->calls[call].seen;
-            if (v->faults.at[call] && !outcome_ok(seen) && !answer_blames(seen))
-                see_call(v, h, k);
-        }
+        uint32_t k = last_failed(v, h);
+        if (k != CALL_NONE)
+            see_call(v, h, k);
     }
 }
 

@@ -12,7 +12,8 @@
  *
  * 1. Two calls with the same idempotency key are one, and so are two that ask for different things.
  * 2. An effect that was undone in between does not count.
- * 3. Where the retry itself is an effect done twice, only that is said, not what is below it. */
+ * 3. Where the retry itself is an effect done twice, only that is said, not what is below it.
+ * 4. What its caller can do without (telemetry, say) may be done twice, unless it is listed. */
 #include "judge/oracle_int.h"
 
 struct doubled {
@@ -29,7 +30,8 @@ static bool same_request(const struct call *a, const struct call *b)
 static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
 {
     const struct call *x = &v->calls[a], *y = &v->calls[b];
-    return call_done(x) && call_done(y) && (!x->key || x->key != y->key) && same_request(x, y);
+    return call_done(x) && call_done(y) && call_sure(x) && call_sure(y) &&
+           (!x->key || x->key != y->key) && same_request(x, y);
 }
 
 /* Is the second a repetition of the first, because something failed? */
@@ -43,8 +45,9 @@ static bool doubles(const struct view *v, uint32_t first, uint32_t second, struc
             return false;
     }
     *out = (struct doubled){first, second, a, b};
-    return call_failed(&v->calls[a]) && v->calls[b].start_ns >= v->calls[a].end_ns &&
-           same_request(&v->calls[a], &v->calls[b]) && !view_undone(v, first, second);
+    return call_sure(&v->calls[a]) && call_sure(&v->calls[b]) && call_failed(&v->calls[a]) &&
+           v->calls[b].start_ns >= v->calls[a].end_ns && same_request(&v->calls[a], &v->calls[b]) &&
+           !view_undone(v, first, second);
 }
 
 /* How many calls that may be repetitions of this one were done. */
@@ -64,10 +67,19 @@ static bool more_than_usual(const struct view *v, const struct call *like)
     return count_done(v, v->calls, v->n, like) > count_done(v, base->calls.at, base->calls.n, like);
 }
 
-static void tell(const struct view *v, const struct doubled *d)
+/* What stands for a call and its repetitions: the one that is made without faults. */
+static uid subject_of(const struct judge *j, uid call)
+{
+    const struct trace *base = &j->base.trace;
+    for (uint32_t i = 1; i < base->calls.n; i++)
+        if (uid_alike(j->opt.names, base->calls.at[i].uid, call))
+            return base->calls.at[i].uid;
+    return call;
+}
+
+static void tell(const struct view *v, const struct doubled *d, uid subject)
 {
     struct judge *j = v->judge;
-    uid subject = v->calls[d->second].uid;
     const struct call *above = &v->calls[d->above];
     bool lost = call_failed(&v->calls[d->first]);
     const char *name = judge_name(j, subject);
@@ -109,9 +121,35 @@ void oracle_duplicate(const struct view *v)
         for (uint32_t first = 1; first < i; first++)
             if (done_twice(v, first, i) && uid_alike(v->names, v->calls[first].uid, c->uid) &&
                 doubles(v, first, i, &d) && more_than_usual(v, c)) {
-                if (judge_wants(v->judge, v, ORACLE_DUPLICATE_EFFECT, c->uid))
-                    tell(v, &d);
+                uid subject = subject_of(v->judge, c->uid);
+                if (judge_wants(v->judge, v, ORACLE_DUPLICATE_EFFECT, subject))
+                    tell(v, &d, subject);
                 break;
             }
     }
+}
+
+/* The handler that makes this call answers with success when it fails, with all its tries, and does
+ * nothing instead. (That the client does not notice is not enough: it may be tried again above.) */
+static bool absorbed(const struct reaction *r)
+{
+    return r->persistent && outcome_ok(r->reply) && r->instead == UID_NONE;
+}
+
+void oracle_duplicate_end(struct judge *j)
+{
+    struct map soft = {0};
+    for (uint32_t i = 0; i < j->reactions.n; i++)
+        if (absorbed(&j->reactions.at[i]))
+            map_set(&soft, j->reactions.at[i].group, 1);
+    for (uint32_t i = 0; i < j->said.n; i++) {
+        const struct remark *r = &j->said.at[i];
+        if (r->oracle != oracle_rows[ORACLE_DUPLICATE_EFFECT].name || !r->why)
+            continue;
+        uid subject = subject_of(j, r->evidence[0].call);
+        if (map_get(&soft, names_uid_all(j->opt.names, subject)) &&
+            !effect_listed(j->set, j->opt.names, subject))
+            judge_unsay(j, ORACLE_DUPLICATE_EFFECT, subject);
+    }
+    map_deinit(&soft);
 }

@@ -14,12 +14,6 @@
  * 4. Of effects on behalf of each other only the topmost is told. */
 #include "judge/oracle_int.h"
 
-/* Did the client get what it asked for? Of a command only its exit code is known. */
-static bool is_success(outcome status)
-{
-    return outcome_ok(status) || status == OUTCOME(OUT_EXIT, 0);
-}
-
 /* ---- what takes an effect back ---- */
 
 /* Beginnings of words. */
@@ -141,7 +135,7 @@ static void rule_see(const struct view *v, const struct effect_rule *r)
 {
     struct judge *j = v->judge;
     outcome status = v->run->verdict.status;
-    bool ok = is_success(status);
+    bool ok = outcome_ok(status);
     struct witness w[EVIDENCE_MAX];
     uint32_t n;
     if (effect_rule_check(r, v->names, &v->run->trace, status, &n))
@@ -236,18 +230,13 @@ void oracle_effects(const struct view *v)
     for (uint32_t i = 0; i < s->effects.n; i++)
         if (s->effects.at[i].counted)
             rule_see(v, &s->effects.at[i]);
-    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || is_success(v->run->verdict.status))
+    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || outcome_ok(v->run->verdict.status))
         return;
     for (uint32_t i = 1; i < v->n; i++)
         effect_see(v, i);
 }
 
 /* ---- at the end ---- */
-
-static outcome label_outcome(label l)
-{
-    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
-}
 
 /* Answers that say: it is as you want it already. */
 static bool is_done_before(const struct judge *j, uid call, outcome o)
@@ -262,7 +251,7 @@ static bool is_done_before(const struct judge *j, uid call, outcome o)
 /* The client does not notice that this call, with all its tries, has failed. */
 static bool absorbed(const struct reaction *r)
 {
-    return r->persistent && is_success(r->status) && r->instead == UID_NONE;
+    return r->persistent && outcome_ok(r->status) && r->instead == UID_NONE;
 }
 
 /* The call did not happen, and the answer says as much as it does without faults. */
@@ -279,7 +268,7 @@ static bool needs(const struct reaction *r)
 {
     outcome o = label_outcome(r->label);
     enum outcome_kind kind = outcome_kind(o);
-    return r->persistent && !is_success(r->status) && kind != OUT_NONE && kind != OUT_TIMEOUT &&
+    return r->persistent && !outcome_ok(r->status) && kind != OUT_NONE && kind != OUT_TIMEOUT &&
            kind != OUT_CANCELLED;
 }
 

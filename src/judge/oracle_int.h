@@ -16,6 +16,7 @@ void oracle_check(const struct view *v);     /* check-then-act */
 void oracle_check_end(struct judge *j);      /* check-then-act: does the check decide? */
 void oracle_retry(const struct view *v);     /* retry-without-effect */
 void oracle_duplicate(const struct view *v); /* duplicate-effect */
+void oracle_duplicate_end(struct judge *j);  /* duplicate-effect: of what is needed */
 void oracle_storm(const struct view *v);     /* retry-storm, of one handler */
 void oracle_storm_end(struct judge *j);      /* retry-storm, nested */
 void oracle_uneven_end(struct judge *j);     /* uneven-retry, uneven-fallback */

@@ -9,8 +9,6 @@
  *    timeout, which was a wait. */
 #include "judge/oracle_int.h"
 
-enum { AT_ONCE_NS = 5 * 1000 * 1000 };
-
 /* Is b made because a failed? Of equal calls without known requests one may be the next of a loop.
  */
 static bool repeats(const struct view *v, uint32_t a, uint32_t b)
@@ -25,7 +23,7 @@ static bool repeats(const struct view *v, uint32_t a, uint32_t b)
 
 static bool at_once(const struct call *a, const struct call *b)
 {
-    return b->start_ns >= a->end_ns && b->start_ns - a->end_ns < AT_ONCE_NS;
+    return b->start_ns >= a->end_ns && b->start_ns - a->end_ns < RETRY_AT_ONCE_NS;
 }
 
 static bool waited(outcome o)
@@ -69,8 +67,9 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
     struct judge *j = v->judge;
     uint32_t b = view_child(v, handler, k);
     uint32_t a = try_before(v, handler, k);
-    if (a == CALL_NONE || v->calls[a].seen != v->calls[b].seen || waited(v->calls[a].seen) ||
-        !repeats(v, a, b) || waits_later(v, handler, k) ||
+    if (a == CALL_NONE || !call_sure(&v->calls[a]) || !call_sure(&v->calls[b]) ||
+        v->calls[a].seen != v->calls[b].seen || waited(v->calls[a].seen) || !repeats(v, a, b) ||
+        waits_later(v, handler, k) ||
         !judge_wants(j, v, ORACLE_RETRY_WITHOUT_EFFECT, v->calls[b].uid))
         return;
     struct witness shown[] = {{a, "fails"}, {b, "fails again"}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * slow-elsewhere: one fault makes something slower that it has nothing to do with, by a factor and
- * by a time that people notice.
+ * slow-elsewhere: one call that fails, with its tries or without, makes something slower that it
+ * has nothing to do with, by a factor and by a time that people notice.
  *
  * Two things are looked at. A call with no fault at it or below it, which is made without faults
  * too: how long it takes. A handler above the fault: how long it takes by itself, without the calls
@@ -79,13 +79,14 @@ static void see_call(const struct view *v, uint32_t i, uint32_t faulty)
 
 /* ---- the time of a handler itself ---- */
 
-/* Does calls[c] try again what failed before? */
+/* Does the handler's k-th call try again what failed before? It may say so in its payload. */
 static bool is_retry(const struct view *v, uint32_t handler, uint32_t k)
 {
-    uint32_t c = view_child(v, handler, k);
+    const struct element *e = uid_element(v->names, v->calls[view_child(v, handler, k)].uid);
     while (k-- > 0) {
-        uint32_t before = view_child(v, handler, k);
-        if (view_equal(v, before, c) && call_failed(&v->calls[before]))
+        const struct call *before = &v->calls[view_child(v, handler, k)];
+        const struct element *x = uid_element(v->names, before->uid);
+        if (x->service == e->service && x->interface == e->interface && call_failed(before))
             return true;
     }
     return false;
@@ -133,15 +134,30 @@ static void see_handler(const struct view *v, uint32_t i, uint32_t faulty)
                judge_name(j, call), judge_name(j, v->calls[faulty].uid));
 }
 
+/* The first call with a fault, when all others with one are tries of it; CALL_NONE: they are not.
+ */
+static uint32_t the_faulty(const struct view *v)
+{
+    uint32_t first = CALL_NONE;
+    for (uint32_t i = 1; i < v->n; i++) {
+        if (v->calls[i].mode == MODE_NONE)
+            continue;
+        if (first == CALL_NONE)
+            first = i;
+        else if (!uid_alike(v->names, v->calls[first].uid, v->calls[i].uid))
+            return CALL_NONE;
+    }
+    return first;
+}
+
 void oracle_slow(const struct view *v)
 {
-    uint32_t faulty = 0;
-    if (v->n_faults != 1 || faultload_size(v->judge->opt.faultloads, v->run->faultload) != 1)
+    uint32_t planned = faultload_size(v->judge->opt.faultloads, v->run->faultload);
+    uint32_t faulty = planned > v->n_faults ? CALL_NONE : the_faulty(v);
+    if (faulty == CALL_NONE || v->run->flags & (RUN_HUNG | RUN_CRASHED))
         return;
-    while (v->calls[faulty].mode == MODE_NONE)
-        faulty++;
-    for (uint32_t i = v->calls[faulty].parent; i != CALL_NONE; i = v->calls[i].parent)
-        see_handler(v, i, faulty);
+    for (uint32_t i = faulty; i != 0 && call_sure(&v->calls[i]); i = v->calls[i].parent)
+        see_handler(v, v->calls[i].parent, faulty);
     for (uint32_t i = 1; i < v->n; i++)
         see_call(v, i, faulty);
 }

@@ -101,7 +101,7 @@ void oracle_status(const struct view *v)
 {
     for (uint32_t i = 0; i < v->n; i++) {
         const struct call *c = &v->calls[i];
-        if (!v->faults.at[i] || !(c->handled || i == 0))
+        if (!v->faults.at[i] || c->reply == OUTCOME_OK || !(c->handled || i == 0))
             continue;
         if (asks_to_retry(c->reply))
             see_forwarded(v, i);

@@ -2,10 +2,10 @@
  *
  * retry-storm: a failure that lasts multiplies the calls to the service that fails.
  *
- * Of one handler a run shows it. Nested retries are put together at the end: a handler that gives
- * up answers with something, and how its caller reacts to that answer is known by itself. So it
- * takes no run in which all of them fail, and an answer that the caller does not try again after
- * ends the multiplication.
+ * Of one handler a run shows it. Nested retries are put together at the end: of a handler that
+ * gives up its caller sees something, and how that reacts to it is known by itself. So it takes no
+ * run in which all of them fail, and something that the caller does not try again after ends the
+ * multiplication.
  *
  * 1. What counts is calls under a lasting failure divided by calls without faults. */
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static uint32_t count_failed(const struct view *v, uint32_t handler, uint32_t c)
         if (!view_equal(v, c, view_child(v, handler, k)) ||
             (x->request && v->calls[c].request && x->request != v->calls[c].request))
             continue;
-        if (!call_failed(x))
+        if (!call_failed(x) || !call_sure(x))
             return 0;
         count++;
     }
@@ -95,14 +95,36 @@ struct storm {
     } by[STORM_DEPTH_MAX];
 };
 
-/* How often a call is made for once. */
-static uint32_t factor(const struct judge *j, const struct reaction *r)
+struct storms {
+    struct judge *judge;
+    struct map limits; /* group -> how often it is tried at most */
+    struct map at;     /* group -> its storm */
+    VEC(struct storm) found;
+};
+
+/* How often a call is made for once. Where it was tried again after this failure, but no run shows
+ * how often, it is taken to be as often as after others. */
+static uint32_t factor(const struct storms *all, const struct reaction *r)
 {
-    uint32_t usual = base_equal(j, r->call, 0);
-    return usual ? (usual + r->tries - 1) / usual : r->tries; /* tries >= 1 */
+    const uint32_t *limit = map_get(&all->limits, r->group);
+    uint32_t usual = base_equal(all->judge, r->call, 0);
+    uint32_t tries =
+        r->tries > 1 && !r->persistent && limit && *limit > r->tries ? *limit : r->tries;
+    return usual ? (usual + tries - 1) / usual : tries; /* tries >= 1 */
 }
 
-/* How the handler that makes this call reacts to its failing so: as much as is known of it. */
+static void learn_limits(struct storms *all)
+{
+    const struct judge *j = all->judge;
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        const uint32_t *limit = map_get(&all->limits, r->group);
+        if (r->persistent && (!limit || *limit < r->tries))
+            map_set(&all->limits, r->group, r->tries);
+    }
+}
+
+/* How the handler that makes this call reacts to its failing so, as much as is known of it. */
 static const struct reaction *reaction_to(const struct judge *j, uid call, label l)
 {
     uid group = names_uid_all(j->opt.names, call);
@@ -114,29 +136,36 @@ static const struct reaction *reaction_to(const struct judge *j, uid call, label
     return NULL;
 }
 
-static void storm_add(const struct judge *j, struct storm *s, const struct reaction *r)
+/* The client of the scenario may try as often as it likes. */
+static bool by_client(const struct judge *j, const struct reaction *r)
 {
-    uint32_t times = factor(j, r);
+    uint32_t at = base_find(&j->base, r->call);
+    return at != CALL_NONE && j->base.trace.calls.at[at].flags & CALL_EXEMPT;
+}
+
+static void storm_add(const struct storms *all, struct storm *s, const struct reaction *r)
+{
+    uint32_t times = factor(all, r);
     s->times = s->times > TIMES_MAX / times ? TIMES_MAX : s->times * times;
     if (times <= 1 || s->n == STORM_DEPTH_MAX)
         return;
-    s->by[s->n].handler = uid_parent(j->opt.names, r->group);
+    s->by[s->n].handler = uid_parent(all->judge->opt.names, r->group);
     s->by[s->n++].times = times;
 }
 
-/* What comes of a call that keeps failing: up from the handler that makes it, as long as a
- * handler's answer is a failure to which the reaction of the one above is known. */
-static void storm_follow(const struct judge *j, const struct reaction *inner, struct storm *s)
+/* What comes of a call that keeps failing: up from the handler that makes it, as long as what is
+ * seen of a handler is a failure to which the reaction of the one above is known. */
+static void storm_follow(const struct storms *all, const struct reaction *inner, struct storm *s)
 {
+    const struct judge *j = all->judge;
     const struct reaction *r = inner;
     s->inner = inner;
     s->times = 1;
     s->n = 0;
-    for (uint32_t depth = 0; r && depth < STORM_DEPTH_MAX; depth++) {
+    for (uint32_t depth = 0; r && !by_client(j, r) && depth < STORM_DEPTH_MAX; depth++) {
         uid handler = uid_parent(j->opt.names, r->group);
-        storm_add(j, s, r);
-        bool up = r->persistent && outcome_kind(r->reply) != OUT_NONE && !outcome_ok(r->reply);
-        r = up ? reaction_to(j, handler, r->reply) : NULL;
+        storm_add(all, s, r);
+        r = r->persistent && !outcome_ok(r->seen) ? reaction_to(j, handler, r->seen) : NULL;
     }
 }
 
@@ -160,34 +189,38 @@ static void storm_tell(struct judge *j, const struct storm *s)
     buf_deinit(&by);
 }
 
+static void storm_see(struct storms *all, const struct reaction *r)
+{
+    struct storm s;
+    if (!r->persistent || factor(all, r) <= 1)
+        return;
+    storm_follow(all, r, &s);
+    if (s.times <= STORM)
+        return;
+    const uint32_t *known = map_get(&all->at, r->group);
+    if (!known) {
+        map_set(&all->at, r->group, all->found.n);
+        vec_push(&all->found, s);
+    } else if (storm_precedes(&s, &all->found.at[*known])) {
+        all->found.at[*known] = s;
+    }
+}
+
 void oracle_storm_end(struct judge *j)
 {
-    VEC(struct storm) found = {0};
-    struct map at = {0}; /* group -> its storm */
-    for (uint32_t i = 0; i < j->reactions.n && found.n < STORMS_MAX; i++) {
-        const struct reaction *r = &j->reactions.at[i];
-        struct storm s;
-        if (!r->persistent || factor(j, r) <= 1)
-            continue;
-        storm_follow(j, r, &s);
-        if (s.times <= STORM)
-            continue;
-        const uint32_t *known = map_get(&at, r->group);
-        if (!known) {
-            map_set(&at, r->group, found.n);
-            vec_push(&found, s);
-        } else if (storm_precedes(&s, &found.at[*known])) {
-            found.at[*known] = s;
-        }
-    }
-    for (uint32_t i = 0; i < found.n; i++) {
+    struct storms all = {.judge = j};
+    learn_limits(&all);
+    for (uint32_t i = 0; i < j->reactions.n && all.found.n < STORMS_MAX; i++)
+        storm_see(&all, &j->reactions.at[i]);
+    for (uint32_t i = 0; i < all.found.n; i++) {
         bool part = false; /* of one that begins further down */
-        for (uint32_t k = 0; k < found.n && !part; k++)
-            part = k != i &&
-                   uid_contains(j->opt.names, found.at[i].inner->call, found.at[k].inner->call);
+        for (uint32_t k = 0; k < all.found.n && !part; k++)
+            part = k != i && uid_contains(j->opt.names, all.found.at[i].inner->call,
+                                          all.found.at[k].inner->call);
         if (!part)
-            storm_tell(j, &found.at[i]);
+            storm_tell(j, &all.found.at[i]);
     }
-    vec_deinit(&found);
-    map_deinit(&at);
+    vec_deinit(&all.found);
+    map_deinit(&all.limits);
+    map_deinit(&all.at);
 }

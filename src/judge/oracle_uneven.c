@@ -33,6 +33,8 @@ static uid sibling(const struct judge *j, const struct reaction *r, uint32_t k)
     if (handler == CALL_NONE || b->order.first.at[handler] + k >= b->order.first.at[handler + 1])
         return UID_NONE;
     uint32_t at = b->order.child.at[b->order.first.at[handler] + k];
+    if (b->trace.calls.at[at].flags & CALL_EXEMPT)
+        return UID_NONE; /* the handler is the scenario's client, a test */
     return names_uid_all(j->opt.names, b->trace.calls.at[at].uid);
 }
 
@@ -45,12 +47,29 @@ static bool is_first(const struct judge *j, const struct reaction *r, uid group,
     return true;
 }
 
+/* A failure that may be over soon. One that says what is wrong with the request (404, say) is an
+ * answer, to which calls may well be handled differently. */
+static bool transient(label l)
+{
+    outcome o = label_outcome(l);
+    uint32_t code = outcome_code(o);
+    const uint32_t grpc = 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8 | 1u << 10 | 1u << 13 | 1u << 14;
+    if (outcome_kind(o) == OUT_STATUS)
+        return code == 408 || code == 429 || (code >= 500 && code != 501 && code != 505);
+    return outcome_kind(o) != OUT_GRPC || (code < 32 && grpc >> code & 1);
+}
+
 /* ---- uneven-retry ---- */
+
+/* A try at once is no measure: that it is made at all may be the mistake (retry-without-effect). */
+static bool waits_and_tries(const struct reaction *r)
+{
+    return r && r->tries > 1 && r->gap_ns >= RETRY_AT_ONCE_NS;
+}
 
 static bool tried_again(const struct judge *j, uid group, label l)
 {
-    const struct reaction *a = known(j, group, l, true), *b = known(j, group, l, false);
-    return (a && a->tries > 1) || (b && b->tries > 1);
+    return waits_and_tries(known(j, group, l, true)) || waits_and_tries(known(j, group, l, false));
 }
 
 /* The sibling that is tried again where r's call is not; UID_NONE: there is none. */
@@ -58,6 +77,7 @@ static uid retry_missing(struct judge *j, const struct reaction *r)
 {
     enum effect kind = judge_effect(j, r->call);
     if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
+        !transient(r->label) ||
         base_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
         return UID_NONE;
     uid group;
@@ -101,10 +121,16 @@ static struct reads count_reads(struct judge *j, const struct reaction *r)
     return n;
 }
 
+/* Did the client get what it asked for? Of a command only its exit code is known. */
+static bool survived(const struct reaction *r)
+{
+    return r->ok || r->status == OUTCOME(OUT_EXIT, 0);
+}
+
 static bool fallback_missing(struct judge *j, const struct reaction *r)
 {
-    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || r->ok || outcome_ok(r->reply) ||
-        judge_effect(j, r->call) != EFFECT_READ)
+    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) ||
+        survived(r) || !transient(r->label) || judge_effect(j, r->call) != EFFECT_READ)
         return false;
     struct reads n = count_reads(j, r);
     return n.needed >= HABIT && n.absorbed >= HABIT;

@@ -60,14 +60,18 @@ const struct reaction *reaction_find(const struct judge *j, uid group, label l, 
     return at ? &j->reactions.at[*at] : NULL;
 }
 
-/* Do faults make tries of this call fail in different ways? How often it is tried then says nothing
- * about a failure that lasts. */
-static bool mixed(const struct view *v, uint32_t handler, uint32_t first)
+/* Is it not known whether these are tries of one call, or do faults make them fail in different
+ * ways? How often it is tried then says nothing about a failure that lasts. */
+static bool unclear(const struct view *v, uint32_t handler, uint32_t first, bool persistent)
 {
     for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        uint32_t c = view_child(v, handler, k);
-        if (v->faults.at[c] && call_failed(&v->calls[c]) && view_equal(v, first, c) &&
-            call_label(&v->calls[c]) != call_label(&v->calls[first]))
+        const struct call *c = &v->calls[view_child(v, handler, k)];
+        if (!view_equal(v, first, view_child(v, handler, k)))
+            continue;
+        if (c->flags & CALL_AMBIGUOUS)
+            return true;
+        if (persistent && v->faults.at[view_child(v, handler, k)] && call_failed(c) &&
+            call_label(c) != call_label(&v->calls[first]))
             return true;
     }
     return false;
@@ -116,12 +120,13 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .same_body = slice_eq(v->run->body, j->base.body),
                          .status = v->run->verdict.status,
                          .reply = v->calls[handler].reply,
+                         .seen = v->calls[handler].seen,
                          .faultload = v->run->faultload,
                          .number = v->run->number};
     look_at_tries(v, handler, first, &r);
     uint64_t key = reaction_key(group, r.label, r.persistent, r.injected);
     if (map_get(&j->reaction_at, key) || j->reactions.n == REACTIONS_MAX ||
-        (r.persistent && r.tries > 1 && mixed(v, handler, first)))
+        (r.tries > 1 && unclear(v, handler, first, r.persistent)))
         return;
     look_round(v, handler, first, &r);
     map_set(&j->reaction_at, key, j->reactions.n);

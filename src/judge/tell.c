@@ -38,10 +38,12 @@ bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subje
     if (!at) {
         map_set(&j->said_at, key, j->said.n);
         vec_push(&j->said, (struct remark){.oracle = oracle_rows[o].name, .runs = 1});
+        vec_push(&j->said_in, v->run->number);
         return true;
     }
     struct remark *r = &j->said.at[*at];
-    r->runs += r->number != v->run->number;
+    r->runs += j->said_in.at[*at] != v->run->number;
+    j->said_in.at[*at] = v->run->number;
     return !r->why || precedes(j, v->run->faultload, r->faultload);
 }
 
@@ -76,11 +78,6 @@ void judge_unsay(struct judge *j, enum oracle o, uid subject)
     const uint32_t *at = map_get(&j->said_at, subject_key(j, o, subject));
     if (at)
         j->said.at[*at].why = NULL;
-}
-
-static outcome label_outcome(label l)
-{
-    return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
 }
 
 void judge_conclude(struct judge *j, enum oracle o, uid subject, const struct reaction *r,
@@ -118,6 +115,7 @@ void judge_told(struct judge *j, enum oracle o, slice service, faultload f, uint
                                        .faultload = f,
                                        .number = number,
                                        .runs = 1});
+    vec_push(&j->said_in, number);
 }
 
 /* ---- words ---- */

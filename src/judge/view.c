@@ -22,7 +22,7 @@ static void base_keep(struct judge *j, const struct run *run)
     }
     b->body = slice_copy(&j->keep, run->body);
     b->status = run->verdict.status;
-    b->body_stable = true;
+    b->body_stable = outcome_kind(b->status) != OUT_EXIT; /* the output of a test is no answer */
     b->known = true;
 }
 

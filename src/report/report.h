@@ -83,4 +83,7 @@ void report_replay(const struct names *names, const struct run *plain, const str
 void report_replay_json(const char *system, const char *scenario, const struct names *names,
                         const struct run *plain, const struct run *faulty, FILE *out);
 
+/* What changed in a file, line by line. */
+void report_difference(const char *file, slice before, slice after, FILE *out);
+
 #endif

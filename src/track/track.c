@@ -175,11 +175,6 @@ bool track_hushed(const struct track_run *r)
     return r->blocks > 0;
 }
 
-bool track_in_block(const struct track_run *r, uint32_t i)
-{
-    return r->all.calls.at[i].in_block;
-}
-
 void track_cut(struct track_run *r)
 {
     r->cutting = true;
@@ -356,19 +351,17 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
         return;
     }
     struct track_run *r = p.run;
-    const struct track_call *above = &r->all.calls.at[p.call];
-    struct track_call call = {.service = a->service,
-                              .interface = names_sym(t->opt.names, a->interface),
-                              .open = true,
-                              .in_block = r->blocks > 0 || above->in_block};
+    struct track_call call = {
+        .service = a->service, .interface = names_sym(t->opt.names, a->interface), .open = true};
     read_payload(t, a, &call, r->learning);
-    bool exempt = above->service == CALLER_CLIENT || call.in_block;
+    bool hushed = r->blocks > 0 || r->all.trace.calls.at[p.call].flags & CALL_HUSHED;
+    bool exempt = hushed || r->all.calls.at[p.call].service == CALLER_CLIENT;
     struct call record = {.parent = p.call,
                           .request = a->whole ? request_hash(a->head->target, a->body) : 0,
                           .key = key_hash(a->head),
                           .start_ns = a->start_ns - r->start_ns};
     record.flags = (uint8_t)((a->grpc ? CALL_GRPC : CALL_HTTP) | (exempt ? CALL_EXEMPT : 0) |
-                             (p.ambiguous ? CALL_AMBIGUOUS : 0));
+                             (p.ambiguous ? CALL_AMBIGUOUS : 0) | (hushed ? CALL_HUSHED : 0));
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
         record.mode = plan_find(r->plan, t->opt.names, record.uid, &record.fault_point);

@@ -90,14 +90,14 @@ int64_t track_late_ns(const struct track_run *r);
 /* The trace so far; times count from the run's beginning. */
 const struct trace *track_trace(const struct track_run *r);
 
-/* Blocks in which nothing is injected; they nest. A call that arrives while one is open is exempt,
- * and so is whatever is called on behalf of it, also later. Names do not depend on it. */
+/* Blocks in which nothing is injected; they nest. A call that arrives while one is open is exempt
+ * and hushed, and so is whatever is called on behalf of it, also later. Names do not depend on it.
+ */
 enum { TRACK_BLOCKS_MAX = 1000 };
 
-bool track_hush(struct track_run *r);                       /* begins one; false: too many */
-bool track_unhush(struct track_run *r);                     /* ends one; false: none is open */
-bool track_hushed(const struct track_run *r);               /* is one open? */
-bool track_in_block(const struct track_run *r, uint32_t i); /* is call i exempt for that? */
+bool track_hush(struct track_run *r);         /* begins one; false: too many */
+bool track_unhush(struct track_run *r);       /* ends one; false: none is open */
+bool track_hushed(const struct track_run *r); /* is one open? */
 
 /* The calls that are open are about to be broken off: their ends are no answers, and count as open
  * (CALL_OPEN). */

@@ -16,7 +16,6 @@ struct track_call {
     uint32_t payload;           /* its hash, where it is part of the name */
     uint32_t first, last, next; /* calls made on behalf of it; the next of its parent; CALL_NONE */
     bool open;
-    bool in_block;         /* it, or a call above it, arrived while the run was hushed */
     struct payload fields; /* of a learning run */
 };
 

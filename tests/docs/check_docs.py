@@ -397,6 +397,7 @@ SAMPLES = {
     "sim explore": [SHOP, "{T}/examples/corpus/cinema-3.yaml --assume retries", "unstable.yaml"],
     "sim run": [SHOP, SHOP + " --fault 'quote POST /quotes : lost-reply:503'"],
     "sim explain": [SHOP + " none"],
+    "sim deps": [SHOP, "{T}/examples/corpus/cinema-6.yaml", "twice.yaml"],
     "sim check": [SHOP],
     "run": ["- campaign.yaml -q"],
     "replay": ["1 campaign.yaml"],
@@ -404,6 +405,10 @@ SAMPLES = {
     "validate": ["configured.yaml"],
     "init": ["written.yaml --service a=5000 --schema s.json --force"],
 }
+TWICE = """system: twice
+services: { a: { GET /: [{ call: b GET / }, { call: b GET / }] }, b: { GET /: } }
+scenarios: { s: { request: a GET / } }
+"""
 UNSTABLE = """system: unstable
 services:
   a: { GET /: { choose: [{ call: b GET / }, { call: c GET / }] } }
@@ -419,6 +424,7 @@ def check_json():
     (WORK / "campaign.yaml").write_text(f"version: 1\nsimulate: {TOP}/examples/shop/shop.yaml\n",
                                         encoding="utf-8")
     (WORK / "unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
+    (WORK / "twice.yaml").write_text(TWICE, encoding="utf-8")
     for verb, arguments in SAMPLES.items():
         about = section(text, f"outfox {verb} --json")
         shown = set()

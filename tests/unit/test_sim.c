@@ -497,7 +497,8 @@ static void test_outcome_words(void **state)
         for (size_t k = 0; k < LENGTH(all_modes); k++) {
             struct buf fault = BUF_INIT(100), answer = BUF_INIT(100);
             bool in = is_among(outcome_words[i].modes, all_modes[k]);
-            lab.plan.patterns.n = 0;
+            plan_deinit(&lab.plan);
+            lab.plan = (struct plan){0};
             buf_addf(&fault, "b GET /ok #* : %s", all_modes[k]);
             add_faults(&lab, buf_text(&fault));
             run(&lab, 1, &answer);

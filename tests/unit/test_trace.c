@@ -440,6 +440,36 @@ static void test_takes(void **state)
     }
 }
 
+/* Hushed calls are left out with all below them, and the others find their parents again. */
+static void test_tested(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 3}, {1, 'c', 0, 2, 3},
+                                      {0, 'b', 1, 4, 8},   {3, 'c', 0, 5, 6}, {4, 'd', 0, 5, 6},
+                                      {1, 'd', 0, 7, 8}};
+    static const uint32_t parents[] = {TOP, 0, 1, 2}, from[] = {0, 3, 4, 5};
+    struct names names;
+    struct trace trace = {0}, tested = {0}, none = {0};
+    names_init(&names);
+    for (uint32_t i = 0; i < LENGTH(rows); i++)
+        add_call(&trace, &names, &rows[i]);
+    trace_copy_tested(&trace, &tested);
+    assert_int_equal(tested.calls.n, LENGTH(rows));
+    trace.calls.at[1].flags = trace.calls.at[2].flags = trace.calls.at[6].flags =
+        CALL_HTTP | CALL_EXEMPT | CALL_HUSHED;
+    trace_copy_tested(&trace, &tested);
+    assert_int_equal(tested.calls.n, LENGTH(parents));
+    for (uint32_t i = 0; i < LENGTH(parents); i++) {
+        assert_int_equal(tested.calls.at[i].parent, parents[i]);
+        assert_int_equal(tested.calls.at[i].uid, trace.calls.at[from[i]].uid);
+    }
+    trace_copy_tested(&none, &tested);
+    assert_int_equal(tested.calls.n, 0);
+    vec_deinit(&trace.calls);
+    vec_deinit(&tested.calls);
+    names_deinit(&names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,7 +478,7 @@ int main(void)
         cmocka_unit_test(test_group),      cmocka_unit_test(test_apart),
         cmocka_unit_test(test_given_up),   cmocka_unit_test(test_chains),
         cmocka_unit_test(test_many_calls), cmocka_unit_test(test_takes),
-
+        cmocka_unit_test(test_tested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What oracles about tries and times say of runs that no simulated system makes: real ones, calls
+ * of which it is not known what they ask for or who made them. */
+#include "judge/judge.h"
+#include "support/unit.h"
+
+enum { MS = 1000 * 1000 };
+
+struct court {
+    struct names names;
+    struct faultloads faultloads;
+    struct judge_settings settings;
+    struct judge *judge;
+    struct run run;
+    struct summary summary;
+    uint8_t flags; /* of further calls */
+};
+
+static void court_open(struct court *c)
+{
+    *c = (struct court){.run = {.verdict = {.pass = true, .status = OUTCOME_OK, .why = ""}}};
+    names_init(&c->names);
+    faultloads_init(&c->faultloads);
+    judge_settings_init(&c->settings);
+    c->judge = judge_new(&(struct judge_options){
+        .names = &c->names, .faultloads = &c->faultloads, .settings = &c->settings});
+}
+
+static void court_close(struct court *c)
+{
+    judge_free(c->judge);
+    vec_deinit(&c->run.trace.calls);
+    summary_deinit(&c->summary);
+    judge_settings_deinit(&c->settings);
+    faultloads_deinit(&c->faultloads);
+    names_deinit(&c->names);
+}
+
+/* One more call, answered 200 after ms. */
+static struct call *court_call(struct court *c, uint32_t parent, const char *service,
+                               const char *interface, uint32_t n, int64_t start_ms, int64_t ms)
+{
+    struct element el = {.service = names_sym(&c->names, slice_of(service)),
+                         .interface = names_sym(&c->names, slice_of(interface)),
+                         .n = n};
+    uid above = parent == CALL_NONE ? UID_NONE : c->run.trace.calls.at[parent].uid;
+    vec_push(&c->run.trace.calls,
+             (struct call){.uid = names_uid(&c->names, above, names_element(&c->names, el)),
+                           .parent = parent,
+                           .flags = parent == CALL_NONE ? 0 : c->flags,
+                           .seen = OUTCOME_OK,
+                           .reply = OUTCOME_OK,
+                           .handled = true,
+                           .start_ns = start_ms * MS,
+                           .end_ns = (start_ms + ms) * MS});
+    return &vec_last(&c->run.trace.calls);
+}
+
+/* A fault fires at the call: a lost reply where it is done, else 503. */
+static struct fault fire(struct call *c, bool done)
+{
+    struct err e = {0};
+    assert_int_equal(mode_parse(done ? SLICE("lost-reply:503") : SLICE("503"), &c->mode, &e), 0);
+    c->fault_point = c->uid;
+    c->handled = done;
+    c->seen = OUTCOME(OUT_STATUS, 503);
+    return (struct fault){c->uid, c->mode};
+}
+
+static void court_judge(struct court *c, faultload f)
+{
+    c->run.number++;
+    c->run.faultload = f;
+    judge_run(c->judge, &c->run);
+    c->run.trace.calls.n = 0;
+}
+
+/* How often the oracle speaks. */
+static uint32_t court_count(struct court *c, const char *oracle)
+{
+    uint32_t n = 0;
+    judge_finish(c->judge, true, &c->summary);
+    for (uint32_t i = 0; i < c->summary.remarks.n; i++)
+        n += strcmp(c->summary.remarks.at[i].oracle, oracle) == 0;
+    return n;
+}
+
+/* ---- slow-elsewhere ---- */
+
+/* The call to a fails, and b takes a second longer. */
+static void slow_run(struct court *c)
+{
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 1100);
+    struct fault f = fire(court_call(c, 0, "a", "GET /", 0, 0, 10), false);
+    court_call(c, 0, "b", "GET /", 0, 20, 1010);
+    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+}
+
+static void usual_run(struct court *c)
+{
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 40);
+    court_call(c, 0, "a", "GET /", 0, 0, 10);
+    court_call(c, 0, "b", "GET /", 0, 20, 10);
+    court_judge(c, FAULTLOAD_EMPTY);
+}
+
+static void a_machine_may_be_slow_once(void **state)
+{
+    struct court c;
+    (void)state;
+    court_open(&c);
+    c.run.wall_ns = 1;
+    usual_run(&c);
+    slow_run(&c);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    slow_run(&c);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 1);
+    court_close(&c);
+
+    court_open(&c); /* in memory */
+    usual_run(&c);
+    slow_run(&c);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 1);
+    court_close(&c);
+}
+
+static void a_run_that_was_cut_off_is_no_measure(void **state)
+{
+    struct court c;
+    (void)state;
+    court_open(&c);
+    usual_run(&c);
+    c.run.flags = RUN_HUNG;
+    slow_run(&c);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    court_close(&c);
+}
+
+/* Two items, of which the first takes long. It is tried again, under the name of the second. */
+static void the_name_of_a_retry_may_be_that_of_another_item(void **state)
+{
+    struct court c;
+    (void)state;
+    court_open(&c);
+    court_call(&c, CALL_NONE, "web", "GET /", 0, 0, 1100);
+    court_call(&c, 0, "a", "GET /[id]", 0, 0, 1000);
+    court_call(&c, 0, "a", "GET /[id]", 1, 1010, 10);
+    court_judge(&c, FAULTLOAD_EMPTY);
+
+    court_call(&c, CALL_NONE, "web", "GET /", 0, 0, 1200);
+    struct fault f = fire(court_call(&c, 0, "a", "GET /[id]", 0, 0, 10), false);
+    court_call(&c, 0, "a", "GET /[id]", 1, 20, 1000);
+    court_call(&c, 0, "a", "GET /[id]", 2, 1030, 10);
+    court_judge(&c, faultload_extend(&c.faultloads, FAULTLOAD_EMPTY, f));
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    court_close(&c);
+}
+
+/* ---- tries ---- */
+
+/* Without faults `usual` calls to a; then `tries`, which all fail, one right after the other. */
+static void failing_tries(struct court *c, uint32_t usual, uint32_t tries)
+{
+    faultload f = FAULTLOAD_EMPTY;
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 100);
+    for (uint32_t i = 0; i < usual; i++)
+        court_call(c, 0, "a", "GET /[id]", i, i, 1);
+    court_judge(c, FAULTLOAD_EMPTY);
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 100);
+    for (uint32_t i = 0; i < tries; i++) {
+        struct fault fault = fire(court_call(c, 0, "a", "GET /[id]", i, i, 1), false);
+        f = faultload_extend(&c->faultloads, f, fault);
+    }
+    court_judge(c, f);
+}
+
+static const struct {
+    uint32_t usual, tries;
+    uint8_t flags;
+    uint32_t in_vain, storm; /* how often is it said? */
+} tries_cases[] = {
+    {1, 2, 0, 1, 0},           {1, 5, 0, 1, 0},  {1, 6, 0, 1, 1}, {2, 2, 0, 0, 0}, /* a loop */
+    {2, 3, 0, 0, 0}, /* which of them is tried again is not known */
+    {2, 11, 0, 0, 0},          {2, 12, 0, 0, 1}, {7, 7, 0, 0, 0}, {1, 6, CALL_AMBIGUOUS, 0, 0},
+    {1, 6, CALL_EXEMPT, 0, 0}, /* a test tries again */
+};
+
+static void tries_of_unknown_requests(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof tries_cases / sizeof *tries_cases; i++) {
+        struct court c;
+        court_open(&c);
+        c.flags = tries_cases[i].flags;
+        failing_tries(&c, tries_cases[i].usual, tries_cases[i].tries);
+        assert_int_equal(court_count(&c, "retry-without-effect"), tries_cases[i].in_vain);
+        assert_int_equal(court_count(&c, "retry-storm"), tries_cases[i].storm);
+        court_close(&c);
+    }
+}
+
+/* ---- duplicate-effect ---- */
+
+/* Without faults `usual` calls; then the reply of the first is lost and there is one more. */
+static uint32_t duplicates(uint32_t usual, uint8_t flags, int64_t gap_ms)
+{
+    struct court c;
+    court_open(&c);
+    c.flags = flags;
+    for (uint32_t run = 0; run < 2; run++) {
+        faultload f = FAULTLOAD_EMPTY;
+        court_call(&c, CALL_NONE, "web", "POST /", 0, 0, 1000);
+        for (uint32_t i = 0; i < usual + run; i++) {
+            struct call *call = court_call(&c, 0, "card", "POST /", i, i * gap_ms, 10);
+            if (run && i == 0)
+                f = faultload_extend(&c.faultloads, f, fire(call, true));
+        }
+        court_judge(&c, f);
+    }
+    uint32_t n = court_count(&c, "duplicate-effect");
+    court_close(&c);
+    return n;
+}
+
+static void duplicates_of_unknown_requests(void **state)
+{
+    (void)state;
+    assert_int_equal(duplicates(1, 0, 20), 1);
+    assert_int_equal(duplicates(3, 0, 20), 1); /* one more than the three items */
+    assert_int_equal(duplicates(1, 0, 5), 0);  /* beside the first: not because of it */
+    assert_int_equal(duplicates(1, CALL_AMBIGUOUS, 20), 0); /* it may be somebody else's */
+    assert_int_equal(duplicates(1, CALL_EXEMPT, 20), 0);    /* a test tries again */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_may_be_slow_once),
+        cmocka_unit_test(a_run_that_was_cut_off_is_no_measure),
+        cmocka_unit_test(the_name_of_a_retry_may_be_that_of_another_item),
+        cmocka_unit_test(tries_of_unknown_requests),
+        cmocka_unit_test(duplicates_of_unknown_requests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
