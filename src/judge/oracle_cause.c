@@ -116,7 +116,7 @@ static void tell_origin(const struct view *v)
 
 void oracle_cause(const struct view *v)
 {
-    bool calm = v->run->faultload == FAULTLOAD_EMPTY;
+    bool calm = v->run->faultload == FAULTLOAD_EMPTY && v->n_faults == 0;
     if (v->run->flags & RUN_CRASHED || (!calm && v->n_faults == 0))
         return; /* it died of something; or faults that are not there would be named */
     for (uint32_t i = v->n; i-- > 0;) {
