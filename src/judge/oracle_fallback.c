@@ -166,7 +166,7 @@ static void see_worse(const struct view *v, uint32_t c)
     struct judge *j = v->judge;
     bool error = h->handled && call_failed(h) && !outcome_ok(h->reply);
     bool slow = f != CALL_NONE && is_slower(v, c, f);
-    if (f == CALL_NONE || (!error && v->run->verdict.pass && !slow) ||
+    if (f == CALL_NONE || (!error && run_expected(v->run) && !slow) ||
         !judge_wants(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid))
         return;
     struct witness witness[] = {
