@@ -18,7 +18,8 @@ Each system is served by `outfox sim serve` as real servers. Figures:
                         as many fault-free checks between them show
   judging               CPU time of outfox itself (the services are another process), with oracles
                         over without (--oracle all=off), run in turns: the median of the rounds'
-                        ratios, and the smallest time of each over the other
+                        ratios, and the smallest time of each over the other. And instructions in
+                        user space, as valgrind counts them, which do not depend on who else runs
 
 A benchmark measures, tests judge: the exit code is 0 whatever the figures.
 """
@@ -26,6 +27,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -146,9 +148,24 @@ def bench_speed(args):
     report("netflix exact: seconds", whole.seconds, "s", "<= 12")
 
 
+def campaign_instructions(outfox, system, words):
+    """What valgrind counts in outfox itself, in user space."""
+    with tempfile.TemporaryDirectory(prefix="outfox-bench-") as folder:
+        file = {"version": 1, "name": system.stem, "simulate": str(system)}
+        Path(folder, "outfox.yaml").write_text(json.dumps(file), encoding="utf-8")
+        child = subprocess.Popen(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+                                  outfox, "run", "-q", *words], cwd=folder, text=True,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = child.communicate()[1]
+    return int(re.search(rf"=={child.pid}== Collected : (\d+)", said)[1])
+
+
 def bench_judging(args):
     report_judging("netflix", lambda words: Campaign(args.outfox, NETFLIX, *words).cpu_s,
                    args.rounds, "<= 1.05")
+    if shutil.which("valgrind"):
+        counts = [campaign_instructions(args.outfox, NETFLIX, words) for words in ([], OFF)]
+        report("netflix: instructions, judged / not", counts[0] / counts[1], "", "<= 1.05")
     report_judging("netflix in memory", lambda words: explore_cpu_s(args.outfox, NETFLIX, words),
                    args.rounds)
 

@@ -4,38 +4,64 @@
  * does nothing without one. */
 #include "campaign/campaign_int.h"
 
+/* What is called in blocks is nothing that the contract is about. */
+
+static void learn(struct campaign *c, const struct run *run)
+{
+    struct run tested = campaign_tested(run);
+    contract_learn(c->opt.contract, &tested);
+    vec_deinit(&tested.trace.calls);
+}
+
+static void judge(struct campaign *c, struct run *run)
+{
+    struct run tested = campaign_tested(run);
+    contract_judge(c->opt.contract, &tested);
+    run->verdict = tested.verdict;
+    run->flags = tested.flags;
+    vec_deinit(&tested.trace.calls);
+}
+
 void campaign_contract_learn(struct campaign *c, struct run *runs, uint32_t n)
 {
     if (!c->opt.contract)
         return;
     for (uint32_t i = 0; i < n; i++)
-        contract_learn(c->opt.contract, &runs[i]);
+        learn(c, &runs[i]);
     for (uint32_t i = 0; i < n; i++)
-        contract_judge(c->opt.contract, &runs[i]);
+        judge(c, &runs[i]);
+}
+
+void campaign_contract_replay(struct campaign *c, struct run *run)
+{
+    if (c->opt.contract && !contract_ready(c->opt.contract))
+        learn(c, run);
+    campaign_contract_judge(c, run);
 }
 
 void campaign_contract_judge(struct campaign *c, struct run *run)
 {
     if (c->opt.contract && !c->opt.contract_watches)
-        contract_judge(c->opt.contract, run);
+        judge(c, run);
 }
 
 void campaign_contract_note(struct campaign *c, const struct run *run)
 {
-    if (c->opt.contract && run->purpose == RUN_SEARCH)
-        contract_note(c->opt.contract, run);
+    if (!c->opt.contract || run->purpose != RUN_SEARCH)
+        return;
+    struct run tested = campaign_tested(run);
+    contract_note(c->opt.contract, &tested);
+    vec_deinit(&tested.trace.calls);
 }
 
 /* A run that is stored: its verdict stays. */
 void campaign_contract_restore(struct campaign *c, const struct run *run)
 {
     if (c->opt.contract && run->purpose == RUN_BASELINE)
-        contract_learn(c->opt.contract, run);
+        learn(c, run);
     campaign_contract_note(c, run);
-    if (c->opt.contract && !c->opt.contract_watches) {
-        struct run copy = *run; /* it remembers which calls are not as declared by themselves */
-        contract_judge(c->opt.contract, &copy);
-    }
+    struct run copy = *run; /* it remembers which calls are not as declared by themselves */
+    campaign_contract_judge(c, &copy);
 }
 
 /* ---- the end ---- */

@@ -126,6 +126,7 @@ void campaign_tell_leaks(struct campaign *c, bool broken);
 void campaign_contract_learn(struct campaign *c, struct run *runs, uint32_t n);
 
 /* Where a run is taken; where it is observed, or restored; when all were. */
+void campaign_contract_replay(struct campaign *c, struct run *run);
 void campaign_contract_judge(struct campaign *c, struct run *run);
 void campaign_contract_note(struct campaign *c, const struct run *run);
 void campaign_contract_restore(struct campaign *c, const struct run *run);

@@ -3,11 +3,12 @@
  * One faultload, run once more on a live system, next to a run without faults. */
 #include "campaign/campaign_int.h"
 
-static int run_plan(struct campaign *c, struct plan *plan, struct run *out, struct err *e)
+static int run_plan(struct campaign *c, faultload f, struct plan *plan, struct run *out,
+                    struct err *e)
 {
     const struct execution_result *r;
     struct execution_order order = {
-        .scenario = c->opt.scenario, .plan = plan, .purpose = RUN_REPLAY};
+        .scenario = c->opt.scenario, .faultload = f, .plan = plan, .purpose = RUN_REPLAY};
     live_begin(c->live, &order);
     int status = live_wait(c->live, &r);
     if (status)
@@ -20,9 +21,7 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
     overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
     trace_align(&out->trace, &c->overlaps, c->opt.names);
     campaign_hold(&c->keep, out);
-    if (c->opt.contract && !contract_ready(c->opt.contract))
-        contract_learn(c->opt.contract, out);
-    campaign_contract_judge(c, out);
+    campaign_contract_replay(c, out);
     return 0;
 }
 
@@ -30,7 +29,7 @@ static int run_plan(struct campaign *c, struct plan *plan, struct run *out, stru
 static int run_after(struct campaign *c, struct plan *none, struct run *out, struct err *e)
 {
     int status = campaign_heal(c, false, e);
-    return status ? status : run_plan(c, none, out, e);
+    return status ? status : run_plan(c, FAULTLOAD_EMPTY, none, out, e);
 }
 
 int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
@@ -44,13 +43,13 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     plan = (struct plan){0};
     none = (struct plan){0};
     if (!status)
-        status = run_plan(c, &none, &out->before, e);
+        status = run_plan(c, FAULTLOAD_EMPTY, &none, &out->before, e);
     plan_set(&plan, c->opt.names, c->opt.faultloads, f);
     for (uint32_t i = 0; i < n_patterns && !status; i++)
         status = plan_add(&plan, c->opt.names, live_request(live, c->opt.scenario),
                           slice_of(patterns[i]), e);
     if (!status)
-        status = run_plan(c, &plan, &out->faulty, e);
+        status = run_plan(c, f, &plan, &out->faulty, e);
     if (!status)
         status = run_after(c, &none, &out->after, e);
     if (!status && c->judge) {

@@ -125,9 +125,10 @@ static void add_failure(struct tally *t, const struct run *run, faultload happen
                         .why = v->why,
                         .status = v->status,
                         .number = number,
-                        .kind = crashed ? FINDING_CRASH
-                                : hung  ? FINDING_HANG
-                                        : FINDING_EXPECTATION};
+                        .kind = crashed                     ? FINDING_CRASH
+                                : hung                      ? FINDING_HANG
+                                : run->flags & RUN_CONTRACT ? FINDING_CONTRACT
+                                                            : FINDING_EXPECTATION};
     if (first && v->detail)
         f.detail = arena_copy(&t->keep, v->detail, strlen(v->detail));
     t->n_started += first;

@@ -138,10 +138,11 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     const struct args *args = s->args;
     const struct run *plain = &r->before, *faulty = &r->faulty;
     const char *scenario = session_scenario(s, subject->campaign);
+    const struct summary *summary = campaign_summary(s->campaigns.at[subject->campaign]);
     if (args->json)
-        report_replay_json(s->config->name.p, scenario, &s->names, plain, faulty, stdout);
+        report_replay_json(s->config->name.p, scenario, summary, plain, faulty, stdout);
     else
-        report_replay(&s->names, plain, faulty, style_for(1, args->color), stdout);
+        report_replay(summary, plain, faulty, style_for(1, args->color), stdout);
     bool damage = print_after(args, r);
     uint32_t unfired = campaign_unfired(s->campaigns.at[subject->campaign]);
     bool fired = false;

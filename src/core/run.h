@@ -49,4 +49,10 @@ struct run {
     int64_t took_ns;
 };
 
+/* Did the scenario's own expectation hold, whatever a contract says? */
+static inline bool run_expected(const struct run *run)
+{
+    return run->flags & RUN_CONTRACT ? !(run->flags & RUN_UNEXPECTED) : run->verdict.pass;
+}
+
 #endif

@@ -6,6 +6,7 @@ const char *const finding_kind_names[FINDING_KINDS] = {
     [FINDING_HANG] = "hang",
     [FINDING_CRASH] = "crash",
     [FINDING_BLAST] = "blast-radius",
+    [FINDING_CONTRACT] = "contract",
 };
 
 const char *const finding_state_names[FINDING_STATES] = {

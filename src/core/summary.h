@@ -15,6 +15,7 @@ enum finding_kind {
     FINDING_HANG,        /* the scenario does not end */
     FINDING_CRASH,       /* a service died */
     FINDING_BLAST,       /* the system stays broken afterwards */
+    FINDING_CONTRACT,    /* it is not as the contract says */
     FINDING_KINDS
 };
 

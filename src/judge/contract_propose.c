@@ -254,6 +254,7 @@ struct subject {
     const struct sorted *at;
     uint32_t n;
     VEC(struct part) parts;
+    VEC(uint32_t) part_of; /* by observation */
 };
 
 static void add_to_part(struct contract *c, struct subject *x, const struct seen *s, uint8_t form)
@@ -278,15 +279,15 @@ static void add_to_part(struct contract *c, struct subject *x, const struct seen
         buf_deinit(&text);
     }
     p->n++;
+    vec_push(&x->part_of, k);
 }
 
 /* In this form, do all observations of a part behave alike? Then each part has one text. */
 static bool make_parts(struct contract *c, struct subject *x, uint8_t form)
 {
-    x->parts.n = 0;
+    x->parts.n = x->part_of.n = 0;
     for (uint32_t i = 0; i < x->n; i++)
-        if (x->at[i].seen->behaviour.ended)
-            add_to_part(c, x, x->at[i].seen, form);
+        add_to_part(c, x, x->at[i].seen, form);
     for (uint32_t i = 0; i < x->parts.n; i++) {
         struct part *p = &x->parts.at[i];
         if (p->then[0] == POOL_NONE)
@@ -319,22 +320,16 @@ static uint32_t common_then(const struct subject *x, uint8_t form)
 static bool all_hold(struct contract *c, const struct subject *x)
 {
     for (uint32_t i = 0; i < x->n; i++)
-        if (x->at[i].seen->behaviour.ended && !seen_holds(c, x->at[i].seen, NULL))
+        if (!seen_holds(c, x->at[i].seen, NULL))
             return false;
     return true;
 }
 
-static bool part_holds(struct contract *c, const struct subject *x, const struct part *p,
-                       uint8_t form)
+static bool part_holds(struct contract *c, const struct subject *x, uint32_t part)
 {
-    for (uint32_t i = 0; i < x->n; i++) {
-        struct calls calls;
-        if (!x->at[i].seen->behaviour.ended)
-            continue;
-        calls_of(c, x->at[i].seen, form, &calls);
-        if (calls_eq(&calls, &p->calls) && !seen_holds(c, x->at[i].seen, NULL))
+    for (uint32_t i = 0; i < x->n; i++)
+        if (x->part_of.at[i] == part && !seen_holds(c, x->at[i].seen, NULL))
             return false;
-    }
     return true;
 }
 
@@ -356,7 +351,7 @@ static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool g
         }
     for (uint32_t i = 0; i < x->parts.n; i++) {
         const struct part *p = &x->parts.at[i];
-        if (!part_holds(c, x, p, form))
+        if (!part_holds(c, x, i))
             (void)add_rule(c, &p->calls, pool_text(&c->pool, p->then[0]), p->decide);
     }
     if (all_hold(c, x))
@@ -400,6 +395,8 @@ static uint32_t keep_seen(struct contract *c, const struct sorted *list, bool ch
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->seen.n; i++) {
         const struct seen *s = list[i].seen;
+        if (!s->behaviour.ended)
+            continue; /* there is nothing that could be declared */
         bool composed, holds = seen_holds(c, s, &composed);
         if (!holds && !composed && !changed)
             map_set(&broken, group_key(c->faults.at + s->first, s->n, UINT64_MAX), 1);
@@ -421,6 +418,7 @@ void propose_rules(struct contract *c, bool changed)
         propose_subject(c, &x);
         i += x.n;
         vec_deinit(&x.parts);
+        vec_deinit(&x.part_of);
     }
     mem_free(list);
     mem_free(kept);

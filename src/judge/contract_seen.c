@@ -237,8 +237,7 @@ void behaviour_of(struct contract *c, const struct run *run, struct behaviour *o
     *out = (struct behaviour){.status = run->verdict.status,
                               .body = command ? POOL_NONE : pool_put(&c->pool, run->body),
                               .effects = pool_put(&c->pool, buf_slice(&counts)),
-                              .pass = run->flags & RUN_CONTRACT ? !(run->flags & RUN_UNEXPECTED)
-                                                                : run->verdict.pass,
+                              .pass = run_expected(run),
                               .ended = !(run->flags & (RUN_HUNG | RUN_CRASHED))};
     vec_deinit(&had.list);
     buf_deinit(&counts);

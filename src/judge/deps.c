@@ -163,10 +163,16 @@ static void add_labels(const struct dep_memory *m, struct deps *out)
 
 /* ---- redundant calls ---- */
 
-static uint64_t request_key(const struct names *names, const struct call *c)
+/* What a test asks for twice is its own affair: calls are compared below each of its requests. */
+static uint64_t request_key(const struct names *names, const struct trace *t, uint32_t call)
 {
-    const struct element *e = uid_element(names, c->uid);
-    return hash_mix(hash_mix(e->service, e->interface), c->request);
+    const struct element *e = uid_element(names, t->calls.at[call].uid);
+    uint32_t top = call;
+    while (t->calls.at[top].parent != 0)
+        top = t->calls.at[top].parent;
+    bool client = t->calls.at[top].flags & CALL_EXEMPT;
+    return hash_mix(hash_mix(hash_mix(e->service, e->interface), t->calls.at[call].request),
+                    client ? top : 0);
 }
 
 static void add_redundant(const struct judge *j, struct deps *out)
@@ -176,9 +182,9 @@ static void add_redundant(const struct judge *j, struct deps *out)
     VEC(uint32_t) first = {0};
     for (uint32_t i = 1; i < t->calls.n; i++) {
         const struct call *c = &t->calls.at[i];
-        if (!c->request || call_failed(c))
+        if (!c->request || call_failed(c) || c->flags & CALL_EXEMPT)
             continue;
-        uint64_t key = request_key(j->opt.names, c);
+        uint64_t key = request_key(j->opt.names, t, i);
         const uint32_t *seen = map_get(&at, key);
         if (!seen) {
             map_set(&at, key, out->redundant.n);

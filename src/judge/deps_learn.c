@@ -167,11 +167,12 @@ static void look_up(const struct lesson *l, uint32_t call, uint64_t others, stru
     look_at_handler(l, handler, call, others, way);
 }
 
-/* Does this run show it better? Faulted itself, and few faults. */
-static uint32_t worth_of(const struct lesson *l, bool injected)
+/* Does this run show it better? The request fails (of one that passes, it may depend on which call
+ * it is), it was faulted itself, few faults. */
+static uint32_t worth_of(const struct lesson *l, const struct dep_way *way)
 {
     uint32_t size = faultload_size(l->v->judge->opt.faultloads, l->v->run->faultload);
-    return (uint32_t)injected << 8 | (size < 255 ? 255 - size : 0);
+    return (uint32_t)way->fails << 9 | (uint32_t)way->injected << 8 | (size < 255 ? 255 - size : 0);
 }
 
 static void keep_fact(struct dep_memory *m, const struct dep_fact *f)
@@ -214,7 +215,7 @@ static void learn_fact(const struct lesson *l, uid u)
     f.way.label = call_label(&v->calls[first]);
     uint32_t handler = v->calls[first].parent;
     f.way.above = handler ? call_label(&v->calls[handler]) : 0;
-    f.worth = worth_of(l, f.way.injected);
+    f.worth = worth_of(l, &f.way);
     if (!f.way.fails)
         look_up(l, first, cause_of(l, u), &f.way);
     keep_fact(l->m, &f);

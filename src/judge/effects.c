@@ -147,17 +147,31 @@ static slice last_word(slice path)
     return (slice){path.p + start, end - start};
 }
 
+/* Unless it is told to somebody: /alerts/quote is about a quote. */
+static const char *const told_to[] = {"alert", "notification", "event",     "log",     "audit",
+                                      "trace", "metric",       "telemetry", "message", "mail"};
+
 /* Singular or plural, in either case of the first letter. */
-static bool is_question(slice path)
+static bool is_one_of(slice word, const char *const *words, size_t n_words)
 {
-    slice word = last_word(path);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
-        size_t n = strlen(questions[i]);
+    for (size_t i = 0; i < n_words; i++) {
+        size_t n = strlen(words[i]);
         if ((word.n == n || (word.n == n + 1 && word.p[n] == 's')) &&
-            starts_word((slice){word.p, n}, questions[i]))
+            starts_word((slice){word.p, n}, words[i]))
             return true;
     }
     return false;
+}
+
+static bool is_question(slice path)
+{
+    slice segment;
+    if (!is_one_of(last_word(path), questions, sizeof questions / sizeof *questions))
+        return false;
+    while (slice_cut(&path, '/', &segment))
+        if (is_one_of(segment, told_to, sizeof told_to / sizeof *told_to))
+            return false;
+    return true;
 }
 
 /* ---- all of them ---- */

@@ -79,6 +79,7 @@ void judge_free(struct judge *j)
     vec_deinit(&j->late);
     map_deinit(&j->said_at);
     map_deinit(&j->called);
+    map_deinit(&j->asked);
     vec_deinit(&j->effects);
     deps_memory_free(j->deps);
     map_deinit(&j->slow_once);

@@ -27,6 +27,7 @@ struct view {
     const struct run *run;
     const struct call *calls; /* calls[0] is the scenario's own request */
     uint32_t n;
+    VEC(struct call) filled;  /* the calls, where something is known of them from other runs */
     struct trace_order order; /* the calls of each handler, in causal order */
     VEC(uint32_t) twin;       /* the same call of the first fault-free run; CALL_NONE: not there */
     VEC(uint32_t) faults;     /* how many faults fired at a call and below it */
@@ -154,6 +155,8 @@ struct judge {
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */
+    struct map asked;        /* uid -> request of the call in all runs in which it is known; 0: it
+                                is not always the same */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
     struct dep_memory *deps;

@@ -100,11 +100,12 @@ static void tell_origin(const struct view *v)
     uint32_t i = origin(v);
     const struct call *c = &v->calls[i];
     enum outcome_kind kind = outcome_kind(c->seen);
-    if (fails_alone(v, i) || (kind != OUT_STATUS && kind != OUT_GRPC && kind != OUT_TIMEOUT) ||
+    bool left = kind == OUT_TIMEOUT || kind == OUT_CANCELLED; /* at a door they are the same */
+    if (fails_alone(v, i) || (kind != OUT_STATUS && kind != OUT_GRPC && !left) ||
         !judge_wants(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
         return;
     struct witness witness = {i, "failed"};
-    if (kind == OUT_TIMEOUT)
+    if (left)
         judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
                    "%s does not answer in time without any fault, and so the scenario fails",
                    judge_name(j, c->uid));
@@ -116,7 +117,7 @@ static void tell_origin(const struct view *v)
 
 void oracle_cause(const struct view *v)
 {
-    bool calm = v->run->faultload == FAULTLOAD_EMPTY;
+    bool calm = v->run->faultload == FAULTLOAD_EMPTY && v->n_faults == 0;
     if (v->run->flags & RUN_CRASHED || (!calm && v->n_faults == 0))
         return; /* it died of something; or faults that are not there would be named */
     for (uint32_t i = v->n; i-- > 0;) {
@@ -125,6 +126,6 @@ void oracle_cause(const struct view *v)
             tell_alone(v, i);
     }
     outcome client = v->calls[0].reply;
-    if (calm && !v->run->verdict.pass && outcome_kind(client) != OUT_EXIT && fails(client))
+    if (calm && !run_expected(v->run) && outcome_kind(client) != OUT_EXIT && fails(client))
         tell_origin(v);
 }

@@ -251,7 +251,7 @@ static bool is_done_before(const struct judge *j, uid call, outcome o)
 /* The client does not notice that this call, with all its tries, has failed. */
 static bool absorbed(const struct reaction *r)
 {
-    return r->persistent && outcome_ok(r->status) && r->instead == UID_NONE;
+    return r->persistent && outcome_ok(r->status) && outcome_ok(r->reply) && r->instead == UID_NONE;
 }
 
 /* The call did not happen, and the answer says as much as it does without faults. */

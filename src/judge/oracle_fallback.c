@@ -62,12 +62,18 @@ static bool is_probe(const struct view *v, uint32_t i)
     return false;
 }
 
+/* Is the call made without faults, too? (Of one that has a twin that is known at once.) */
+static bool is_usual(const struct view *v, uint32_t i)
+{
+    return v->twin.at[i] != CALL_NONE || view_usual(v, v->calls[i].parent, v->calls[i].uid);
+}
+
 /* A call f that the handler made only because c had failed, in place of it. */
 static bool is_fallback(const struct view *v, uint32_t c, uint32_t f)
 {
     return f != c && v->calls[f].start_ns >= v->calls[c].end_ns && !view_equal(v, c, f) &&
-           !view_usual(v, v->calls[c].parent, v->calls[f].uid) && is_read(v, c) == is_read(v, f) &&
-           !is_probe(v, f) && !view_undoes(v, c, f);
+           !is_usual(v, f) && is_read(v, c) == is_read(v, f) && !is_probe(v, f) &&
+           !view_undoes(v, c, f);
 }
 
 /* Are all faults below its handler at c and its tries, or at calls that were made because of it? */
@@ -76,8 +82,7 @@ static bool is_cause(const struct view *v, uint32_t c)
     uint32_t handler = v->calls[c].parent, sum = 0;
     for (uint32_t k = 0; k < view_children(v, handler); k++) {
         uint32_t other = view_child(v, handler, k);
-        if (v->faults.at[other] &&
-            (view_equal(v, c, other) || !view_usual(v, handler, v->calls[other].uid)))
+        if (v->faults.at[other] && (view_equal(v, c, other) || !is_usual(v, other)))
             sum += v->faults.at[other];
     }
     return sum == v->faults.at[handler];
@@ -161,7 +166,7 @@ static void see_worse(const struct view *v, uint32_t c)
     struct judge *j = v->judge;
     bool error = h->handled && call_failed(h) && !outcome_ok(h->reply);
     bool slow = f != CALL_NONE && is_slower(v, c, f);
-    if (f == CALL_NONE || (!error && v->run->verdict.pass && !slow) ||
+    if (f == CALL_NONE || (!error && run_expected(v->run) && !slow) ||
         !judge_wants(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid))
         return;
     struct witness witness[] = {
@@ -206,7 +211,8 @@ void oracle_fallback(const struct view *v)
             continue;
         for (uint32_t c = t; c > 0 && is_down(&v->calls[c]) && is_cause(v, c);
              c = v->calls[c].parent)
-            if (v->faults.at[v->calls[c].parent] == v->n_faults)
+            if (v->faults.at[v->calls[c].parent] == v->n_faults &&
+                v->twin.at[v->calls[c].parent] != CALL_NONE)
                 see_failed(v, t, c);
     }
 }

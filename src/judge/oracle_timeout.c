@@ -20,6 +20,9 @@ static const int64_t HOLD_NS = (int64_t)60000 * MS;
 /* A cancellation that is passed on ends what is below at about the same time. */
 static const int64_t SLACK_NS = 50 * MS;
 
+/* A handler that waits for so long after its own caller gave up does not notice that. */
+static const int64_t FORGOTTEN_NS = (int64_t)1000 * MS;
+
 /* ---- waiting ---- */
 
 static bool gave_up(const struct call *c)
@@ -50,12 +53,21 @@ static bool waited_for(const struct view *v, uint32_t i)
 
 /* ---- no-timeout ---- */
 
+/* Nobody waits any more for the handler that made this call, since long, and the call, which is
+ * held, goes on until the run is cut off. */
+static bool is_forgotten(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
+    return mode_kind(c->mode) == MODE_HOLD && gave_up(above) &&
+           c->end_ns - above->end_ns >= FORGOTTEN_NS;
+}
+
 /* The only call that its handler waits for when the run is cut off, and nothing below it is. */
 static bool is_stuck(const struct view *v, uint32_t i)
 {
     uint32_t above = v->calls[i].parent;
     bool hung = above == 0 && v->run->flags & RUN_HUNG;
-    if (!hung && !(v->calls[above].flags & CALL_OPEN))
+    if (!hung && !(v->calls[above].flags & CALL_OPEN) && !is_forgotten(v, i))
         return false;
     for (uint32_t k = 0; k < view_children(v, above); k++) {
         uint32_t other = view_child(v, above, k);

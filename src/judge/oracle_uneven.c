@@ -66,11 +66,10 @@ static bool transient(label l)
 
 /* ---- habits ---- */
 
-/* A try at once is no measure: retry-without-effect is about that. After a timeout it is. */
+/* A try at once is no measure: that it is made at all may be the mistake (retry-without-effect). */
 static bool waits_and_tries(const struct reaction *r)
 {
-    return r && r->tries > 1 &&
-           (r->gap_ns >= RETRY_AT_ONCE_NS || outcome_kind(label_outcome(r->label)) == OUT_TIMEOUT);
+    return r && r->tries > 1 && r->gap_ns >= RETRY_AT_ONCE_NS;
 }
 
 static bool tried_again(const struct judge *j, uid group, label l)

@@ -116,7 +116,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .call = c->uid,
                          .label = call_label(c),
                          .ok = outcome_ok(v->run->verdict.status),
-                         .pass = v->run->verdict.pass,
+                         .pass = run_expected(v->run),
                          .same_body = slice_eq(v->run->body, j->base.body),
                          .status = v->run->verdict.status,
                          .reply = v->calls[handler].reply,

@@ -50,6 +50,54 @@ void base_deinit(struct base *b)
     vec_deinit(&b->took);
 }
 
+/* ---- what was asked ---- */
+
+/* At a door a fault may be acted out before the body of the request is there: what was asked is not
+ * known then. The runs without that fault have shown it. */
+
+static void learn_asked(struct judge *j, const struct run *run)
+{
+    for (uint32_t i = 1; i < run->trace.calls.n; i++) {
+        const struct call *c = &run->trace.calls.at[i];
+        if (!c->request)
+            continue;
+        uint32_t *known = map_get(&j->asked, c->uid);
+        if (!known)
+            map_set(&j->asked, c->uid, c->request);
+        else if (*known != c->request)
+            *known = 0;
+    }
+}
+
+/* Is the same asked in every run? Where the first of equal siblings differs, so may all. */
+static bool asks_the_same(const struct view *v, uint32_t i)
+{
+    uint32_t first = i;
+    for (uint32_t k = 1; k < i && first == i; k++)
+        if (view_equal(v, k, i))
+            first = k;
+    const uint32_t *known = map_get(&v->judge->asked, v->calls[first].uid);
+    return known && *known;
+}
+
+static void fill_asked(struct view *v)
+{
+    v->filled.n = 0;
+    for (uint32_t i = 1; i < v->n; i++) {
+        const struct call *c = &v->run->trace.calls.at[i];
+        if (c->request || c->mode == MODE_NONE || !asks_the_same(v, i))
+            continue;
+        const uint32_t *known = map_get(&v->judge->asked, c->uid);
+        if (!known || !*known)
+            continue;
+        for (uint32_t k = 0; v->filled.n < v->n; k++)
+            vec_push(&v->filled, v->calls[k]);
+        v->filled.at[i].request = *known;
+    }
+    if (v->filled.n)
+        v->calls = v->filled.at;
+}
+
 /* ---- one run ---- */
 
 void view_make(struct judge *j, const struct run *run, struct view *v)
@@ -60,6 +108,8 @@ void view_make(struct judge *j, const struct run *run, struct view *v)
     v->calls = run->trace.calls.at;
     v->n = run->trace.calls.n;
     v->n_faults = 0;
+    learn_asked(j, run);
+    fill_asked(v);
     v->twin.n = v->faults.n = 0;
     trace_order(&run->trace, v->names, &v->order);
     for (uint32_t i = 0; i < v->n; i++) {
@@ -75,6 +125,7 @@ void view_make(struct judge *j, const struct run *run, struct view *v)
 void view_deinit(struct view *v)
 {
     trace_order_deinit(&v->order);
+    vec_deinit(&v->filled);
     vec_deinit(&v->twin);
     vec_deinit(&v->faults);
 }

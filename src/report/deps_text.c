@@ -196,7 +196,8 @@ static void print_pairs(const struct deps_report *r, const struct style *st, FIL
         words_dep_call(s->names, p->a, &text);
         buf_adds(&text, " and ");
         words_dep_call(s->names, p->b, &text);
-        buf_adds(&text, ": the client gets ");
+        buf_adds(&text, outcome_kind(p->status) == OUT_EXIT ? ": the command ends with "
+                                                            : ": the client gets ");
         outcome_print(p->status, &text);
         fprintf(out, "    %s\n", buf_text(&text));
         buf_clear(&text);

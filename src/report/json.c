@@ -111,7 +111,7 @@ static json_t *evidence_json(const struct summary *s, const struct evidence *x)
     return out;
 }
 
-static json_t *remark_json(const struct summary *s, const struct remark *r)
+json_t *doc_remark(const struct summary *s, const struct remark *r)
 {
     struct buf text = BUF_INIT(1 << 20);
     json_t *out = json_object(), *evidence = json_array();
@@ -224,7 +224,7 @@ void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
     json_object_set_new(doc, "findings", findings);
     json_t *remarks = json_array();
     for (uint32_t i = 0; i < s->remarks.n; i++)
-        json_array_append_new(remarks, remark_json(s, &s->remarks.at[i]));
+        json_array_append_new(remarks, doc_remark(s, &s->remarks.at[i]));
     json_object_set_new(doc, "remarks", remarks);
     json_object_set_new(doc, "remarks_total",
                         json_integer((json_int_t)(s->remarks.n + s->more_remarks)));

@@ -101,14 +101,18 @@ static json_t *run_json(json_t *out, const struct run *run, const struct names *
     return out;
 }
 
-void report_replay_json(const char *system, const char *scenario, const struct names *names,
+void report_replay_json(const char *system, const char *scenario, const struct summary *s,
                         const struct run *plain, const struct run *faulty, FILE *out)
 {
     json_t *doc = json_object();
     json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
     json_object_set_new(doc, "system", doc_text(system));
     json_object_set_new(doc, "scenario", doc_text(scenario));
-    run_json(doc, faulty, names);
-    json_object_set_new(doc, "without_faults", run_json(json_object(), plain, names));
+    run_json(doc, faulty, s->names);
+    json_t *remarks = json_array();
+    for (uint32_t i = 0; i < s->remarks.n; i++)
+        json_array_append_new(remarks, doc_remark(s, &s->remarks.at[i]));
+    json_object_set_new(doc, "remarks", remarks);
+    json_object_set_new(doc, "without_faults", run_json(json_object(), plain, s->names));
     doc_print(doc, out);
 }

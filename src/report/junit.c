@@ -58,9 +58,10 @@ static const char *keep_text(struct suite *x, const char *text)
 
 static enum finding_kind kind_of(uint32_t flags)
 {
-    return flags & RUN_CRASHED ? FINDING_CRASH
-           : flags & RUN_HUNG  ? FINDING_HANG
-                               : FINDING_EXPECTATION;
+    return flags & RUN_CRASHED    ? FINDING_CRASH
+           : flags & RUN_HUNG     ? FINDING_HANG
+           : flags & RUN_CONTRACT ? FINDING_CONTRACT
+                                  : FINDING_EXPECTATION;
 }
 
 static int collect_run(void *ctx, const struct run *run)

@@ -10,6 +10,7 @@
 #include "base/index.h"
 #include "report/escape.h"
 #include "report/tree_int.h"
+#include "report/words.h"
 
 enum { LINES_MAX = 2000, BODY_SHOWN = 2048, BODY_LINES = 40 };
 
@@ -209,19 +210,32 @@ static void print_verdict(const struct run *plain, const struct run *faulty,
                 plain->verdict.why);
 }
 
-void report_replay(const struct names *names, const struct run *plain, const struct run *faulty,
+static void print_remarks(const struct summary *s, const struct style *style, FILE *out)
+{
+    for (uint32_t i = 0; i < s->remarks.n; i++) {
+        const struct remark *r = &s->remarks.at[i];
+        struct buf text = BUF_INIT(1 << 12);
+        words_remark(r, &text);
+        fprintf(out, "%s%s%s: %s\n", r->severity == SEVERITY_FINDING ? style->red : style->yellow,
+                severity_names[r->severity], style->off, buf_text(&text));
+        buf_deinit(&text);
+    }
+}
+
+void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
                    const struct style *style, FILE *out)
 {
     struct comparing x = {
-        .d = {.names = names, .style = style, .out = out, .left = LINES_MAX},
+        .d = {.names = s->names, .style = style, .out = out, .left = LINES_MAX},
     };
-    side_init(&x.plain, &plain->trace, names);
-    side_init(&x.faulty, &faulty->trace, names);
+    side_init(&x.plain, &plain->trace, s->names);
+    side_init(&x.faulty, &faulty->trace, s->names);
     draw_both(&x);
     fputc('\n', out);
     print_marks(&x, out);
     print_client(faulty, style, out);
     print_verdict(plain, faulty, style, out);
+    print_remarks(s, style, out);
     side_deinit(&x.plain);
     side_deinit(&x.faulty);
 }

@@ -76,11 +76,12 @@ void report_explanation(const char *system, const char *scenario, const struct n
                         const struct faultloads *fl, faultload f, const struct explanation *x,
                         bool json, FILE *out);
 
-/* A run with faults, and how it differs from one without. */
-void report_replay(const struct names *names, const struct run *plain, const struct run *faulty,
+/* A run with faults, how it differs from one without, and what oracles say of it (of the summary
+ * its names and remarks are read). */
+void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
                    const struct style *style, FILE *out);
 
-void report_replay_json(const char *system, const char *scenario, const struct names *names,
+void report_replay_json(const char *system, const char *scenario, const struct summary *s,
                         const struct run *plain, const struct run *faulty, FILE *out);
 
 /* What changed in a file, line by line. */

@@ -41,9 +41,6 @@ static void print_rest(const struct summary *s, const struct remark *r, const st
     buf_clear(&text);
     words_remark_replay(s, r, &text);
     print_line("replay", &text, st->dim, st->off, out);
-    buf_clear(&text);
-    words_about(r, &text);
-    print_line("about", &text, "", "", out);
     buf_deinit(&text);
 }
 
@@ -78,4 +75,6 @@ void text_remarks(const struct report_source *source, uint32_t scenario, const s
 {
     print_remarks(source, scenario, s, SEVERITY_FINDING, st, out);
     print_remarks(source, scenario, s, SEVERITY_WARNING, st, out);
+    if (s->remarks.n)
+        fprintf(out, "\n  docs/oracles/NAME.md says what an oracle means, and how to set it.\n");
 }

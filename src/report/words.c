@@ -109,6 +109,7 @@ const char *words_kind(enum finding_kind kind)
         [FINDING_HANG] = "the scenario hangs",
         [FINDING_CRASH] = "a service dies",
         [FINDING_BLAST] = "the system stays broken afterwards",
+        [FINDING_CONTRACT] = "the contract does not hold",
     };
     return words[kind];
 }

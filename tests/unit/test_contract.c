@@ -14,6 +14,7 @@ struct world {
     struct faultloads fl;
     struct contract *c;
     struct err e;
+    bool strict;
 };
 
 static const char *const services[] = {"gate", "user", "cart", "pricing", "mail"};
@@ -26,7 +27,8 @@ static int load(struct world *w, const char *text)
                                  .scenario = "buy",
                                  .file = "buy.yaml",
                                  .services = services,
-                                 .n_services = 5};
+                                 .n_services = 5,
+                                 .strict = w->strict};
     slice copy = slice_copy(&w->arena, slice_of(text));
     w->e = (struct err){0};
     contract_free(w->c);
@@ -433,6 +435,47 @@ static void what_fails_by_itself_is_not_excused(void **state)
     vec_deinit(&r.trace.calls);
 }
 
+/* What is written for faults must hold whatever a rule says. */
+static void what_must_hold_under_faults_stays(void **state)
+{
+    struct world *w = *state;
+    struct run r;
+    w->strict = true;
+    must_load(w, "when:\n  - fails: '*'\n    then: { status: 200 }\n");
+    make(w, &(struct given){"user GET /me : 503", 200, BODY, DONE}, &r);
+    r.verdict.pass = false;
+    r.verdict.why = "the status is not 503";
+    contract_judge(w->c, &r);
+    assert_string_equal(r.verdict.why, "the status is not 503");
+    vec_deinit(&r.trace.calls);
+}
+
+/* A command has an exit code, and what it prints is not compared. */
+static void commands_are_declared_by_their_exit_code(void **state)
+{
+    struct world *w = *state;
+    struct run r;
+    struct buf text = BUF_INIT(1 << 16);
+    assert_int_equal(load(w, "when:\n  - fails: user\n    then: { status: exit 0 }\n"), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *faults = i == 0   ? ""
+                             : i == 1 ? "user GET /me : 503"
+                                      : "mail POST /notice : 503";
+        make(w, &(struct given){faults, 0, i ? "1.2 s" : "1.3 s", ""}, &r);
+        r.verdict.status = OUTCOME(OUT_EXIT, i == 2 ? 7 : 0);
+        if (i == 0)
+            contract_learn(w->c, &r);
+        contract_judge(w->c, &r);
+        contract_note(w->c, &r);
+        assert_int_equal(r.verdict.pass, i < 2);
+        vec_deinit(&r.trace.calls);
+    }
+    contract_propose(w->c, &text);
+    assert_string_equal(buf_text(&text), "  - fails: mail POST /notice\n"
+                                         "    then: { status: exit 7 }\n");
+    buf_deinit(&text);
+}
+
 /* ---- composition ---- */
 
 #define COMPOSED                                                                                   \
@@ -783,6 +826,8 @@ int main(void)
         TEST(every_key_of_then_is_held),
         TEST(fault_free_runs_must_be_clean),
         TEST(what_fails_by_itself_is_not_excused),
+        TEST(what_must_hold_under_faults_stays),
+        TEST(commands_are_declared_by_their_exit_code),
         TEST(faults_are_composed),
         TEST(tries_are_one_failing_call),
         TEST(a_broken_rule_is_one_reason),

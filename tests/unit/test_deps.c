@@ -405,6 +405,37 @@ static void test_systems(void **state)
     }
 }
 
+/* ---- a test that makes requests of its own ---- */
+
+static uint8_t exempt_first(const struct names *names, uid u)
+{
+    return uid_depth(names, u) == 2 ? CALL_EXEMPT : 0;
+}
+
+/* Its requests are no dependencies, and what it asks for twice is not made twice by a service. A
+ * failure counts that fails it, whichever of its requests that is. */
+static void test_client(void **state)
+{
+    (void)state;
+    struct study s;
+    load_text(&s, HEAD "  a:\n    GET /:\n"
+                       "      - { call: b GET / }\n"
+                       "      - { call: b GET /, on: { failed: { reply: 503 } } }\n"
+                       "      - { reply: 200 }\n"
+                       "  b: { GET /: [ { call: c GET /, on: { failed: { reply: 502 } } }, "
+                       "{ call: d GET / }, { call: d GET / }, { reply: 200 } ] }\n" LEAF("c")
+                           LEAF("d") "modes: [500, 503]\n" TAIL);
+    s.lab.flags = exempt_first;
+    struct search_options options = lab_options(&s.lab);
+    study_explore(&s, &options, 0);
+    assert_says(&s, "a test",
+                "hard b > c: 500=fails 503=fails-once\n"
+                "soft b > d: value@b-once\n"
+                "redundant 2 here GET /\n"
+                "redundant 2 here GET /\n");
+    study_deinit(&s);
+}
+
 /* ---- random systems ---- */
 
 enum { SYSTEMS = 400, RUNS_MAX = 4000 };
@@ -521,7 +552,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corpus),  cmocka_unit_test(test_budget),
         cmocka_unit_test(test_passing), cmocka_unit_test(test_systems),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_client),  cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,7 @@ static void test_effects_by_name(void **state)
         {"POST /search", EFFECT_READ},
         {"POST /v1/users:search", EFFECT_READ},
         {"POST /quotes", EFFECT_READ},
+        {"POST /alerts/quote", EFFECT_ONCE},
         {"POST /quotes/[id]", EFFECT_READ},
         {"POST /quotes/[id]/", EFFECT_READ},
         {"POST /shipping-costs", EFFECT_READ},

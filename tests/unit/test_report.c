@@ -105,7 +105,7 @@ static void test_replay(void **state)
     faulty->body = SLICE("first\n::error::x\x1b[1m\n");
     faulty->event = "b died (signal 11)";
     FILE *out = open_memstream(&text, &n);
-    report_replay(&d.names, &d.runs.at[0], faulty, &style_plain, out);
+    report_replay(&d.summary, &d.runs.at[0], faulty, &style_plain, out);
     fclose(out);
     assert_string_equal(
         text,

@@ -66,7 +66,6 @@ static void test_text(void **state)
                "  shows   the reply is lost: pay POST /charge  503  <- injected lost-reply:503\n"
                "          the retry: pay POST /charge #1  200\n"
                "  replay  outfox replay 'a GET / > pay POST /charge : lost-reply:503'\n"
-               "  about   docs/oracles/duplicate-effect.md\n"
                "\nWARNING 1  wrong-status: a says 503\n");
     assert_has(desk_print(&d, print_sim),
                "  replay  outfox sim run outfox.yaml --scenario buy "
