@@ -155,8 +155,10 @@ static void add_remarks(struct judge *j, const struct remark *list, uint32_t n, 
 {
     for (uint32_t i = 0; i < n; i++) {
         struct remark r = list[i];
+        if (!r.why || r.oracle != oracle_rows[o].name)
+            continue;
         r.severity = severity_of(j, &r, o, out);
-        if (strcmp(r.oracle, oracle_rows[o].name) != 0 || r.severity != severity || !r.why)
+        if (r.severity != severity)
             continue;
         if (out->remarks.n == REMARKS_MAX)
             out->more_remarks++;
