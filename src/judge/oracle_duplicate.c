@@ -111,22 +111,44 @@ static bool numbered(const struct view *v, uint32_t i)
     return false;
 }
 
+/* Did a service see it fail, or a call on whose behalf it was made? Only then it is repeated. */
+static bool seen_to_fail(const struct view *v, uint32_t i)
+{
+    while (i > 0 && !call_failed(&v->calls[i]))
+        i = v->calls[i].parent;
+    return i > 0 && i != CALL_NONE;
+}
+
+/* Is calls[i] one of these done again? */
+static void see_repetition(const struct view *v, const uint32_t *failed, uint32_t n, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    struct doubled d;
+    for (uint32_t k = 0; k < n && failed[k] < i; k++) {
+        uint32_t first = failed[k];
+        if (!done_twice(v, first, i) || !uid_alike(v->names, v->calls[first].uid, c->uid) ||
+            !doubles(v, first, i, &d) || !more_than_usual(v, c))
+            continue;
+        uid subject = subject_of(v->judge, c->uid);
+        if (judge_wants(v->judge, v, ORACLE_DUPLICATE_EFFECT, subject))
+            tell(v, &d, subject);
+        return;
+    }
+}
+
 void oracle_duplicate(const struct view *v)
 {
+    VEC(uint32_t) failed = {0}; /* done nevertheless: few, in a run of however many calls */
     for (uint32_t i = 1; i < v->n; i++) {
         const struct call *c = &v->calls[i];
-        struct doubled d;
-        if (!call_done(c) || judge_effect(v->judge, c->uid) != EFFECT_ONCE || !numbered(v, i))
+        if (!call_done(c) || judge_effect(v->judge, c->uid) != EFFECT_ONCE)
             continue;
-        for (uint32_t first = 1; first < i; first++)
-            if (done_twice(v, first, i) && uid_alike(v->names, v->calls[first].uid, c->uid) &&
-                doubles(v, first, i, &d) && more_than_usual(v, c)) {
-                uid subject = subject_of(v->judge, c->uid);
-                if (judge_wants(v->judge, v, ORACLE_DUPLICATE_EFFECT, subject))
-                    tell(v, &d, subject);
-                break;
-            }
+        if (failed.n && numbered(v, i))
+            see_repetition(v, failed.at, failed.n, i);
+        if (seen_to_fail(v, i))
+            vec_push(&failed, i);
     }
+    vec_deinit(&failed);
 }
 
 /* The handler that makes this call answers with success when it fails, with all its tries, and does

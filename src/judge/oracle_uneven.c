@@ -11,9 +11,23 @@
  * 1. A call with an effect that must not be repeated is never said to lack a retry.
  * 2. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
  *    only where at least two reads are needed, and at least two others are not. */
+#include "base/hash.h"
 #include "judge/oracle_int.h"
 
 enum { HABIT = 2 }; /* so many make a habit */
+
+/* What a handler does when one of its calls fails in a certain way. */
+struct habit {
+    uid tried[2][2];           /* [is a read]: siblings that are tried again */
+    uint32_t needed, absorbed; /* reads, by what becomes of the handler when they fail for good */
+    uid one;                   /* that is absorbed */
+};
+
+struct habits {
+    struct judge *judge;
+    struct map at; /* (handler, label) */
+    VEC(struct habit) all;
+};
 
 /* ---- the siblings of a call ---- */
 
@@ -38,15 +52,6 @@ static uid sibling(const struct judge *j, const struct reaction *r, uint32_t k)
     return names_uid_all(j->opt.names, b->trace.calls.at[at].uid);
 }
 
-/* Is it the first of equal siblings? The others are the same group. */
-static bool is_first(const struct judge *j, const struct reaction *r, uid group, uint32_t k)
-{
-    for (uint32_t i = 0; i < k; i++)
-        if (sibling(j, r, i) == group)
-            return false;
-    return true;
-}
-
 /* A failure that may be over soon. One that says what is wrong with the request (404, say) is an
  * answer, to which calls may well be handled differently. */
 static bool transient(label l)
@@ -59,7 +64,7 @@ static bool transient(label l)
     return outcome_kind(o) != OUT_GRPC || (code < 32 && grpc >> code & 1);
 }
 
-/* ---- uneven-retry ---- */
+/* ---- habits ---- */
 
 /* A try at once is no measure: that it is made at all may be the mistake (retry-without-effect). */
 static bool waits_and_tries(const struct reaction *r)
@@ -72,54 +77,81 @@ static bool tried_again(const struct judge *j, uid group, label l)
     return waits_and_tries(known(j, group, l, true)) || waits_and_tries(known(j, group, l, false));
 }
 
-/* The sibling that is tried again where r's call is not; UID_NONE: there is none. */
-static uid retry_missing(struct judge *j, const struct reaction *r)
+/* Of the siblings of one kind two are kept: one of them is not r's call itself. */
+static void note_tried(struct habit *h, enum effect kind, uid group)
 {
+    uid *tried = h->tried[kind == EFFECT_READ];
+    if (tried[0] == UID_NONE)
+        tried[0] = group;
+    else if (tried[1] == UID_NONE && tried[0] != group)
+        tried[1] = group;
+}
+
+static void note_read(struct habit *h, const struct reaction *r, uid group)
+{
+    bool ok = outcome_ok(r->reply);
+    if (ok && h->one == UID_NONE)
+        h->one = group;
+    h->absorbed += ok;
+    h->needed += !ok;
+}
+
+static struct habit learn_habit(struct judge *j, const struct reaction *r)
+{
+    struct habit h = {0};
+    uid group;
+    struct map seen = {0}; /* equal siblings are one group */
+    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++) {
+        enum effect kind = judge_effect(j, group);
+        if (kind == EFFECT_ONCE || map_count(&seen, group) > 1)
+            continue;
+        const struct reaction *x = known(j, group, r->label, true);
+        if (tried_again(j, group, r->label))
+            note_tried(&h, kind, group);
+        if (x && kind == EFFECT_READ)
+            note_read(&h, x, group);
+    }
+    map_deinit(&seen);
+    return h;
+}
+
+/* Of the handler that made r's call, when a call fails as that did. */
+static const struct habit *habit_of(struct habits *all, const struct reaction *r)
+{
+    uint64_t key = hash_mix(uid_parent(all->judge->opt.names, r->group), r->label);
+    if (!map_get(&all->at, key)) {
+        map_set(&all->at, key, all->all.n);
+        vec_push(&all->all, learn_habit(all->judge, r));
+    }
+    return &all->all.at[*map_get(&all->at, key)];
+}
+
+/* ---- uneven-retry ---- */
+
+/* The sibling that is tried again where r's call is not; UID_NONE: there is none. */
+static uid retry_missing(struct habits *all, const struct reaction *r)
+{
+    struct judge *j = all->judge;
     enum effect kind = judge_effect(j, r->call);
     if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
         !transient(r->label) ||
         base_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
         return UID_NONE;
-    uid group;
-    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++)
-        if (group != r->group && judge_effect(j, group) == kind && tried_again(j, group, r->label))
-            return group;
-    return UID_NONE;
+    const uid *tried = habit_of(all, r)->tried[kind == EFFECT_READ];
+    return tried[0] == r->group ? tried[1] : tried[0];
 }
 
-static void tell_retry(struct judge *j, const struct reaction *r)
+static void tell_retry(struct habits *all, const struct reaction *r)
 {
+    struct judge *j = all->judge;
     judge_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
                    "%s tries %s again after %s, but not %s, and answers %s",
                    judge_service(j, uid_parent(j->opt.names, r->group)),
-                   judge_name(j, retry_missing(j, r)), judge_label(j, r->label),
+                   judge_name(j, retry_missing(all, r)), judge_label(j, r->label),
                    judge_name(j, r->call), judge_outcome(j, r->reply));
 }
 
 /* ---- uneven-fallback ---- */
-
-struct reads {
-    uint32_t needed, absorbed;
-    uid one; /* that is absorbed */
-};
-
-/* What becomes of the handler when each of the things it reads fails so, for good. */
-static struct reads count_reads(struct judge *j, const struct reaction *r)
-{
-    struct reads n = {0};
-    uid group;
-    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++) {
-        const struct reaction *x = known(j, group, r->label, true);
-        if (!x || judge_effect(j, group) != EFFECT_READ || !is_first(j, r, group, k))
-            continue;
-        bool ok = outcome_ok(x->reply);
-        if (ok && n.one == UID_NONE)
-            n.one = group;
-        n.absorbed += ok;
-        n.needed += !ok;
-    }
-    return n;
-}
 
 /* Did the client get what it asked for? Of a command only its exit code is known. */
 static bool survived(const struct reaction *r)
@@ -127,23 +159,24 @@ static bool survived(const struct reaction *r)
     return r->ok || r->status == OUTCOME(OUT_EXIT, 0);
 }
 
-static bool fallback_missing(struct judge *j, const struct reaction *r)
+static bool fallback_missing(struct habits *all, const struct reaction *r)
 {
     if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) ||
-        survived(r) || !transient(r->label) || judge_effect(j, r->call) != EFFECT_READ)
+        survived(r) || !transient(r->label) || judge_effect(all->judge, r->call) != EFFECT_READ)
         return false;
-    struct reads n = count_reads(j, r);
-    return n.needed >= HABIT && n.absorbed >= HABIT;
+    const struct habit *h = habit_of(all, r);
+    return h->needed >= HABIT && h->absorbed >= HABIT;
 }
 
-static void tell_fallback(struct judge *j, const struct reaction *r)
+static void tell_fallback(struct habits *all, const struct reaction *r)
 {
-    struct reads n = count_reads(j, r);
+    struct judge *j = all->judge;
+    const struct habit *h = habit_of(all, r);
     judge_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
                    "%s answers %s when %s fails, but goes on without %s and %u other%s",
                    judge_service(j, uid_parent(j->opt.names, r->group)), judge_outcome(j, r->reply),
-                   judge_name(j, r->call), judge_name(j, n.one), n.absorbed - 1,
-                   n.absorbed == 2 ? "" : "s");
+                   judge_name(j, r->call), judge_name(j, h->one), h->absorbed - 1,
+                   h->absorbed == 2 ? "" : "s");
 }
 
 /* ---- both ---- */
@@ -160,25 +193,28 @@ static void pick(struct judge *j, struct map *picked, uint32_t i)
 
 void oracle_uneven_end(struct judge *j)
 {
+    struct habits all = {.judge = j};
     struct map retry = {0}, fallback = {0}, absorbed = {0};
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         if (r->persistent && outcome_ok(r->reply))
             map_set(&absorbed, r->group, 1);
-        if (retry_missing(j, r) != UID_NONE)
+        if (retry_missing(&all, r) != UID_NONE)
             pick(j, &retry, i);
-        if (fallback_missing(j, r))
+        if (fallback_missing(&all, r))
             pick(j, &fallback, i);
     }
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback, r->group);
         if (a && *a == i)
-            tell_retry(j, r);
+            tell_retry(&all, r);
         if (b && *b == i && !map_get(&absorbed, r->group)) /* else it depends on the mode */
-            tell_fallback(j, r);
+            tell_fallback(&all, r);
     }
     map_deinit(&retry);
     map_deinit(&fallback);
     map_deinit(&absorbed);
+    map_deinit(&all.at);
+    vec_deinit(&all.all);
 }
