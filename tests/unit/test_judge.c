@@ -2,7 +2,7 @@
  *
  * The judge on random systems that are right: it must say nothing, whatever fails. And on the same
  * systems with one flaw each: the oracle for that flaw must speak, so that the silence means
- * something. */
+ * something. With OUTFOX_MISSED in the environment, those whose flaw is not seen are shown. */
 
 #include <stdio.h>
 #include <stdlib.h>
