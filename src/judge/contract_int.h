@@ -9,6 +9,7 @@
  *   contract_judge   what is said of a run
  *   contract_words   a behaviour as it would be declared
  *   contract_propose rules from behaviours: as few as say it all
+ *   contract_print   a contract as a file
  *   contract_update  a file changed where behaviour changed
  *
  * Texts, bodies and counts of effects are kept once, in a pool, and compared by their numbers. */
@@ -104,6 +105,7 @@ struct effect_counts {
 
 struct seen {
     uint32_t first, n; /* of the contract's faults */
+    uid again; /* a further try of a call that failed, which was not failed; UID_NONE: none */
     struct behaviour behaviour;
 };
 

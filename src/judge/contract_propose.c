@@ -36,7 +36,7 @@ static const uint8_t forms[] = {
     FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE,
 };
 
-enum { FORMS = sizeof forms / sizeof *forms, LINE_MAX_BYTES = 64 << 10 };
+enum { FORMS = sizeof forms / sizeof *forms, LINE_MAX_BYTES = 64 << 10, NOT_USUAL = 1 << 24 };
 
 /* ---- faults as a rule names them ---- */
 
@@ -53,12 +53,13 @@ static void print_step(const struct contract *c, uid u, uint8_t form, struct buf
         buf_addf(out, " #%u", (unsigned)e.n);
 }
 
-static void print_path(const struct contract *c, uid u, uint32_t steps, struct buf *out)
+static void print_path(const struct contract *c, uid u, uint32_t steps, uint8_t form,
+                       struct buf *out)
 {
     if (u == UID_NONE || steps == 0)
         return;
-    print_path(c, uid_parent(c->opt.names, u), steps - 1, out);
-    print_step(c, u, 0, out);
+    print_path(c, uid_parent(c->opt.names, u), steps - 1, form, out);
+    print_step(c, u, form & FORM_NUMBER, out);
     buf_adds(out, " > ");
 }
 
@@ -66,7 +67,7 @@ static uint32_t print_fault(struct contract *c, struct fault f, uint8_t form)
 {
     struct buf text = BUF_INIT(LINE_MAX_BYTES);
     uint32_t steps = form & FORM_PATH ? UINT32_MAX : form & FORM_CALLER ? 1 : 0;
-    print_path(c, uid_parent(c->opt.names, f.point), steps, &text);
+    print_path(c, uid_parent(c->opt.names, f.point), steps, form, &text);
     print_step(c, f.point, form, &text);
     if (form & FORM_MODE) {
         buf_adds(&text, " : ");
@@ -106,6 +107,15 @@ static bool calls_eq(const struct calls *a, const struct calls *b)
 
 /* ---- the order of what was seen ---- */
 
+/* One observation, and what it is sorted by. */
+struct sorted {
+    const struct contract *c;
+    const struct seen *seen;
+    uint32_t subject, n_subject; /* the interfaces: a text, and how many */
+    uint32_t first, sum;         /* of the places of these in the fault-free run */
+    uint32_t text;               /* the faults in full */
+};
+
 /* Where an interface comes in the fault-free run; those that are not there come last. */
 static uint32_t place_of(const struct contract *c, uid point)
 {
@@ -116,17 +126,28 @@ static uint32_t place_of(const struct contract *c, uid point)
         if (o->service == e->service && o->interface == e->interface)
             return i;
     }
-    return UINT32_MAX;
+    return NOT_USUAL;
 }
 
-/* One observation, and what it is sorted by. */
-struct sorted {
-    const struct contract *c;
-    const struct seen *seen;
-    uint32_t subject, n_subject; /* the interfaces: a text, and how many */
-    uint32_t first, sum;         /* of the places of these in the fault-free run */
-    uint32_t text;               /* the faults in full */
-};
+/* The places of the interfaces of an observation: the first, and the sum. */
+static void add_places(const struct contract *c, struct sorted *s)
+{
+    const struct fault *faults = c->faults.at + s->seen->first;
+    s->first = UINT32_MAX;
+    for (uint32_t k = 0; k < s->seen->n; k++) {
+        const struct element *e = uid_element(c->opt.names, faults[k].point);
+        bool again = false;
+        for (uint32_t i = 0; i < k && !again; i++) {
+            const struct element *o = uid_element(c->opt.names, faults[i].point);
+            again = o->service == e->service && o->interface == e->interface;
+        }
+        if (again)
+            continue;
+        uint32_t place = place_of(c, faults[k].point);
+        s->first = place < s->first ? place : s->first;
+        s->sum += place;
+    }
+}
 
 static int sorted_cmp(const void *x, const void *y)
 {
@@ -171,12 +192,7 @@ static struct sorted *sort_seen(struct contract *c)
         s->seen = &c->seen.at[i];
         s->subject = calls_text(c, s->seen, 0, &s->n_subject);
         s->text = calls_text(c, s->seen, FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE, &n);
-        s->first = UINT32_MAX;
-        for (uint32_t k = 0; k < s->seen->n; k++) {
-            uint32_t place = place_of(c, c->faults.at[s->seen->first + k].point);
-            s->first = place < s->first ? place : s->first;
-            s->sum += place;
-        }
+        add_places(c, s);
     }
     qsort(list, c->seen.n, sizeof *list, sorted_cmp);
     return list;
@@ -243,9 +259,7 @@ bool seen_holds(struct contract *c, const struct seen *s, bool *composed)
 /* Observations that a rule of some form would be about. */
 struct part {
     struct calls calls;
-    uint32_t
-        then[2]; /* how they would be declared: by status, by `propagates`; POOL_NONE: not alike
-                  */
+    uint32_t then[2]; /* declared by status, or by `propagates`; POOL_NONE: not alike */
     const char *decide;
     uint32_t n;
 };
@@ -333,8 +347,36 @@ static bool part_holds(struct contract *c, const struct subject *x, uint32_t par
     return true;
 }
 
+/* Does this rule speak of tries that were never failed? "x fails: unaffected" does not follow from
+ * one failed try after which the next one succeeded. */
+static bool reaches_too_far(struct contract *c, const struct subject *x,
+                            const struct contract_rule *rule)
+{
+    bool too_far = false;
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct seen *s = x->at[i].seen;
+        struct resolution r;
+        contract_resolve(c, c->faults.at + s->first, s->n, false, &r);
+        if (r.rule != rule)
+            continue;
+        if (s->again == UID_NONE)
+            return false; /* every try was failed, and it holds */
+        for (uint32_t k = 0; k < rule->fails.n; k++)
+            too_far |= pattern_matches(&rule->fails.at[k].pattern, c->opt.names, s->again);
+    }
+    return too_far;
+}
+
+static bool all_reach(struct contract *c, const struct subject *x, uint32_t first)
+{
+    for (uint32_t i = first; i < c->rules.n; i++)
+        if (reaches_too_far(c, x, &c->rules.at[i]))
+            return false;
+    return true;
+}
+
 /* Rules of this form, so that all observations hold; false: they do not. */
-static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool general)
+static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool general, bool last)
 {
     uint32_t before = c->rules.n;
     if (!make_parts(c, x, form))
@@ -354,7 +396,7 @@ static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool g
         if (!part_holds(c, x, i))
             (void)add_rule(c, &p->calls, pool_text(&c->pool, p->then[0]), p->decide);
     }
-    if (all_hold(c, x))
+    if (all_hold(c, x) && (last || all_reach(c, x, before)))
         return true;
     rules_truncate(c, before);
     return false;
@@ -367,7 +409,9 @@ static void propose_subject(struct contract *c, struct subject *x)
         return;
     bool found = false;
     for (uint32_t i = 0; i < FORMS && !found; i++)
-        found = try_form(c, x, forms[i], true) || try_form(c, x, forms[i], false);
+        found = try_form(c, x, forms[i], true, false) || try_form(c, x, forms[i], false, false);
+    if (!found)
+        (void)try_form(c, x, forms[FORMS - 1], false, true);
     for (uint32_t i = before; i < c->rules.n && x->at[0].n_subject > 1; i++)
         if (!c->rules.at[i].decide)
             c->rules.at[i].decide = "together they do something else than each alone: is it meant?";
@@ -395,8 +439,8 @@ static uint32_t keep_seen(struct contract *c, const struct sorted *list, bool ch
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->seen.n; i++) {
         const struct seen *s = list[i].seen;
-        if (!s->behaviour.ended)
-            continue; /* there is nothing that could be declared */
+        if (!s->behaviour.ended || (c->opt.strict && !s->behaviour.pass))
+            continue; /* no rule would make it right */
         bool composed, holds = seen_holds(c, s, &composed);
         if (!holds && !composed && !changed)
             map_set(&broken, group_key(c->faults.at + s->first, s->n, UINT64_MAX), 1);
@@ -422,73 +466,4 @@ void propose_rules(struct contract *c, bool changed)
     }
     mem_free(list);
     mem_free(kept);
-}
-
-void rule_print(const struct contract *c, const struct contract_rule *r, uint32_t indent, bool kind,
-                struct buf *out)
-{
-    int blanks = (int)indent;
-    if (r->decide)
-        buf_addf(out, "%*s# decide: %s\n", blanks, "", r->decide);
-    buf_addf(out, "%*s- fails: ", blanks, "");
-    buf_adds(out, r->fails.n > 1 ? "[ " : "");
-    for (uint32_t i = 0; i < r->fails.n; i++) {
-        buf_adds(out, i ? ", " : "");
-        yaml_print(r->fails.at[i].text, r->fails.n > 1, out);
-    }
-    buf_adds(out, r->fails.n > 1 ? " ]" : "");
-    if (kind && !r->then.unaffected) {
-        bool soft = false;
-        for (uint32_t i = 0; i < r->then.status.n; i++)
-            soft |= outcome_ok(OUTCOME(r->then.status.at[i].kind, r->then.status.at[i].low)) ||
-                    (r->then.status.at[i].kind == OUT_EXIT && r->then.status.at[i].low == 0);
-        buf_adds(out, soft ? "  # soft" : "  # hard");
-    }
-    buf_addf(out, "\n%*s  then: ", blanks, "");
-    then_print(c, &r->then, out);
-    buf_addc(out, '\n');
-}
-
-/* What stands above the rules of a file. */
-void head_print(const struct contract *c, struct buf *out)
-{
-    if (!c->has_scenario) {
-        buf_adds(out, "scenario: ");
-        yaml_print(slice_of(c->opt.scenario), false, out);
-        buf_addc(out, '\n');
-    }
-    if (!c->without.line && c->usual.known) {
-        buf_adds(out, "without-faults: { status: ");
-        if (outcome_kind(c->usual.status) == OUT_EXIT)
-            buf_addf(out, "exit %u", (unsigned)outcome_code(c->usual.status));
-        else
-            outcome_print(c->usual.status, out);
-        buf_adds(out, " }\n");
-    }
-    buf_adds(out, "when:\n");
-}
-
-uint32_t contract_propose(struct contract *c, struct buf *out)
-{
-    uint32_t own = c->rules.n;
-    propose_rules(c, false);
-    uint32_t n = c->rules.n - own, indent = c->when_col ? c->when_col - 1 : 2;
-    if (n && !c->has_when)
-        head_print(c, out);
-    for (uint32_t i = own; i < c->rules.n; i++)
-        rule_print(c, &c->rules.at[i], indent, false, out);
-    rules_truncate(c, own);
-    return n;
-}
-
-void contract_print(struct contract *c, struct buf *out)
-{
-    uint32_t own = c->rules.n;
-    if (own == 0)
-        propose_rules(c, true);
-    buf_addf(out, "# What was seen when calls failed (docs/contracts.md). Is it what is wanted?\n");
-    head_print(c, out);
-    for (uint32_t i = 0; i < c->rules.n; i++)
-        rule_print(c, &c->rules.at[i], 2, true, out);
-    rules_truncate(c, own);
 }

@@ -8,11 +8,13 @@
  * each failing call alone are put together: those that leave the scenario unaffected are left out,
  * and what is left must agree, or be covered by a rule of its own.
  *
- * 1. A call and its further tries (#0, #1 ...) are one failing call.
+ * 1. A call and its further tries (#0, #1 ...) are one failing call, and so are the calls below
+ *    them.
  * 2. Nothing here depends on the order of the faults, or of the rules but for which of two equal
  *    ones is named. */
 #include "base/hash.h"
 #include "judge/contract_parts_int.h"
+#include "judge/judge_int.h"
 
 /* ---- precision ---- */
 
@@ -161,9 +163,8 @@ static uint64_t all_of(uint32_t n)
 uint64_t group_of(const struct contract *c, const struct fault *faults, uint32_t n, uint32_t at)
 {
     uint64_t group = 0;
-    uid all = names_uid_all(c->opt.names, faults[at].point);
     for (uint32_t k = 0; k < n; k++)
-        if (names_uid_all(c->opt.names, faults[k].point) == all)
+        if (uid_alike(c->opt.names, faults[k].point, faults[at].point))
             group |= 1ull << k;
     return group;
 }
@@ -186,64 +187,76 @@ static void use_rule(const struct contract_rule *rule, bool use)
 /* What the failing calls lead to, each alone. */
 struct parts {
     uint64_t left;                   /* faults of calls that do not leave the scenario unaffected */
-    const struct contract_rule *one; /* a rule of those, or of any when nothing is left */
-    bool agree, declared;
+    uint64_t undeclared;             /* those of the first call that has no rule */
+    const struct contract_rule *one; /* a rule of those that are left, or of any if none is */
+    bool agree;                      /* what is left has one outcome */
 };
 
-static void look_at_parts(struct contract *c, const struct fault *faults, uint32_t n, bool use,
-                          struct parts *out, struct resolution *r)
+/* False: two rules are equally precise about one of them, see *r. */
+static bool look_at_parts(const struct contract *c, const struct fault *faults, uint32_t n,
+                          bool use, struct parts *out, struct resolution *r)
 {
     uint64_t done = 0;
-    *out = (struct parts){.agree = true, .declared = true};
     for (uint32_t k = 0; k < n; k++) {
         if (done >> k & 1)
             continue;
         uint64_t group = group_of(c, faults, n, k);
         done |= group;
         struct choice own = choose(c, faults, n, group, group, 1);
-        if (!own.rule || own.other) {
-            out->declared = false;
+        if (own.other) {
             out->left = group;
             r->rule = own.rule;
             r->other = own.other;
-            return;
+            return false;
+        }
+        if (!own.rule) { /* one that is only called after another failed has none, mostly */
+            out->undeclared = out->undeclared ? out->undeclared : group;
+            out->left |= group;
+            continue;
         }
         use_rule(own.rule, use);
-        bool first = !out->left;
-        if (!own.rule->then.unaffected) {
-            out->agree &= first || own.rule->then.text == out->one->then.text;
-            out->left |= group;
-            if (first)
-                out->one = own.rule;
-        } else if (!out->one) {
-            out->one = own.rule;
+        bool first = !out->one || out->one->then.unaffected;
+        if (own.rule->then.unaffected) {
+            out->one = out->one ? out->one : own.rule;
+            continue;
         }
+        out->agree &= first || own.rule->then.text == out->one->then.text;
+        out->left |= group;
+        out->one = first ? own.rule : out->one;
     }
+    return true;
+}
+
+/* No rule speaks of all the faults: what follows from those about fewer. */
+static uint64_t compose(const struct contract *c, const struct fault *faults, uint32_t n, bool use,
+                        struct resolution *out)
+{
+    struct parts parts = {.agree = true};
+    out->composed = true;
+    if (!look_at_parts(c, faults, n, use, &parts, out))
+        return parts.left;
+    struct choice some = choose(c, faults, n, parts.left, all_of(n), 2);
+    if (some.rule && !some.other)
+        out->rule = some.rule;
+    else if (parts.undeclared)
+        return parts.undeclared;
+    else if (parts.agree && !some.rule)
+        out->rule = parts.one;
+    return parts.left;
 }
 
 void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n, bool use,
                       struct resolution *out)
 {
-    struct parts parts = {0};
-    uint64_t all = all_of(n);
+    uint64_t all = all_of(n), left = all;
     *out = (struct resolution){0};
     bool alone = group_of(c, faults, n, 0) == all;
     /* a rule about one call does not speak of several: others may be more precise about each */
     struct choice exact = choose(c, faults, n, all, all, alone ? 1 : 2);
-    uint64_t left = all;
-    if (exact.rule) {
-        out->rule = exact.rule;
-        out->other = exact.other;
-    } else if (!alone) {
-        out->composed = true;
-        look_at_parts(c, faults, n, use, &parts, out);
-        left = parts.left;
-    }
-    if (out->composed && parts.declared) {
-        struct choice some = choose(c, faults, n, parts.left, all, 2);
-        bool own = some.rule && !some.other;
-        out->rule = own ? some.rule : parts.agree && !some.rule ? parts.one : NULL;
-    }
+    out->rule = exact.rule;
+    out->other = exact.other;
+    if (!exact.rule && !alone)
+        left = compose(c, faults, n, use, out);
     if (out->rule)
         use_rule(out->rule, use);
     for (uint32_t k = 0; k < n; k++)

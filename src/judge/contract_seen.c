@@ -4,6 +4,7 @@
  * answer and which side effects were made. Equal behaviours have equal numbers. */
 #include "base/hash.h"
 #include "judge/contract_parts_int.h"
+#include "judge/judge_int.h"
 
 /* ---- the pool ---- */
 
@@ -298,6 +299,27 @@ bool contract_ready(const struct contract *c)
     return c->usual.known;
 }
 
+static bool is_usual(const struct contract *c, uid call)
+{
+    for (uint32_t i = 0; i < c->usual.trace.calls.n; i++)
+        if (c->usual.trace.calls.at[i].uid == call)
+            return true;
+    return false;
+}
+
+/* A call that is made only because an equal one failed. */
+static uid find_again(const struct contract *c, const struct trace *trace,
+                      const struct fault *faults, uint32_t n)
+{
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        const struct call *k = &trace->calls.at[i];
+        for (uint32_t m = 0; m < n && k->mode == MODE_NONE; m++)
+            if (uid_alike(c->opt.names, k->uid, faults[m].point) && !is_usual(c, k->uid))
+                return k->uid;
+    }
+    return UID_NONE;
+}
+
 void contract_note(struct contract *c, const struct run *run)
 {
     struct fault faults[ENTRIES_MAX];
@@ -307,6 +329,7 @@ void contract_note(struct contract *c, const struct run *run)
     if (!c->usual.known || !seen.n || c->seen.n == SEEN_MAX)
         return;
     contract_resolve(c, faults, seen.n, true, &r);
+    seen.again = find_again(c, &run->trace, faults, seen.n);
     for (uint32_t i = 0; i < seen.n; i++)
         vec_push(&c->faults, faults[i]);
     vec_push(&c->seen, seen);

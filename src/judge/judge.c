@@ -40,6 +40,7 @@ static const struct {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
     {oracle_check_end, BIT(CHECK_THEN_ACT)},
+    {oracle_retry_end, BIT(RETRY_WITHOUT_EFFECT)},
     {oracle_duplicate_end, BIT(DUPLICATE_EFFECT)},
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
@@ -80,6 +81,7 @@ void judge_free(struct judge *j)
     map_deinit(&j->said_at);
     map_deinit(&j->called);
     map_deinit(&j->asked);
+    map_deinit(&j->retries);
     vec_deinit(&j->effects);
     deps_memory_free(j->deps);
     map_deinit(&j->slow_once);

@@ -155,12 +155,12 @@ struct judge {
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */
-    struct map asked;        /* uid -> request of the call in all runs in which it is known; 0: it
-                                is not always the same */
+    struct map asked;        /* uid -> its request, where known; 0: not always the same */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
     struct dep_memory *deps;
     struct body_memory bodies[BODIES_REMEMBERED];
+    struct map retries;   /* of real runs: how often they come at once, and how often they wait */
     struct map slow_once; /* what was slow in one real run -> its number */
 };
 
@@ -192,11 +192,9 @@ void judge_unsay(struct judge *j, enum oracle o, uid subject);
 /* "SERVICE INTERFACE" of a call, for sentences; lives as long as the judge. */
 const char *judge_name(struct judge *j, uid call);
 
-/* "503", "timeout" ...; likewise. */
+/* "503", "timeout" ...; the service of a call; likewise. */
 const char *judge_outcome(struct judge *j, outcome o);
 const char *judge_label(struct judge *j, label l);
-
-/* The service of a call, likewise. */
 const char *judge_service(struct judge *j, uid call);
 
 #endif

@@ -15,6 +15,7 @@ void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependenci
 void oracle_check(const struct view *v);     /* check-then-act */
 void oracle_check_end(struct judge *j);      /* check-then-act: does the check decide? */
 void oracle_retry(const struct view *v);     /* retry-without-effect */
+void oracle_retry_end(struct judge *j);      /* retry-without-effect: is it the habit? */
 void oracle_duplicate(const struct view *v); /* duplicate-effect */
 void oracle_duplicate_end(struct judge *j);  /* duplicate-effect: of what is needed */
 void oracle_storm(const struct view *v);     /* retry-storm, of one handler */

@@ -43,8 +43,6 @@ static bool in_background(const struct view *v, uint32_t i)
 static bool waited_for(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
-    if (in_background(v, i))
-        return false;
     if (above->end_ns >= c->end_ns)
         return true;
     /* its own caller gave up, so its end says nothing; but why else would that have given up? */

@@ -20,6 +20,7 @@
   tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
                   systems, of proxies and of campaigns that the program knows are documented, and
                   what the documents list exists. Rules of proxies are understood
+  oracles         are all in the table of docs/oracles, and have a page
   links           relative ones lead to a file, and to a heading of it
 
 With --update, console blocks without `...` are rewritten to what the program prints now: read the
@@ -44,7 +45,8 @@ TOP = Path(os.environ["TOP"]).resolve()
 WORK = Path.cwd()
 UPDATE = "--update" in sys.argv[1:]
 DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
-LINKING = sorted({*DOCUMENTS, *TOP.glob("*.md")})
+ORACLES = sorted((TOP / "docs/oracles").glob("*.md"))
+LINKING = sorted({*DOCUMENTS, *TOP.glob("*.md"), *ORACLES})
 EXPLORED = (0, 1, 4)
 TIME_LIMIT_S = 60
 
@@ -402,6 +404,7 @@ SAMPLES = {
     "run": ["- campaign.yaml -q"],
     "replay": ["1 campaign.yaml"],
     "modes": [""],
+    "oracles": [""],
     "validate": ["configured.yaml"],
     "init": ["written.yaml --service a=5000 --schema s.json --force"],
 }
@@ -518,6 +521,31 @@ def check_config():
         kinds = schema["$defs"]["search"]["properties"][words]
         for word in kinds.get("items", kinds)["anyOf"][0]["enum"]:
             check(f"`{word}`" in row[0], "docs/config.md", f"`{words}` does not name `{word}`")
+
+
+# ---- oracles ----
+
+PAGE = ["What it sees", "Why it matters", "Example", "What to do", "When it is silent"]
+
+
+def check_oracles():
+    """The table is what the program says, and every oracle has a page of the same build."""
+    text = read("docs/oracles/README.md")
+    rows = re.findall(r"^\| \[([\w-]+)\]\(([\w-]+)\.md\) \| (\w+) \| (.*) \|$", text, re.MULTILINE)
+    known = json.loads(shell("outfox oracles --json", WORK)[1])["oracles"]
+    check(len(known) >= 20, "outfox oracles --json", f"lists only {len(known)}")
+    for oracle in known:
+        row = (oracle["name"], oracle["name"], oracle["severity"], oracle["doc"])
+        check(row in rows, "docs/oracles/README.md", f"no row {row}")
+    check(len(rows) == len(known), "docs/oracles/README.md", f"{len(rows)} rows")
+    pages = {path.stem: path for path in ORACLES if path.stem != "README"}
+    check(set(pages) == {oracle["name"] for oracle in known}, "docs/oracles",
+          f"a page for each oracle, and no other: {sorted(pages)}")
+    for name, path in pages.items():
+        page = path.read_text(encoding="utf-8")
+        check(page.startswith(f"# {name}\n"), name_of(path), "the title is not the name")
+        check(re.findall("^## (.*)$", page, re.MULTILINE) == PAGE, name_of(path),
+              f"the headings are not {PAGE}")
 
 
 # ---- the proxy ----
@@ -645,6 +673,7 @@ def main():
     for path in DOCUMENTS:
         check_document(path)
     for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
+                 check_oracles,
                  check_limits, check_proxy_words, check_rules, check_log, check_links):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))

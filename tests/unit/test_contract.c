@@ -519,6 +519,49 @@ static void faults_are_composed(void **state)
     PASSES(w, "user GET /me : 503 & cart GET /cart : 503 & pricing GET /p : 503", 500, "", "");
 }
 
+static void proposes(struct world *w, const char *wanted)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    contract_propose(w->c, &text);
+    assert_string_equal(buf_text(&text), wanted);
+    buf_deinit(&text);
+}
+
+static void see(struct world *w, const struct given *runs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        (void)why(w, runs[i]);
+}
+
+/* A call that is only made after another failed cannot fail alone. */
+static void a_fallback_is_declared_with_what_it_stands_in_for(void **state)
+{
+    static const struct given runs[] = {
+        {"user GET /me : 503", 200, BODY, DONE},
+        {"mail POST /notice : 503", 200, BODY, "cart PUT /discount"},
+        {"user GET /me : 503 & cart GET /names : 503", 503, "", ""},
+        {"user GET /me : 503 & cart GET /names : 503 & mail POST /notice : 503", 503, "", ""},
+    };
+    struct world *w = *state;
+    must_load(w, "when:\n");
+    see(w, runs, 4);
+    proposes(w, "  - fails: user GET /me\n"
+                "    then: unaffected\n"
+                "  - fails: mail POST /notice\n"
+                "    then: unaffected\n"
+                "  # decide: together they do something else than each alone: is it meant?\n"
+                "  - fails: [ cart GET /names, user GET /me ]\n"
+                "    then: { status: 503, effects: none }\n");
+    must_load(w, "when:\n  - { fails: [ user, cart ], then: { status: 503 } }\n"
+                 "  - { fails: mail, then: unaffected }\n"
+                 "  - { fails: user, then: unaffected }\n");
+    PASSES(w, "user GET /me : 503 & cart GET /names : 503 & mail POST /notice : 503", 503, "", "");
+    must_load(w, "when:\n  - { fails: cart, then: { status: 503 } }\n"
+                 "  - { fails: mail, then: unaffected }\n"
+                 "  - { fails: user, then: unaffected }\n");
+    PASSES(w, "user GET /me : 503 & cart GET /names : 503 & mail POST /notice : 503", 503, "", "");
+}
+
 static void tries_are_one_failing_call(void **state)
 {
     struct world *w = *state;
@@ -552,20 +595,6 @@ static void a_broken_rule_is_one_reason(void **state)
 }
 
 /* ---- proposing ---- */
-
-static void proposes(struct world *w, const char *wanted)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    contract_propose(w->c, &text);
-    assert_string_equal(buf_text(&text), wanted);
-    buf_deinit(&text);
-}
-
-static void see(struct world *w, const struct given *runs, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        (void)why(w, runs[i]);
-}
 
 static void lines_are_grouped(void **state)
 {
@@ -647,16 +676,18 @@ static void combinations_are_proposed_where_they_are_not_implied(void **state)
 static void tries_payloads_and_callers_are_told_apart(void **state)
 {
     static const struct given runs[] = {
-        {"user GET /me : 503", 200, BODY, DONE},
+        {"user GET /me : 503", 200, BODY, DONE "; user GET /me #1"},
         {"user GET /me : 503 & user GET /me #1 : 503", 503, "", ""},
         {"cart GET /cart {0000000a} : 503", 503, "", ""},
         {"cart GET /cart {0000000b} : 503", 200, BODY, DONE},
         {"pricing GET /p > mail POST /x : 503", 503, "", ""},
         {"mail POST /x : 503", 200, BODY, DONE},
+        {"pricing GET /q > user GET /t : 503", 200, BODY, DONE "; pricing GET /q #1 > user GET /t"},
+        {"pricing GET /q > user GET /t : 503 & pricing GET /q #1 > user GET /t : 503", 503, "", ""},
     };
     struct world *w = *state;
     must_load(w, "when:\n");
-    see(w, runs, 6);
+    see(w, runs, 8);
     proposes(w, "  - fails: user GET /me\n"
                 "    then: { status: 503, effects: none }\n"
                 "  - fails: \"user GET /me #0\"\n"
@@ -668,7 +699,27 @@ static void tries_payloads_and_callers_are_told_apart(void **state)
                 "  - fails: gate POST /buy > mail POST /x\n"
                 "    then: unaffected\n"
                 "  - fails: pricing GET /p > mail POST /x\n"
-                "    then: { status: 503, effects: none }\n");
+                "    then: { status: 503, effects: none }\n"
+                "  - fails: user GET /t\n"
+                "    then: { status: 503, effects: none }\n"
+                "  - fails: \"pricing GET /q #0 > user GET /t #0\"\n"
+                "    then: unaffected\n");
+}
+
+/* After a failed try the next one succeeded: that nothing happens when all fail does not follow. */
+static void a_rule_does_not_reach_further_than_what_was_seen(void **state)
+{
+    static const struct given runs[] = {
+        {"user GET /t : 503", 200, BODY, DONE "; user GET /t #1"},
+        {"pricing GET /q > user GET /u : 503", 200, BODY, DONE "; pricing GET /q #1 > user GET /u"},
+    };
+    struct world *w = *state;
+    must_load(w, "when:\n");
+    see(w, runs, 2);
+    proposes(w, "  - fails: \"user GET /t #0\"\n"
+                "    then: unaffected\n"
+                "  - fails: \"pricing GET /q #0 > user GET /u #0\"\n"
+                "    then: unaffected\n");
 }
 
 /* What a rule speaks of itself is a finding, not a line to add; nor is what follows from it. */
@@ -830,10 +881,12 @@ int main(void)
         TEST(commands_are_declared_by_their_exit_code),
         TEST(faults_are_composed),
         TEST(tries_are_one_failing_call),
+        TEST(a_fallback_is_declared_with_what_it_stands_in_for),
         TEST(a_broken_rule_is_one_reason),
         TEST(lines_are_grouped),
         TEST(combinations_are_proposed_where_they_are_not_implied),
         TEST(tries_payloads_and_callers_are_told_apart),
+        TEST(a_rule_does_not_reach_further_than_what_was_seen),
         TEST(what_differs_is_not_proposed),
         TEST(stale_rules_and_hidden_remarks_are_said),
         TEST(an_update_changes_what_changed),

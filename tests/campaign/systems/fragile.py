@@ -81,7 +81,8 @@ BEHAVIOURS = {
 
 def ask(url):
     """The value of the other service; None when it fails."""
-    link = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=10)
+    link = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc,
+                                      timeout=float(os.environ.get("PATIENCE", "10")))
     try:
         link.request("GET", "/value")
         answer = link.getresponse()
