@@ -22,19 +22,52 @@ static const struct kind methods[] = {
 
 /* First words of gRPC methods. An update may add to what is there, so it is not among them. */
 static const struct kind verbs[] = {
-    {"Get", EFFECT_READ},           {"List", EFFECT_READ},         {"Find", EFFECT_READ},
-    {"Search", EFFECT_READ},        {"Read", EFFECT_READ},         {"Query", EFFECT_READ},
-    {"Fetch", EFFECT_READ},         {"Check", EFFECT_READ},        {"Describe", EFFECT_READ},
-    {"Watch", EFFECT_READ},         {"Count", EFFECT_READ},        {"Lookup", EFFECT_READ},
-    {"Has", EFFECT_READ},           {"Is", EFFECT_READ},           {"Exists", EFFECT_READ},
-    {"Validate", EFFECT_READ},      {"Verify", EFFECT_READ},       {"Calculate", EFFECT_READ},
-    {"Compute", EFFECT_READ},       {"Estimate", EFFECT_READ},     {"Preview", EFFECT_READ},
-    {"View", EFFECT_READ},          {"Show", EFFECT_READ},         {"Retrieve", EFFECT_READ},
-    {"Scan", EFFECT_READ},          {"Select", EFFECT_READ},       {"Peek", EFFECT_READ},
-    {"Resolve", EFFECT_READ},       {"Convert", EFFECT_READ},      {"Compare", EFFECT_READ},
-    {"Ping", EFFECT_READ},          {"Health", EFFECT_READ},       {"Status", EFFECT_READ},
-    {"Set", EFFECT_IDEMPOTENT},     {"Put", EFFECT_IDEMPOTENT},    {"Delete", EFFECT_IDEMPOTENT},
-    {"Replace", EFFECT_IDEMPOTENT}, {"Upsert", EFFECT_IDEMPOTENT}, {"Ensure", EFFECT_IDEMPOTENT},
+    {"Get", EFFECT_READ},
+    {"List", EFFECT_READ},
+    {"Find", EFFECT_READ},
+    {"Search", EFFECT_READ},
+    {"Read", EFFECT_READ},
+    {"Query", EFFECT_READ},
+    {"Fetch", EFFECT_READ},
+    {"Check", EFFECT_READ},
+    {"Describe", EFFECT_READ},
+    {"Watch", EFFECT_READ},
+    {"Count", EFFECT_READ},
+    {"Lookup", EFFECT_READ},
+    {"Has", EFFECT_READ},
+    {"Is", EFFECT_READ},
+    {"Exists", EFFECT_READ},
+    {"Validate", EFFECT_READ},
+    {"Verify", EFFECT_READ},
+    {"Calculate", EFFECT_READ},
+    {"Compute", EFFECT_READ},
+    {"Estimate", EFFECT_READ},
+    {"Preview", EFFECT_READ},
+    {"View", EFFECT_READ},
+    {"Show", EFFECT_READ},
+    {"Retrieve", EFFECT_READ},
+    {"Scan", EFFECT_READ},
+    {"Select", EFFECT_READ},
+    {"Peek", EFFECT_READ},
+    {"Resolve", EFFECT_READ},
+    {"Convert", EFFECT_READ},
+    {"Compare", EFFECT_READ},
+    {"Ping", EFFECT_READ},
+    {"Health", EFFECT_READ},
+    {"Status", EFFECT_READ},
+    {"Set", EFFECT_IDEMPOTENT},
+    {"Put", EFFECT_IDEMPOTENT},
+    {"Delete", EFFECT_IDEMPOTENT},
+    {"Replace", EFFECT_IDEMPOTENT},
+    {"Upsert", EFFECT_IDEMPOTENT},
+    {"Ensure", EFFECT_IDEMPOTENT},
+    {"Cancel", EFFECT_IDEMPOTENT},
+    {"Void", EFFECT_IDEMPOTENT},
+    {"Abort", EFFECT_IDEMPOTENT},
+    {"Rollback", EFFECT_IDEMPOTENT},
+    {"Revoke", EFFECT_IDEMPOTENT},
+
+    {"Login", EFFECT_READ},
 };
 
 /* What may stand before the verb. */
@@ -119,11 +152,16 @@ static enum effect grpc_effect(slice name)
 
 /* Where a path ends in such a word, POST asks. */
 static const char *const questions[] = {
-    "search",       "query",       "graphql",    "lookup",     "find",       "filter",
-    "quote",        "price",       "pricing",    "cost",       "rate",       "estimate",
-    "calculate",    "compute",     "validate",   "validation", "verify",     "preview",
-    "count",        "convert",     "compare",    "suggest",    "suggestion", "recommendation",
-    "availability", "eligibility", "calculation"};
+    "search",       "query",       "graphql",     "lookup",     "find",       "filter",
+    "quote",        "price",       "pricing",     "cost",       "rate",       "estimate",
+    "calculate",    "compute",     "validate",    "validation", "verify",     "preview",
+    "count",        "convert",     "compare",     "suggest",    "suggestion", "recommendation",
+    "availability", "eligibility", "calculation", "token",      "introspect", "login",
+    "authenticate"};
+
+/* Where it ends in such a word, it puts an end to one thing, and may do so again. Not: refund,
+ * release. Those give back an amount. */
+static const char *const endings[] = {"cancel", "void", "abort", "rollback", "revoke"};
 
 static bool is_letter(char c)
 {
@@ -174,6 +212,14 @@ static bool is_question(slice path)
     return true;
 }
 
+static enum effect post_effect(slice path)
+{
+    if (is_question(path))
+        return EFFECT_READ;
+    bool ends = is_one_of(last_word(path), endings, sizeof endings / sizeof *endings);
+    return ends ? EFFECT_IDEMPOTENT : EFFECT_ONCE;
+}
+
 /* ---- all of them ---- */
 
 static enum effect interface_effect(slice interface)
@@ -184,8 +230,7 @@ static enum effect interface_effect(slice interface)
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
             if (slice_is(method, methods[i].word))
                 return methods[i].effect;
-        bool asks = slice_is(method, "POST") && is_question(slice_from(interface, blank));
-        return asks ? EFFECT_READ : EFFECT_ONCE;
+        return slice_is(method, "POST") ? post_effect(slice_from(interface, blank)) : EFFECT_ONCE;
     }
     for (size_t at; (at = slice_find(interface, '/')) < interface.n;)
         interface = slice_from(interface, at + 1);

@@ -79,14 +79,14 @@ static void see_call(const struct view *v, uint32_t i, uint32_t faulty)
 
 /* ---- the time of a handler itself ---- */
 
-/* Does the handler's k-th call try again what failed before? It may say so in its payload. */
+/* Does the handler's k-th call go to a service that has failed it before? It tries again, or asks
+ * first what has become of its call. */
 static bool is_retry(const struct view *v, uint32_t handler, uint32_t k)
 {
-    const struct element *e = uid_element(v->names, v->calls[view_child(v, handler, k)].uid);
+    sym service = uid_element(v->names, v->calls[view_child(v, handler, k)].uid)->service;
     while (k-- > 0) {
         const struct call *before = &v->calls[view_child(v, handler, k)];
-        const struct element *x = uid_element(v->names, before->uid);
-        if (x->service == e->service && x->interface == e->interface && call_failed(before))
+        if (uid_element(v->names, before->uid)->service == service && call_failed(before))
             return true;
     }
     return false;

@@ -148,7 +148,7 @@ static void see_inverted(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
     struct judge *j = v->judge;
-    if (v->faults.at[i] == 0 || view_children(v, i) == 0 || !is_single(v))
+    if (v->faults.at[i] == 0 || view_children(v, i) == 0 || in_background(v, i) || !is_single(v))
         return;
     /* one that was given up because its handler's own caller did is not the one to look at */
     if (c->parent > 0 && gave_up(above) && above->end_ns <= c->end_ns + SLACK_NS)

@@ -9,7 +9,9 @@
  * such a failure.
  *
  * 1. A call with an effect that must not be repeated is never said to lack a retry.
- * 2. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
+ * 2. Not everybody repeats what went wrong within the service (500), so nothing is said of that
+ * where the call is tried again after other failures.
+ * 3. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
  *    only where at least two reads are needed, and at least two others are not. */
 #include "base/hash.h"
 #include "judge/oracle_int.h"
@@ -27,6 +29,7 @@ struct habits {
     struct judge *judge;
     struct map at; /* (handler, label) */
     VEC(struct habit) all;
+    struct map tried; /* groups that are tried again after some failure */
 };
 
 /* ---- the siblings of a call ---- */
@@ -62,6 +65,12 @@ static bool transient(label l)
     if (outcome_kind(o) == OUT_STATUS)
         return code == 408 || code == 429 || (code >= 500 && code != 501 && code != 505);
     return outcome_kind(o) != OUT_GRPC || (code < 32 && grpc >> code & 1);
+}
+
+/* Not a failure to be reached: the service had the request, and broke. */
+static bool went_wrong(label l)
+{
+    return l == OUTCOME(OUT_STATUS, 500) || l == OUTCOME(OUT_GRPC, 2) || l == OUTCOME(OUT_GRPC, 13);
 }
 
 /* ---- habits ---- */
@@ -134,7 +143,7 @@ static uid retry_missing(struct habits *all, const struct reaction *r)
     struct judge *j = all->judge;
     enum effect kind = judge_effect(j, r->call);
     if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
-        !transient(r->label) ||
+        !transient(r->label) || (went_wrong(r->label) && map_get(&all->tried, r->group)) ||
         base_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
         return UID_NONE;
     const uid *tried = habit_of(all, r)->tried[kind == EFFECT_READ];
@@ -195,6 +204,9 @@ void oracle_uneven_end(struct judge *j)
 {
     struct habits all = {.judge = j};
     struct map retry = {0}, fallback = {0}, absorbed = {0};
+    for (uint32_t i = 0; i < j->reactions.n; i++)
+        if (waits_and_tries(&j->reactions.at[i]))
+            map_set(&all.tried, j->reactions.at[i].group, 1);
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         if (r->persistent && outcome_ok(r->reply))
@@ -216,5 +228,6 @@ void oracle_uneven_end(struct judge *j)
     map_deinit(&fallback);
     map_deinit(&absorbed);
     map_deinit(&all.at);
+    map_deinit(&all.tried);
     vec_deinit(&all.all);
 }
