@@ -16,6 +16,7 @@
 #include "campaign/execution_int.h"
 #include "io/owner.h"
 
+enum { TURNS = 3 };
 static const int64_t DEATH_NS = 1000000000; /* from a broken connection to the news of a death */
 
 static const struct scenario_spec *spec_of(const struct execution *x)
@@ -188,14 +189,26 @@ static void leave_run(struct execution *x, int64_t now)
     go(x, ask ? EXECUTION_STATE : EXECUTION_AFTER);
 }
 
+/* The answer may be seen before a call that was made earlier: it is in the loop's hands only when
+ * its connection was accepted, and read from. */
+static bool looked_round(struct execution *x)
+{
+    if (x->turns == TURNS)
+        return true;
+    turn_start(x->live->loop, &x->turn);
+    return false;
+}
+
 static void settle(struct execution *x)
 {
     int64_t now = clock_ns(), at = settled_ns(x);
     int64_t latest = x->answered_ns + x->live->config->settle_ns;
-    if (now >= at || now >= latest)
-        leave_run(x, now);
-    else
+    if (now >= at || now >= latest) {
+        if (looked_round(x))
+            leave_run(x, now);
+    } else {
         timer_start(x->live->loop, &x->timer, at < latest ? at : latest);
+    }
 }
 
 static const struct trace *trace_of(const struct execution *x)
@@ -284,6 +297,7 @@ static void finish(struct execution *x)
 {
     struct live *l = x->live;
     timer_stop(l->loop, &x->timer);
+    turn_stop(l->loop, &x->turn);
     if (x->run) { /* it was broken off */
         track_end(l->tracker, x->run, &x->result.run.trace, clock_ns());
         x->run = NULL;
@@ -324,6 +338,14 @@ static void on_timer(struct timer *t)
         settle(x);
 }
 
+static void on_turn(struct turn *t)
+{
+    struct execution *x = OWNER(t, struct execution, turn);
+    x->turns++;
+    if (x->state == EXECUTION_SETTLING)
+        settle(x);
+}
+
 /* ---- from outside ---- */
 
 void live_begin(struct live *l, const struct execution_order *order)
@@ -334,8 +356,12 @@ void live_begin(struct live *l, const struct execution_order *order)
     struct execution *x = &l->slot[slot];
     struct arena arena = x->arena;
     arena_reset(&arena);
-    *x = (struct execution){
-        .live = l, .slot = slot, .order = *order, .arena = arena, .timer.fire = on_timer};
+    *x = (struct execution){.live = l,
+                            .slot = slot,
+                            .order = *order,
+                            .arena = arena,
+                            .timer.fire = on_timer,
+                            .turn.fire = on_turn};
     l->n_running++;
     go(x, spec_of(x)->before.n ? EXECUTION_BEFORE : EXECUTION_ACTING);
 }
@@ -377,6 +403,7 @@ void execution_cancel(struct execution *x)
     if (x->command)
         command_cancel(x->command);
     timer_stop(l->loop, &x->timer);
+    turn_stop(l->loop, &x->turn);
     if (x->run) {
         uint64_t key = track_key(x->run);
         track_end(l->tracker, x->run, &x->result.run.trace, clock_ns());

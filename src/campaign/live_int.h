@@ -36,6 +36,8 @@ struct execution {
     struct command *command;
     struct timer timer;
     int64_t begun_ns, answered_ns;
+    struct turn turn;
+    uint32_t turns;              /* of the loop, since the answer was there */
     struct client_answer answer; /* kept in the arena */
     struct command_result ended;
 };

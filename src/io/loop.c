@@ -24,7 +24,7 @@ static void on_prepare(uv_prepare_t *h)
         l->now_ns = clock_ns();
         conns_flush(l);
     }
-    if (l->touched)
+    if (l->touched || l->turns)
         (void)uv_idle_start(&l->idle, on_idle);
     else
         (void)uv_idle_stop(&l->idle);
@@ -36,10 +36,41 @@ static void on_prepare(uv_prepare_t *h)
 static void on_check(uv_check_t *h)
 {
     struct loop *l = h->data;
-    if (!l->touched)
+    if (l->touched) {
+        loop_batch(l);
+        conns_flush(l);
+    }
+    l->round++; /* those that are started from here on wait for the next one */
+    while (l->turns && l->turns->round != l->round) {
+        struct turn *t = l->turns;
+        loop_batch(l);
+        turn_stop(l, t);
+        t->fire(t);
+    }
+}
+
+void turn_start(struct loop *l, struct turn *t)
+{
+    struct turn **end = &l->turns;
+    if (t->waits)
         return;
-    loop_batch(l);
-    conns_flush(l);
+    while (*end)
+        end = &(*end)->next;
+    t->waits = true;
+    t->round = l->round;
+    t->next = NULL;
+    *end = t;
+}
+
+void turn_stop(struct loop *l, struct turn *t)
+{
+    struct turn **at = &l->turns;
+    if (!t->waits)
+        return;
+    while (*at != t)
+        at = &(*at)->next;
+    *at = t->next;
+    t->waits = false;
 }
 
 static void on_async(uv_async_t *h)

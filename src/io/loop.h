@@ -27,11 +27,20 @@ struct timer {
     void (*fire)(struct timer *t);
 };
 
+/* Waits until the loop has come round. */
+struct turn {
+    struct turn *next;
+    uint64_t round; /* of the loop, when it was started */
+    bool waits;
+    void (*fire)(struct turn *t);
+};
+
 struct loop {
     uv_loop_t uv;
     uv_prepare_t prepare;
     uv_check_t check;
-    uv_idle_t idle; /* runs, and so keeps the loop from waiting, while flushing is unfinished */
+    uv_idle_t idle; /* runs, and so keeps the loop from waiting, while flushing is unfinished or
+                       somebody waits for a turn */
     uv_async_t async;
     uv_timer_t tick;
     int64_t now_ns; /* when the current batch of events began; good enough for deadlines */
@@ -42,6 +51,8 @@ struct loop {
     int64_t tick_ns;  /* when `tick` fires, at the latest timers.at[0]; 0: never */
     int64_t fired_ns; /* timers up to then have fired */
     struct conn *touched, *last_touched; /* to be flushed, linked by conn->next_touched */
+    struct turn *turns;                  /* that wait, in their order */
+    uint64_t round;                      /* how often events were told */
     uint32_t n_handles;                  /* connections and listeners not yet closed */
     void (*wake)(struct loop *l);
     void (*rest)(struct loop *l); /* called each time before the loop waits; NULL: nothing is */
@@ -78,5 +89,12 @@ void timer_start(struct loop *l, struct timer *t, int64_t at_ns);
 
 /* Nothing happens when it is not running. */
 void timer_stop(struct loop *l, struct timer *t);
+
+/* Fires once, after the events that come together next (or that are being told now): so what was
+ * ready has been looked at. Nothing happens when it waits already. */
+void turn_start(struct loop *l, struct turn *t);
+
+/* Nothing happens when it does not wait. */
+void turn_stop(struct loop *l, struct turn *t);
 
 #endif
