@@ -267,6 +267,51 @@ static void test_empty_loop(void **state)
     loop_deinit(&l);
 }
 
+/* --- Turns ----------------------------------------------------------------------------------- */
+
+enum { LAPS = 5 };
+
+struct lap {
+    struct turn turn;
+    struct loop *l;
+    struct lap *stops; /* this one, when it fires */
+    int left, fired;
+    uint64_t rounds[LAPS];
+};
+
+static void lap_fire(struct turn *t)
+{
+    struct lap *lap = (struct lap *)t;
+    lap->rounds[lap->fired++] = lap->l->round;
+    if (lap->stops)
+        turn_stop(lap->l, &lap->stops->turn);
+    if (--lap->left > 0)
+        turn_start(lap->l, t);
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    struct loop l;
+    struct lap never = {.turn.fire = lap_fire, .l = &l, .left = 1};
+    struct lap once = {.turn.fire = lap_fire, .l = &l, .left = 1, .stops = &never};
+    struct lap often = {.turn.fire = lap_fire, .l = &l, .left = LAPS};
+    assert_int_equal(loop_init(&l, NULL), 0);
+    turn_start(&l, &once.turn);
+    turn_start(&l, &never.turn);
+    turn_start(&l, &often.turn);
+    turn_start(&l, &often.turn); /* waits already */
+    run_for(&l, 20 * MS_NS);
+    assert_int_equal(once.fired, 1);
+    assert_int_equal(never.fired, 0);
+    assert_int_equal(often.fired, LAPS);
+    for (int i = 1; i < LAPS; i++) /* one for each time that events were told */
+        assert_int_equal(often.rounds[i], often.rounds[0] + (uint64_t)i);
+    assert_null(l.turns);
+    turn_stop(&l, &often.turn); /* does not wait */
+    loop_deinit(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_waiting_costs_nothing),
         cmocka_unit_test(test_wake_from_another_thread),
         cmocka_unit_test(test_empty_loop),
+        cmocka_unit_test(test_turns),
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }
