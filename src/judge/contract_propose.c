@@ -402,6 +402,25 @@ static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool g
     return false;
 }
 
+/* Does one of the failing calls alone lead to what this rule says of all of them? */
+static bool like_one(struct contract *c, const struct seen *s, const struct contract_rule *rule)
+{
+    const struct fault *faults = c->faults.at + s->first;
+    for (uint32_t k = 0; k < s->n; k++) {
+        uint64_t group = group_of(c, faults, s->n, k);
+        struct fault alone[ENTRIES_MAX];
+        struct resolution r;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < s->n; i++)
+            if (group >> i & 1)
+                alone[n++] = faults[i];
+        contract_resolve(c, alone, n, false, &r);
+        if (r.rule && r.rule->then.text == rule->then.text)
+            return true;
+    }
+    return false;
+}
+
 static void propose_subject(struct contract *c, struct subject *x)
 {
     uint32_t before = c->rules.n;
@@ -413,7 +432,7 @@ static void propose_subject(struct contract *c, struct subject *x)
     if (!found)
         (void)try_form(c, x, forms[FORMS - 1], false, true);
     for (uint32_t i = before; i < c->rules.n && x->at[0].n_subject > 1; i++)
-        if (!c->rules.at[i].decide)
+        if (!c->rules.at[i].decide && !like_one(c, x->at[0].seen, &c->rules.at[i]))
             c->rules.at[i].decide = "together they do something else than each alone: is it meant?";
 }
 

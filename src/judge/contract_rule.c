@@ -131,25 +131,51 @@ struct choice {
     uint64_t covered;
 };
 
-/* The rule of at least so many calls that covers all faults of `least` and only faults of `most`:
- * as many of them as possible, then as precisely as possible. */
-static struct choice choose(const struct contract *c, const struct fault *faults, uint32_t n,
-                            uint64_t least, uint64_t most, uint32_t calls)
+/* Which faults a choice is about. */
+struct question {
+    const struct fault *faults;
+    uint32_t n;
+    uint64_t least, most; /* all of these must be covered, and only these */
+    uint32_t calls;       /* the rule has at least so many */
+};
+
+/* 0: the rule is none of those that are asked for. */
+static uint64_t answers(const struct contract *c, const struct question *q,
+                        const struct contract_rule *r)
+{
+    uint64_t covered = r->fails.n < q->calls ? 0 : rule_covers(c, r, q->faults, q->n, q->most);
+    return (covered & q->least) == q->least ? covered : 0;
+}
+
+/* Is the rule to be chosen rather than the best one? 0: neither. */
+static int choice_cmp(const struct contract *c, const struct question *q,
+                      const struct contract_rule *r, uint64_t covered, const struct choice *best)
+{
+    if (!best->rule)
+        return 1;
+    if (bits(covered) != bits(best->covered))
+        return bits(covered) < bits(best->covered) ? -1 : 1;
+    return covered == best->covered ? rule_cmp(c, r, best->rule, q->faults, q->n, covered) : 0;
+}
+
+/* The rule that covers as many as possible, then as precisely as possible. What is as precise as
+ * the best one is only known when that is: precision is no total order. */
+static struct choice choose(const struct contract *c, const struct question *q)
 {
     struct choice best = {0};
+    bool doubt = false;
     for (uint32_t i = 0; i < c->rules.n; i++) {
         const struct contract_rule *r = &c->rules.at[i];
-        uint64_t covered = r->fails.n < calls ? 0 : rule_covers(c, r, faults, n, most);
-        if (!covered || (covered & least) != least)
-            continue;
-        int cmp = !best.rule ? 1
-                  : bits(covered) != bits(best.covered)
-                      ? (bits(covered) < bits(best.covered) ? -1 : 1)
-                  : covered != best.covered ? 0
-                                            : rule_cmp(c, r, best.rule, faults, n, covered);
+        uint64_t covered = answers(c, q, r);
+        int cmp = covered ? choice_cmp(c, q, r, covered, &best) : -1;
         if (cmp > 0)
             best = (struct choice){r, NULL, covered};
-        else if (cmp == 0 && r->then.text != best.rule->then.text)
+        doubt |= cmp == 0;
+    }
+    for (uint32_t i = 0; i < c->rules.n && doubt && !best.other; i++) {
+        const struct contract_rule *r = &c->rules.at[i];
+        uint64_t covered = r->then.text == best.rule->then.text ? 0 : answers(c, q, r);
+        if (covered && choice_cmp(c, q, r, covered, &best) == 0)
             best.other = r;
     }
     return best;
@@ -202,7 +228,7 @@ static bool look_at_parts(const struct contract *c, const struct fault *faults, 
             continue;
         uint64_t group = group_of(c, faults, n, k);
         done |= group;
-        struct choice own = choose(c, faults, n, group, group, 1);
+        struct choice own = choose(c, &(struct question){faults, n, group, group, 1});
         if (own.other) {
             out->left = group;
             r->rule = own.rule;
@@ -235,7 +261,7 @@ static uint64_t compose(const struct contract *c, const struct fault *faults, ui
     out->composed = true;
     if (!look_at_parts(c, faults, n, use, &parts, out))
         return parts.left;
-    struct choice some = choose(c, faults, n, parts.left, all_of(n), 2);
+    struct choice some = choose(c, &(struct question){faults, n, parts.left, all_of(n), 2});
     if (some.rule && !some.other)
         out->rule = some.rule;
     else if (parts.undeclared)
@@ -252,7 +278,7 @@ void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n
     *out = (struct resolution){0};
     bool alone = group_of(c, faults, n, 0) == all;
     /* a rule about one call does not speak of several: others may be more precise about each */
-    struct choice exact = choose(c, faults, n, all, all, alone ? 1 : 2);
+    struct choice exact = choose(c, &(struct question){faults, n, all, all, alone ? 1 : 2});
     out->rule = exact.rule;
     out->other = exact.other;
     if (!exact.rule && !alone)

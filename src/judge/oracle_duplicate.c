@@ -11,7 +11,8 @@
  * `first` and `above` are the same where the caller itself tries again.
  *
  * 1. Two calls with the same idempotency key are one, and so are two that ask for different things.
- * 2. An effect that was undone in between does not count.
+ * 2. An effect that was undone in between does not count, and neither does what undoes one that was
+ *    made again in between.
  * 3. Where the retry itself is an effect done twice, only that is said, not what is below it.
  * 4. What its caller can do without (telemetry, say) may be done twice, unless it is listed. */
 #include "judge/oracle_int.h"
@@ -34,6 +35,16 @@ static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
            (!x->key || x->key != y->key) && same_request(x, y);
 }
 
+/* Does the second take back what was done after the first? */
+static bool undoes_another(const struct view *v, uint32_t first, uint32_t second)
+{
+    for (uint32_t i = first + 1; i < second; i++)
+        if (call_done(&v->calls[i]) && judge_effect(v->judge, v->calls[i].uid) != EFFECT_READ &&
+            view_undoes(v, i, second))
+            return true;
+    return false;
+}
+
 /* Is the second a repetition of the first, because something failed? */
 static bool doubles(const struct view *v, uint32_t first, uint32_t second, struct doubled *out)
 {
@@ -47,7 +58,7 @@ static bool doubles(const struct view *v, uint32_t first, uint32_t second, struc
     *out = (struct doubled){first, second, a, b};
     return call_sure(&v->calls[a]) && call_sure(&v->calls[b]) && call_failed(&v->calls[a]) &&
            v->calls[b].start_ns >= v->calls[a].end_ns && same_request(&v->calls[a], &v->calls[b]) &&
-           !view_undone(v, first, second);
+           !view_undone(v, first, second) && !undoes_another(v, first, second);
 }
 
 /* How many calls that may be repetitions of this one were done. */

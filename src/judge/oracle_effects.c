@@ -11,6 +11,7 @@
  * 1. A caller is blamed only for what it saw succeed: not for what a lost reply has kept from it.
  * 2. Taking back that was tried counts: what else could the caller do when that fails too?
  * 3. What the system can do without (its failure is absorbed) is nothing that must be taken back.
+ * While not all was tried, that is also assumed of what never failed.
  * 4. Of effects on behalf of each other only the topmost is told. */
 #include "judge/oracle_int.h"
 
@@ -272,23 +273,28 @@ static bool needs(const struct reaction *r)
            kind != OUT_CANCELLED;
 }
 
-/* What must not be taken back because it is not needed. */
+/* What need not be taken back because it is not needed. Of what never failed, because not all was
+ * tried, that is not known. */
 static void unsay_unneeded(struct judge *j)
 {
-    struct map soft = {0};
-    for (uint32_t i = 0; i < j->reactions.n; i++)
-        if (absorbed(&j->reactions.at[i]))
-            map_set(&soft, j->reactions.at[i].group, 1);
+    enum { FAILED = 1, SOFT };
+    struct map seen = {0};
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        if (absorbed(r) || !map_get(&seen, r->group))
+            map_set(&seen, r->group, absorbed(r) ? SOFT : FAILED);
+    }
     for (uint32_t i = 0; i < j->said.n; i++) {
         const struct remark *r = &j->said.at[i];
         if (r->oracle != oracle_rows[ORACLE_PARTIAL_EFFECTS].name || !r->why)
             continue;
         uid call = r->evidence[0].call;
-        if (map_get(&soft, names_uid_all(j->opt.names, call)) &&
-            !effect_listed(j->set, j->opt.names, call))
+        const uint32_t *fate = map_get(&seen, names_uid_all(j->opt.names, call));
+        bool needless = fate ? *fate == SOFT : !j->complete;
+        if (needless && !effect_listed(j->set, j->opt.names, call))
             judge_unsay(j, ORACLE_PARTIAL_EFFECTS, call);
     }
-    map_deinit(&soft);
+    map_deinit(&seen);
 }
 
 void oracle_effects_end(struct judge *j)

@@ -2,6 +2,8 @@
  *
  * Contracts: reading, precision, composition, sentences, what is proposed, and what an update
  * changes. Runs are made up here: faults as text, status, body, and which effects were had. */
+#include <stdio.h>
+
 #include "base/yaml.h"
 #include "judge/contract.h"
 #include "support/unit.h"
@@ -316,6 +318,28 @@ static void ambiguity_names_both_rules(void **state)
     PASSES(w, "pricing GET /p > cart GET /cart : 503", 500, "", "");
 }
 
+/* Precision of combinations is no total order: the order of the rules must not hide that. */
+static void ambiguity_does_not_depend_on_the_order(void **state)
+{
+    static const char *const rules[] = {
+        "  - { fails: [ user GET /me, cart ], then: { status: 500 } }\n",
+        "  - { fails: [ user, cart GET /cart ], then: { status: 501 } }\n",
+        "  - { fails: [ 'user GET /me : 503', cart ], then: { status: 502 } }\n",
+    };
+    static const uint8_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {2, 1, 0}};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        char text[400];
+        snprintf(text, sizeof text, "when:\n%s%s%s", rules[orders[i][0]], rules[orders[i][1]],
+                 rules[orders[i][2]]);
+        must_load(w, text);
+        const char *said =
+            why(w, (struct given){"user GET /me : 503 & cart GET /cart : 503", 502, "", ""});
+        assert_non_null(said);
+        assert_non_null(strstr(said, "ambiguous"));
+    }
+}
+
 /* ---- what holds ---- */
 
 static void unaffected_means_all_of_it(void **state)
@@ -560,6 +584,25 @@ static void a_fallback_is_declared_with_what_it_stands_in_for(void **state)
                  "  - { fails: mail, then: unaffected }\n"
                  "  - { fails: user, then: unaffected }\n");
     PASSES(w, "user GET /me : 503 & cart GET /names : 503 & mail POST /notice : 503", 503, "", "");
+}
+
+/* It says which of two answers is given when both calls fail, and there is nothing to wonder at. */
+static void one_of_two_outcomes_is_not_something_else(void **state)
+{
+    static const struct given runs[] = {
+        {"user GET /me : 503", 503, "", ""},
+        {"cart GET /cart : 503", 502, "", ""},
+        {"user GET /me : 503 & cart GET /cart : 503", 502, "", ""},
+    };
+    struct world *w = *state;
+    must_load(w, "when:\n");
+    see(w, runs, 3);
+    proposes(w, "  - fails: user GET /me\n"
+                "    then: { status: 503, effects: none }\n"
+                "  - fails: cart GET /cart\n"
+                "    then: { status: 502, effects: none }\n"
+                "  - fails: [ cart GET /cart, user GET /me ]\n"
+                "    then: { status: 502, effects: none }\n");
 }
 
 static void tries_are_one_failing_call(void **state)
@@ -873,6 +916,8 @@ int main(void)
         TEST(an_empty_file_is_an_empty_contract),
         TEST(the_most_precise_rule_wins),
         TEST(ambiguity_names_both_rules),
+        TEST(ambiguity_does_not_depend_on_the_order),
+        TEST(one_of_two_outcomes_is_not_something_else),
         TEST(unaffected_means_all_of_it),
         TEST(every_key_of_then_is_held),
         TEST(fault_free_runs_must_be_clean),
