@@ -16,7 +16,7 @@ static void tell_leak(struct campaign *c, uint32_t service, bool broken)
     struct buf text = BUF_INIT(400);
     for (enum usage_kind kind = 0; kind < USAGE_KINDS; kind++) {
         const struct usage_sample *from = &u->at[0];
-        if (!usage_grows(u, kind, &from) &&
+        if (!usage_grows(u, kind, c->opt.jobs ? c->opt.jobs : 1, &from) &&
             !(broken && kind == USAGE_DESCRIPTORS && usage_swells(u)))
             continue;
         if (text.n)

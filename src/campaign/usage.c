@@ -4,18 +4,19 @@
 enum {
     QUARTERS = 4,
     QUARTER_LEAST = 2, /* samples */
+    RUNS_LEAST = 20,   /* for every further run that is made beside */
     SWOLLEN = 30,      /* descriptors */
     SWOLLEN_LEAST = 4, /* samples */
     MIB = 1 << 20
 };
 
-/* What counts as growth, from the first quarter to the last: so much, and such a part of what it
- * was. */
+/* What counts as growth, from the first quarter to the last: so much, and more for every further
+ * run that is made beside; and such a part of what it was. */
 static const struct {
-    uint64_t least, part;
+    uint64_t least, beside, part;
 } growth[USAGE_KINDS] = {
-    [USAGE_DESCRIPTORS] = {10, 8},
-    [USAGE_MEMORY] = {16 * MIB, 8},
+    [USAGE_DESCRIPTORS] = {10, 10, 8},
+    [USAGE_MEMORY] = {16 * MIB, MIB, 8},
 };
 
 bool usage_due(const struct usage *u, uint64_t run)
@@ -36,7 +37,8 @@ void usage_add(struct usage *u, int64_t process, const struct usage_sample *samp
     u->at[u->n++] = *sample;
 }
 
-bool usage_grows(const struct usage *u, enum usage_kind kind, const struct usage_sample **from)
+bool usage_grows(const struct usage *u, enum usage_kind kind, uint32_t jobs,
+                 const struct usage_sample **from)
 {
     uint32_t skip = (u->n + QUARTERS) / (QUARTERS + 1); /* it gets warm */
     uint32_t size = (u->n - skip) / QUARTERS;
@@ -52,8 +54,11 @@ bool usage_grows(const struct usage *u, enum usage_kind kind, const struct usage
             return false;
     }
     uint64_t all = least[3] - least[0], first = least[1] - least[0], last = least[3] - least[2];
+    uint64_t beside = jobs - 1, runs = u->at[u->n - 1].run - u->at[skip].run;
     *from = &u->at[skip];
-    return all >= growth[kind].least && all >= least[0] / growth[kind].part && 2 * last >= first;
+    return runs >= beside * RUNS_LEAST &&
+           all >= growth[kind].least + beside * growth[kind].beside &&
+           all >= least[0] / growth[kind].part && 2 * last >= first;
 }
 
 bool usage_swells(const struct usage *u)

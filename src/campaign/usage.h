@@ -36,8 +36,10 @@ bool usage_due(const struct usage *u, uint64_t run);
  */
 void usage_add(struct usage *u, int64_t process, const struct usage_sample *sample);
 
-/* Does it grow? *from: the sample from which on it does. */
-bool usage_grows(const struct usage *u, enum usage_kind kind, const struct usage_sample **from);
+/* Does it grow? *from: the sample from which on it does. jobs: runs at a time; the more there are,
+ * the larger are pools of connections, and the more runs it takes to fill them. */
+bool usage_grows(const struct usage *u, enum usage_kind kind, uint32_t jobs,
+                 const struct usage_sample **from);
 
 /* Has it come to hold very many descriptors in a few runs, up to the last? To be asked when the
  * system has just broken. */

@@ -233,6 +233,78 @@ static void duplicates_of_unknown_requests(void **state)
     assert_int_equal(duplicates(1, CALL_EXEMPT, 20), 0);    /* a test tries again */
 }
 
+/* ---- real doors ---- */
+
+/* Both tries of a call fail, the second so long after the first. */
+static void two_tries(struct court *c, int64_t wait_ms)
+{
+    faultload f = FAULTLOAD_EMPTY;
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 300);
+    f = faultload_extend(&c->faultloads, f, fire(court_call(c, 0, "a", "POST /", 0, 0, 1), false));
+    f = faultload_extend(&c->faultloads, f,
+                         fire(court_call(c, 0, "a", "POST /", 1, 1 + wait_ms, 1), false));
+    court_judge(c, f);
+}
+
+static void calm_run(struct court *c, uint32_t request)
+{
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 10);
+    court_call(c, 0, "a", "POST /", 0, 0, 1)->request = request;
+    court_judge(c, FAULTLOAD_EMPTY);
+}
+
+static void a_random_back_off_is_short_now_and_then(void **state)
+{
+    struct court c;
+    (void)state;
+    court_open(&c);
+    c.run.wall_ns = 1;
+    calm_run(&c, 0);
+    two_tries(&c, 80);
+    two_tries(&c, 1);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 0);
+    two_tries(&c, 30);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 0);
+    court_close(&c);
+
+    court_open(&c); /* a machine is slow now and then */
+    c.run.wall_ns = 1;
+    calm_run(&c, 0);
+    two_tries(&c, 1);
+    two_tries(&c, 30);
+    two_tries(&c, 1);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 1);
+    court_close(&c);
+}
+
+/* A fault is acted out before the request is read. */
+static const struct {
+    uint32_t usual, again, retry; /* requests: of two fault-free runs, and of the retry */
+    uint32_t said;
+} asked_cases[] = {
+    {5, 5, 5, 1}, {5, 5, 6, 0}, /* something else is asked */
+    {5, 7, 6, 1},               /* it differs from run to run: not known */
+    {0, 0, 6, 1}, {5, 5, 0, 1},
+};
+
+static void what_was_asked_is_known_from_other_runs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof asked_cases / sizeof *asked_cases; i++) {
+        struct court c;
+        court_open(&c);
+        calm_run(&c, asked_cases[i].usual);
+        calm_run(&c, asked_cases[i].again);
+        court_call(&c, CALL_NONE, "web", "GET /", 0, 0, 10);
+        struct fault f = fire(court_call(&c, 0, "a", "POST /", 0, 0, 1), false);
+        court_call(&c, 0, "a", "POST /", 1, 1, 1)->request = asked_cases[i].retry;
+        court_judge(&c, faultload_extend(&c.faultloads, FAULTLOAD_EMPTY, f));
+        two_tries(&c, 0);
+        assert_int_equal(court_count(&c, "retry-without-effect"), asked_cases[i].said);
+        court_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +313,8 @@ int main(void)
         cmocka_unit_test(the_name_of_a_retry_may_be_that_of_another_item),
         cmocka_unit_test(tries_of_unknown_requests),
         cmocka_unit_test(duplicates_of_unknown_requests),
+        cmocka_unit_test(a_random_back_off_is_short_now_and_then),
+        cmocka_unit_test(what_was_asked_is_known_from_other_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,8 +20,8 @@ static bool grows(uint64_t runs, uint64_t (*value)(uint64_t run))
 {
     const struct usage_sample *from;
     struct usage u = sampled(runs, value);
-    bool descriptors = usage_grows(&u, USAGE_DESCRIPTORS, &from);
-    return usage_grows(&u, USAGE_MEMORY, &from) || descriptors;
+    bool descriptors = usage_grows(&u, USAGE_DESCRIPTORS, 1, &from);
+    return usage_grows(&u, USAGE_MEMORY, 1, &from) || descriptors;
 }
 
 static uint64_t leaking(uint64_t run)
@@ -87,6 +87,22 @@ static void test_does_not_grow(void **state)
         for (uint64_t runs = calm[i].runs; runs < 400; runs++)
             if (grows(runs, calm[i].value))
                 fail_msg("calm[%zu], %llu runs", i, (unsigned long long)runs);
+}
+
+/* Of several runs at a time each has connections of its own, until all pools are filled. */
+static void test_side_by_side(void **state)
+{
+    (void)state;
+    const struct usage_sample *from;
+    struct usage u = sampled(26, leaking);
+    assert_true(usage_grows(&u, USAGE_DESCRIPTORS, 1, &from));
+    assert_false(usage_grows(&u, USAGE_DESCRIPTORS, 2, &from)); /* too little */
+    u = sampled(70, leaking);
+    assert_true(usage_grows(&u, USAGE_DESCRIPTORS, 2, &from));
+    assert_false(usage_grows(&u, USAGE_DESCRIPTORS, 4, &from)); /* too few runs */
+    u = sampled(100, leaking);
+    assert_true(usage_grows(&u, USAGE_DESCRIPTORS, 4, &from));
+    assert_false(usage_grows(&u, USAGE_DESCRIPTORS, 64, &from));
 }
 
 /* A few runs tell nothing. */
@@ -161,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_grows),
         cmocka_unit_test(test_does_not_grow),
+        cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_few),
         cmocka_unit_test(test_thins_out),
         cmocka_unit_test(test_another_process),
