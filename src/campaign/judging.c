@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "campaign/judging.h"
 
+#include <stdio.h>
+
 #include "campaign/placeholder.h"
 
 int judging_open(struct judging *x, const struct node *map, const char *const *oracles, uint32_t n,
@@ -9,8 +11,12 @@ int judging_open(struct judging *x, const struct node *map, const char *const *o
     *x = (struct judging){0};
     judge_settings_init(&x->settings);
     int status = judge_settings_load(map, names, &x->settings, e);
+    if (status)
+        return -1;
     for (uint32_t i = 0; i < n && !status; i++)
         status = judge_settings_set(&x->settings, slice_of(oracles[i]), e);
+    if (status) /* it is not the file that is wrong */
+        snprintf(e->source, sizeof e->source, "--oracle");
     return status;
 }
 
