@@ -175,14 +175,10 @@ static void test_print(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_grows),
-        cmocka_unit_test(test_does_not_grow),
-        cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_few),
-        cmocka_unit_test(test_thins_out),
-        cmocka_unit_test(test_another_process),
-        cmocka_unit_test(test_swells),
-        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_grows),        cmocka_unit_test(test_does_not_grow),
+        cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_few),
+        cmocka_unit_test(test_thins_out),    cmocka_unit_test(test_another_process),
+        cmocka_unit_test(test_swells),       cmocka_unit_test(test_print),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
