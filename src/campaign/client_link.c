@@ -166,6 +166,8 @@ struct stream *client_link_open(struct client_pool *p, enum client_care care)
 {
     struct client_link *l = care == CARE_FRESH ? NULL : find_link(p, care == CARE_ONCE);
     if (!l) {
+        if (care == CARE_ONCE && !p->h2 && p->free)
+            link_close(p->free); /* too old: else there would be one more with each such call */
         l = link_connect(p);
     } else {
         l->pooled = l->n_calls == 0 && l->ready;

@@ -42,6 +42,17 @@ static struct link *find_link(struct upstream *u, bool h2, bool careful)
     return NULL;
 }
 
+/* What is not safe any more makes room for a new one: kept, it would be one more with every call
+ * that comes after a pause, for as long as connections may be idle. */
+static void drop_unsafe(struct upstream *u)
+{
+    struct link *l = u->idle;
+    if (!l || is_safe(l))
+        return;
+    list_remove(l);
+    link_shutdown(l);
+}
+
 static const struct limits *limits_of(const struct upstream *u)
 {
     return &u->generation->setup->config->limits;
@@ -53,6 +64,8 @@ struct stream *upstream_open(struct upstream *u, bool h2, enum upstream_care car
     if (!l) {
         if (u->n_links >= (uint32_t)limits_of(u)->upstream_connections)
             return NULL;
+        if (care == CARE_ONCE && !h2)
+            drop_unsafe(u);
         l = link_connect(u, h2);
         u->n_links++;
         if (h2)
