@@ -14,43 +14,9 @@
  * While not all was tried, that is also assumed of what never failed.
  * 4. Of effects on behalf of each other only the topmost is told. */
 #include "judge/oracle_int.h"
+#include "judge/words_int.h"
 
 /* ---- what takes an effect back ---- */
-
-/* Beginnings of words. */
-static const char *const undo_words[] = {"cancel", "refund",  "undo",   "rollback", "compensat",
-                                         "releas", "void",    "revert", "revers",   "delet",
-                                         "remov",  "restore", "abort",  "unreserve"};
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Does a word begin here? In /cancel, /order-cancel, order_cancel and orderCancel. */
-static bool word_begins(slice text, size_t i)
-{
-    return is_letter(text.p[i]) &&
-           (i == 0 || !is_letter(text.p[i - 1]) || (text.p[i] <= 'Z' && text.p[i - 1] >= 'a'));
-}
-
-static bool begins_with(slice text, const char *word)
-{
-    size_t n = strlen(word), i = 0;
-    while (i < n && i < text.n && (text.p[i] | 0x20) == word[i])
-        i++;
-    return i == n;
-}
-
-static bool sounds_like_undo(slice interface)
-{
-    for (size_t i = 0; i < interface.n; i++)
-        for (size_t k = 0; word_begins(interface, i) && k < sizeof undo_words / sizeof *undo_words;
-             k++)
-            if (begins_with(slice_from(interface, i), undo_words[k]))
-                return true;
-    return false;
-}
 
 /* A call that the handler makes with or without faults. */
 static bool usual(const struct view *v, uint32_t i)
@@ -58,13 +24,25 @@ static bool usual(const struct view *v, uint32_t i)
     return v->twin.at[i] != CALL_NONE || view_usual(v, v->calls[i].parent, v->calls[i].uid);
 }
 
-/* By its name: DELETE, or cancel, refund ... of the same service, made only now. */
+/* Is the second the same path, or one below it? PUT /locks/j, DELETE /locks/j. */
+static bool same_thing(slice effect, slice undo)
+{
+    size_t a = slice_find(effect, ' '), b = slice_find(undo, ' ');
+    slice path = slice_from(effect, a), other = slice_from(undo, b);
+    return a < effect.n && other.n >= path.n && memcmp(path.p, other.p, path.n) == 0 &&
+           (other.n == path.n || other.p[path.n] == '/');
+}
+
+/* By its name: DELETE, or cancel, refund ... of the same service. What is called without faults
+ * too may be another thing that ends, unless it is the very one: a lock is released, come what may.
+ */
 static bool undoes_by_name(const struct view *v, uint32_t effect, uint32_t i)
 {
     const struct element *e = uid_element(v->names, v->calls[effect].uid);
     const struct element *u = uid_element(v->names, v->calls[i].uid);
-    return v->twin.at[i] == CALL_NONE && e->service == u->service &&
-           sounds_like_undo(names_text(v->names, u->interface)) && !usual(v, i);
+    slice interface = names_text(v->names, u->interface);
+    return e->service == u->service && words_undo(interface) &&
+           (!usual(v, i) || same_thing(names_text(v->names, e->interface), interface));
 }
 
 bool view_undoes(const struct view *v, uint32_t effect, uint32_t i)
@@ -246,7 +224,7 @@ static bool is_done_before(const struct judge *j, uid call, outcome o)
     bool gone =
         o == OUTCOME(OUT_STATUS, 404) || o == OUTCOME(OUT_STATUS, 410) || o == OUTCOME(OUT_GRPC, 5);
     return o == OUTCOME(OUT_STATUS, 409) || o == OUTCOME(OUT_GRPC, 6) ||
-           (gone && sounds_like_undo(interface));
+           (gone && words_undo(interface));
 }
 
 /* The client does not notice that this call, with all its tries, has failed. */

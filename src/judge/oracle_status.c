@@ -22,12 +22,32 @@ static bool asks_to_retry(outcome o)
            o == OUTCOME(OUT_GRPC, 14) || o == OUTCOME(OUT_GRPC, 4);
 }
 
+/* The last of the handler's first n calls that failed; its place among them. */
+static uint32_t failed_before(const struct view *v, uint32_t handler, uint32_t n)
+{
+    while (n-- > 0)
+        if (call_failed(&v->calls[view_child(v, handler, n)]))
+            return n;
+    return CALL_NONE;
+}
+
+static bool is_read(const struct view *v, uint32_t i)
+{
+    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
+}
+
+/* The call whose failure is answered: the last that failed. But what is written only because
+ * something could not be read, an alert say, gives no answer. */
 static uint32_t last_failed(const struct view *v, uint32_t handler)
 {
-    for (uint32_t k = view_children(v, handler); k-- > 0;)
-        if (call_failed(&v->calls[view_child(v, handler, k)]))
-            return view_child(v, handler, k);
-    return CALL_NONE;
+    uint32_t k = failed_before(v, handler, view_children(v, handler));
+    if (k == CALL_NONE)
+        return CALL_NONE;
+    uint32_t last = view_child(v, handler, k), before = failed_before(v, handler, k);
+    if (before == CALL_NONE || is_read(v, last) || view_usual(v, handler, v->calls[last].uid) ||
+        !is_read(v, view_child(v, handler, before)))
+        return last;
+    return view_child(v, handler, before);
 }
 
 static void see_forwarded(const struct view *v, uint32_t h)

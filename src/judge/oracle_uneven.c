@@ -15,6 +15,7 @@
  *    only where at least two reads are needed, and at least two others are not. */
 #include "base/hash.h"
 #include "judge/oracle_int.h"
+#include "judge/words_int.h"
 
 enum { HABIT = 2 }; /* so many make a habit */
 
@@ -96,6 +97,12 @@ static void note_tried(struct habit *h, enum effect kind, uid group)
         tried[1] = group;
 }
 
+/* What is taken back or given up is tried again by those who try nothing else: no measure. */
+static bool cleans_up(const struct judge *j, uid group)
+{
+    return words_undo(names_text(j->opt.names, uid_element(j->opt.names, group)->interface));
+}
+
 static void note_read(struct habit *h, const struct reaction *r, uid group)
 {
     bool ok = outcome_ok(r->reply);
@@ -115,7 +122,7 @@ static struct habit learn_habit(struct judge *j, const struct reaction *r)
         if (kind == EFFECT_ONCE || map_count(&seen, group) > 1)
             continue;
         const struct reaction *x = known(j, group, r->label, true);
-        if (tried_again(j, group, r->label))
+        if (tried_again(j, group, r->label) && !cleans_up(j, group))
             note_tried(&h, kind, group);
         if (x && kind == EFFECT_READ)
             note_read(&h, x, group);

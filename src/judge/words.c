@@ -58,6 +58,43 @@ bool words_check(slice interface)
     return words_find(checks, interface);
 }
 
+/* ---- what takes an effect back ---- */
+
+/* Beginnings of words. */
+static const char *const undo_words[] = {"cancel", "refund",  "undo",   "rollback", "compensat",
+                                         "releas", "void",    "revert", "revers",   "delet",
+                                         "remov",  "restore", "abort",  "unreserve"};
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Does a word begin here? In /cancel, /order-cancel, order_cancel and orderCancel. */
+static bool word_begins(slice text, size_t i)
+{
+    return is_letter(text.p[i]) &&
+           (i == 0 || !is_letter(text.p[i - 1]) || (text.p[i] <= 'Z' && text.p[i - 1] >= 'a'));
+}
+
+static bool begins_with(slice text, const char *word)
+{
+    size_t n = strlen(word), i = 0;
+    while (i < n && i < text.n && (text.p[i] | 0x20) == word[i])
+        i++;
+    return i == n;
+}
+
+bool words_undo(slice interface)
+{
+    for (size_t i = 0; i < interface.n; i++)
+        for (size_t k = 0; word_begins(interface, i) && k < sizeof undo_words / sizeof *undo_words;
+             k++)
+            if (begins_with(slice_from(interface, i), undo_words[k]))
+                return true;
+    return false;
+}
+
 /* ---- answers ---- */
 
 enum { GRPC_CODES = 17 };

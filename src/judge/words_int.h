@@ -25,6 +25,9 @@ const struct word *words_find(const struct word *list, slice text);
 /* Does an interface look like that of a health check? */
 bool words_check(slice interface);
 
+/* Does it sound as if it took something back, or put an end to it? DELETE, cancel, refund ... */
+bool words_undo(slice interface);
+
 /* Answers by which a service says that it could not do its work. */
 bool answer_is_error(outcome o);
 
