@@ -70,7 +70,4 @@ void contract_remark(struct contract *c, bool complete, const struct summary *su
 /* Of all that was read: a campaign is judged by one contract from its beginning to its end. */
 uint64_t contract_hash(const struct contract *c);
 
-/* How many rules it has. */
-uint32_t contract_rules(const struct contract *c);
-
 #endif

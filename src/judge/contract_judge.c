@@ -5,7 +5,8 @@
 
 enum { WHY_MAX = 2000, DETAIL_MAX = 400 };
 
-const char *contract_say(struct contract *c, const struct buf *text)
+/* A sentence that lives as long as the contract. */
+static const char *contract_say(struct contract *c, const struct buf *text)
 {
     uint32_t id = pool_put(&c->pool, buf_slice(text));
     return id == POOL_NONE ? "the contract does not hold" : pool_text(&c->pool, id).p;
@@ -186,11 +187,6 @@ void contract_judge(struct contract *c, struct run *run)
 uint64_t contract_hash(const struct contract *c)
 {
     return c->hash;
-}
-
-uint32_t contract_rules(const struct contract *c)
-{
-    return c->rules.n;
 }
 
 /* ---- the end ---- */

@@ -86,7 +86,4 @@ void group_print(const struct contract *c, uid group, struct buf *out);
 bool behaviour_print(struct contract *c, const struct behaviour *b, const struct fault *faults,
                      uint32_t n, bool propagates, struct buf *out, const char **decide);
 
-/* A sentence that lives as long as the contract. */
-const char *contract_say(struct contract *c, const struct buf *text);
-
 #endif

@@ -242,11 +242,6 @@ uint32_t effect_rule_high(const struct effect_rule *r, outcome status)
     return unknown_case(r, status) ? ANY_NUMBER : other_case(r, status) ? r->else_high : r->high;
 }
 
-void effect_rule_print_for(const struct effect_rule *r, outcome status, struct buf *out)
-{
-    print_count(effect_rule_low(r, status), effect_rule_high(r, status), out);
-}
-
 bool effect_rule_check(const struct effect_rule *r, const struct names *names,
                        const struct trace *trace, outcome status, uint32_t *counted)
 {

@@ -83,8 +83,7 @@ int effect_rule_load(const struct node *node, struct names *names, struct effect
 /* Canonical text; read back it is the same rule. */
 void effect_rule_print(const struct effect_rule *r, struct buf *out);
 
-/* What the rule wants when the client saw `status`: "exactly 1", "none", "at least 2", "any" ... */
-void effect_rule_print_for(const struct effect_rule *r, outcome status, struct buf *out);
+/* How often the effect is to be had when the client saw `status`. */
 uint32_t effect_rule_low(const struct effect_rule *r, outcome status);
 uint32_t effect_rule_high(const struct effect_rule *r, outcome status);
 

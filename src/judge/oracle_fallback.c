@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "judge/oracle_int.h"
+#include "judge/words_int.h"
 
 #define MS 1000000
 
@@ -37,29 +38,16 @@ static bool is_read(const struct view *v, uint32_t i)
 /* No answer, or one that says that the service does not work. */
 static bool is_down(const struct call *c)
 {
-    uint32_t code = outcome_code(c->seen);
-    switch (outcome_kind(c->seen)) {
-    case OUT_NONE: return false;
-    case OUT_STATUS: return code >= 500;
-    case OUT_GRPC: /* UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS */
-        return code == 2 || code == 4 || (code >= 13 && code <= 15);
-    default: return true;
-    }
+    enum outcome_kind kind = outcome_kind(c->seen);
+    if (kind == OUT_STATUS || kind == OUT_GRPC)
+        return answer_is_error(c->seen);
+    return kind != OUT_NONE;
 }
 
 /* GET /health, GET /users/ready ...: asks how somebody is, and replaces nothing. */
 static bool is_probe(const struct view *v, uint32_t i)
 {
-    static const char *const words[] = {"health", "ready",  "readiness", "live", "liveness",
-                                        "ping",   "status", "alive",     "up"};
-    slice rest = names_text(v->names, uid_element(v->names, v->calls[i].uid)->interface), word;
-    while (slice_cut(&rest, '/', &word)) {
-        word.n = slice_find(word, '-') < word.n ? slice_find(word, '-') : word.n;
-        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-            if (slice_is(word, words[k]))
-                return true;
-    }
-    return false;
+    return words_check(names_text(v->names, uid_element(v->names, v->calls[i].uid)->interface));
 }
 
 /* Is the call made without faults, too? (Of one that has a twin that is known at once.) */

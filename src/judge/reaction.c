@@ -125,10 +125,16 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .number = v->run->number};
     look_at_tries(v, handler, first, &r);
     uint64_t key = reaction_key(group, r.label, r.persistent, r.injected);
-    if (map_get(&j->reaction_at, key) || j->reactions.n == REACTIONS_MAX ||
+    const uint32_t *at = map_get(&j->reaction_at, key);
+    if ((at && !judge_precedes(j, r.faultload, j->reactions.at[*at].faultload)) ||
+        (!at && j->reactions.n == REACTIONS_MAX) ||
         (r.tries > 1 && unclear(v, handler, first, r.persistent)))
         return;
     look_round(v, handler, first, &r);
+    if (at) {
+        j->reactions.at[*at] = r;
+        return;
+    }
     map_set(&j->reaction_at, key, j->reactions.n);
     vec_push(&j->reactions, r);
 }

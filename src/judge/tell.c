@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
-#include "judge/judge_int.h"
+#include "judge/view_int.h"
 
 static uint64_t subject_key(struct judge *j, enum oracle o, uid subject)
 {
@@ -14,8 +14,7 @@ static uint64_t subject_key(struct judge *j, enum oracle o, uid subject)
                     subject == UID_NONE ? 0 : names_uid_all(j->opt.names, subject));
 }
 
-/* Is a to be shown rather than b? */
-static bool precedes(const struct judge *j, faultload a, faultload b)
+bool judge_precedes(const struct judge *j, faultload a, faultload b)
 {
     const struct faultload_row *rows = j->opt.faultloads->rows.at;
     if (rows[a].size != rows[b].size)
@@ -44,7 +43,7 @@ bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subje
     struct remark *r = &j->said.at[*at];
     r->runs += j->said_in.at[*at] != v->run->number;
     j->said_in.at[*at] = v->run->number;
-    return !r->why || precedes(j, v->run->faultload, r->faultload);
+    return !r->why || judge_precedes(j, v->run->faultload, r->faultload);
 }
 
 __attribute__((format(printf, 2, 0))) static const char *say(struct judge *j, const char *format,

@@ -14,6 +14,9 @@ void base_deinit(struct base *b);
 void view_make(struct judge *j, const struct run *run, struct view *v);
 void view_deinit(struct view *v);
 
+/* Of two faultloads that show the same, is a to be shown rather than b? Whichever was run first. */
+bool judge_precedes(const struct judge *j, faultload a, faultload b);
+
 /* Remembers how the system reacted in this run, where one call failed alone. */
 void reaction_learn(const struct view *v);
 

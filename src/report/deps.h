@@ -34,7 +34,4 @@ void words_dep_call(const struct names *names, uid u, struct buf *out);
 /* What becomes of the request when it fails, and why: "users calls it again". */
 void words_dep(const struct summary *s, const struct dep *d, struct buf *out);
 
-/* What absorbs a failure: "users goes on without it". */
-void words_dep_by(const struct names *names, enum dep_by by, uid instead, uid at, struct buf *out);
-
 #endif

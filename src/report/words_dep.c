@@ -19,7 +19,9 @@ void words_dep_call(const struct names *names, uid u, struct buf *out)
     element_print(names, uid_element(names, u), out);
 }
 
-void words_dep_by(const struct names *names, enum dep_by by, uid instead, uid at, struct buf *out)
+/* What absorbs a failure: "users goes on without it". */
+static void words_dep_by(const struct names *names, enum dep_by by, uid instead, uid at,
+                         struct buf *out)
 {
     if (by == DEP_BY_NOTHING || at == UID_NONE)
         return;
