@@ -62,6 +62,21 @@ static void learn_usual(const struct lesson *l, uint32_t call)
                                               (v->calls[call].flags & CALL_EXEMPT) != 0});
 }
 
+/* In causal order: of calls that are made at the same time another one starts first each time. */
+static void learn_calm(const struct lesson *l)
+{
+    VEC(uint32_t) left = {0}; /* the next one last */
+    vec_push(&left, 0);
+    while (left.n) {
+        uint32_t call = left.at[--left.n];
+        if (call)
+            learn_usual(l, call);
+        for (uint32_t k = view_children(l->v, call); k-- > 0;)
+            vec_push(&left, view_child(l->v, call, k));
+    }
+    vec_deinit(&left);
+}
+
 static uint32_t usual_siblings(const struct lesson *l, uid u)
 {
     const uint32_t *at = map_get(&l->m->usual_at, u);
@@ -298,8 +313,7 @@ void deps_learn(const struct view *v)
         learn_faulty(&l);
     if (v->n_faults || v->run->faultload != FAULTLOAD_EMPTY)
         return;
-    for (uint32_t i = 1; i < v->n; i++)
-        learn_usual(&l, i);
+    learn_calm(&l);
 }
 
 struct dep_memory *deps_memory_new(void)
