@@ -64,6 +64,22 @@ bool slice_word(slice *rest, slice *word);
 /* Decimal digits only, no sign, at most `max`. */
 bool slice_to_u64(slice s, uint64_t max, uint64_t *out) MUST_USE;
 
+/* Letters of ASCII, whatever the locale. */
+static inline bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static inline bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static inline bool is_letter(char c)
+{
+    return is_upper(c) || is_lower(c);
+}
+
 /* What a hex digit of either case stands for; -1: it is none. */
 static inline int hex_digit(char c)
 {

@@ -2,6 +2,7 @@
  *
  * Scenarios of a configuration and their expectations. A request names a service, so it is only
  * kept here and understood when all services are known (config_check.c). */
+#include "base/pointer.h"
 #include "campaign/config_int.h"
 
 enum { BODY_MAX = 16 << 20, STATUSES_MAX = 100, GRPC_CODES = 16 };
@@ -84,15 +85,6 @@ int conf_status(struct conf_reader *r, const struct conf_key *key, void *into,
     return 0;
 }
 
-/* RFC 6901 */
-static bool is_pointer(slice text)
-{
-    bool ok = text.n == 0 || text.p[0] == '/';
-    for (size_t i = 0; ok && i < text.n; i++)
-        ok = text.p[i] != '~' || (i + 1 < text.n && (text.p[i + 1] == '0' || text.p[i + 1] == '1'));
-    return ok;
-}
-
 int conf_json(struct conf_reader *r, const struct conf_key *key, void *into,
               const struct node *value)
 {
@@ -101,7 +93,7 @@ int conf_json(struct conf_reader *r, const struct conf_key *key, void *into,
         return -1;
     for (uint32_t i = 0; i < value->n; i++) {
         const struct node_pair *pair = &value->map[i];
-        if (!is_pointer(pair->key))
+        if (!pointer_valid(pair->key))
             return err_set(r->e, pair->line, pair->col,
                            "\"%.*s\" is no JSON pointer: it starts with \"/\", as in /items/0/id, "
                            "and ~ is written ~0",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
+#include "base/pointer.h"
 #include "campaign/expect_int.h"
 
 json_t *expect_json_parse(slice text, json_error_t *e)
@@ -14,48 +15,20 @@ json_t *expect_json_parse(slice text, json_error_t *e)
 
 /* ---- pointers ---- */
 
-/* ~1 is a slash, ~0 a tilde. False: another byte behind a tilde. */
-static bool unescape(slice step, struct buf *out)
-{
-    for (size_t i = 0; i < step.n; i++) {
-        char c = step.p[i];
-        if (c == '~') {
-            i++;
-            if (i == step.n || (step.p[i] != '0' && step.p[i] != '1'))
-                return false;
-            c = step.p[i] == '0' ? '~' : '/';
-        }
-        buf_addc(out, c);
-    }
-    return true;
-}
-
-/* No zeros in front, as 6901 has it. */
-static const json_t *item_at(const json_t *list, slice step)
-{
-    uint64_t i;
-    if ((step.n > 1 && step.p[0] == '0') || !slice_to_u64(step, UINT32_MAX, &i))
-        return NULL;
-    return json_array_get(list, (size_t)i);
-}
-
 const json_t *expect_json_at(const json_t *from, slice pointer)
 {
-    struct buf key = BUF_INIT(pointer.n);
-    slice step, rest = pointer;
-    bool sound = pointer.n == 0 || pointer.p[0] == '/';
-    if (pointer.n)
-        rest = slice_from(pointer, 1);
-    while (sound && from && pointer.n && slice_cut(&rest, '/', &step)) {
-        buf_clear(&key);
-        sound = unescape(step, &key);
+    struct buf key = BUF_INIT(pointer.n + 1);
+    uint64_t i;
+    if (!pointer_valid(pointer))
+        from = NULL;
+    while (from && pointer_next(&pointer, &key)) {
         if (json_is_array(from))
-            from = item_at(from, step);
+            from = pointer_index(buf_slice(&key), &i) ? json_array_get(from, (size_t)i) : NULL;
         else
             from = json_object_getn(from, buf_text(&key), key.n);
     }
     buf_deinit(&key);
-    return sound ? from : NULL;
+    return from;
 }
 
 /* ---- equality ---- */

@@ -9,11 +9,6 @@ static const char *const words[WORDS] = {"port", "host", "address", "url"};
 static const enum placeholder_kind kinds[WORDS] = {PLACEHOLDER_PORT, PLACEHOLDER_HOST,
                                                    PLACEHOLDER_ADDRESS, PLACEHOLDER_URL};
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_name(char c)
 {
     return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';

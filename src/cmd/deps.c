@@ -55,27 +55,6 @@ static int print_session(struct session *s)
 
 int cmd_deps(const struct args *args)
 {
-    struct session s;
-    struct err e = {0};
-    bool left;
     int code = deps_check(args);
-    if (!code)
-        code = session_open(&s, args, args->positional[0]);
-    if (code)
-        return code;
-    if (session_open_store(&s, STORE_READ, &e)) {
-        cmd_fail(&e);
-        code = EXIT_ENVIRONMENT;
-    } else {
-        code = session_adopt(&s, &e);
-        session_make_campaigns(&s, NULL, NULL);
-        if (!code)
-            code = session_restore(&s, &left, &e);
-        if (code)
-            cmd_fail(&e);
-        else
-            code = print_session(&s);
-    }
-    session_close(&s);
-    return code;
+    return code ? code : session_stored(args, args->positional[0], print_session);
 }

@@ -386,3 +386,24 @@ int session_restore(struct session *s, bool *left, struct err *e)
     }
     return 0;
 }
+
+int session_stored(const struct args *args, const char *file, int (*tell)(struct session *s))
+{
+    struct session s;
+    struct err e = {0};
+    bool left;
+    int code = session_open(&s, args, file);
+    if (code)
+        return code;
+    code = session_open_store(&s, STORE_READ, &e) ? EXIT_ENVIRONMENT : session_adopt(&s, &e);
+    if (!code) {
+        session_make_campaigns(&s, NULL, NULL);
+        code = session_restore(&s, &left, &e);
+    }
+    if (code)
+        cmd_fail(&e);
+    else
+        code = tell(&s);
+    session_close(&s);
+    return code;
+}

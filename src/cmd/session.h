@@ -41,6 +41,9 @@ int session_open_store(struct session *s, enum store_access access, struct err *
  * be resumed and reported without saying all of it again. 0, or an exit code, with *e. */
 int session_adopt(struct session *s, struct err *e) MUST_USE;
 
+/* Opens, takes up what is stored, lets `tell` print from it, and closes. An exit code. */
+int session_stored(const struct args *args, const char *file, int (*tell)(struct session *s));
+
 /* Notes go above this line from now on; NULL: there is none. */
 void session_watch(struct progress *line);
 

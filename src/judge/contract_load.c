@@ -3,6 +3,7 @@
  * The file of a contract to rules. Every key is a row of a table with the function that reads it;
  * what is wrong is said with line and column, and with the nearest name where one is near. */
 #include "base/hash.h"
+#include "base/pointer.h"
 #include "core/outcome.h"
 #include "judge/contract_parts_int.h"
 
@@ -178,9 +179,11 @@ static int read_json(struct reading *r, const struct node *value)
         return fail_at(value, r->e, "\"json\" is a map of JSON pointers, such as { /total: 0 }");
     for (uint32_t i = 0; i < value->n; i++) {
         const struct node_pair *pair = &value->map[i];
-        if (pair->key.n && pair->key.p[0] != '/')
-            return err_set(r->e, pair->line, pair->col,
-                           "\"%.*s\" is no JSON pointer: it starts with a slash", SHORT(pair->key));
+        if (!pointer_valid(pair->key))
+            return err_set(
+                r->e, pair->line, pair->col,
+                "\"%.*s\" is no JSON pointer: it starts with a slash, and ~ is written ~0",
+                SHORT(pair->key));
         vec_push(&r->then->json, (struct contract_value){slice_copy(&r->c->arena, pair->key),
                                                          node_copy(&r->c->arena, pair->value)});
     }

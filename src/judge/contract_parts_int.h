@@ -78,6 +78,9 @@ bool effects_same(struct contract *c, const struct behaviour *b, const struct fa
 const struct effect_counts *effects_list(const struct contract *c, const struct behaviour *b,
                                          uint32_t *n);
 
+/* How often one of them was had. */
+uint32_t effects_of(const struct contract *c, const struct behaviour *b, uid group);
+
 /* "cart PUT /carts/[id]" */
 void group_print(const struct contract *c, uid group, struct buf *out);
 

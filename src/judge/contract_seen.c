@@ -146,7 +146,7 @@ const struct effect_counts *effects_list(const struct contract *c, const struct 
     return (const struct effect_counts *)(const void *)text.p;
 }
 
-static uint32_t count_of(const struct contract *c, const struct behaviour *b, uid group)
+uint32_t effects_of(const struct contract *c, const struct behaviour *b, uid group)
 {
     uint32_t n;
     const struct effect_counts *list = effects_list(c, b, &n);
@@ -193,7 +193,7 @@ bool effects_same(struct contract *c, const struct behaviour *b, const struct fa
     const struct usual *u = &c->usual;
     for (uint32_t i = 0; i < u->effects.n; i++) {
         const struct usual_effect *e = &u->effects.at[i];
-        uint32_t lost = 0, is = count_of(c, b, e->group);
+        uint32_t lost = 0, is = effects_of(c, b, e->group);
         for (uint32_t k = 0; k < u->calls.n; k++)
             lost +=
                 u->calls.at[k].group == e->group && was_failed(c, u->calls.at[k].call, faults, n);
@@ -265,7 +265,7 @@ static void learn_effects(struct contract *c, const struct run *run, const struc
     for (uint32_t i = 0; i < n; i++)
         learn_count(u, list[i].group, list[i].n, !u->known);
     for (uint32_t i = 0; i < u->effects.n; i++)
-        learn_count(u, u->effects.at[i].group, count_of(c, b, u->effects.at[i].group), false);
+        learn_count(u, u->effects.at[i].group, effects_of(c, b, u->effects.at[i].group), false);
     if (u->known)
         return;
     struct hads had = {0};

@@ -2,6 +2,7 @@
  *
  * What a rule says: does it hold, and how is it written. */
 #include "base/json.h"
+#include "base/pointer.h"
 #include "judge/contract_parts_int.h"
 
 enum { SHOWN_MAX = 120 };
@@ -24,43 +25,21 @@ const struct node *contract_json(struct contract *c, uint32_t body)
     return c->parsed.at[body] == &no_json ? NULL : c->parsed.at[body];
 }
 
-/* The next step of a pointer, without its escapes; false: it is no pointer. */
-static bool pointer_step(slice step, struct buf *out)
-{
-    for (size_t i = 0; i < step.n; i++) {
-        char ch = step.p[i];
-        if (ch == '~') {
-            i++;
-            if (i == step.n || (step.p[i] != '0' && step.p[i] != '1'))
-                return false;
-            ch = step.p[i] == '0' ? '~' : '/';
-        }
-        buf_addc(out, ch);
-    }
-    return true;
-}
-
 static const struct node *child_at(const struct node *from, slice key)
 {
     uint64_t i;
     if (from->type == NODE_MAP)
         return node_get(from, key);
-    if (from->type != NODE_LIST || (key.n > 1 && key.p[0] == '0') ||
-        !slice_to_u64(key, UINT32_MAX, &i) || i >= from->n)
-        return NULL;
-    return from->list[i];
+    return from->type == NODE_LIST && pointer_index(key, &i) && i < from->n ? from->list[i] : NULL;
 }
 
 const struct node *pointer_at(const struct node *from, slice pointer)
 {
-    slice step, rest = slice_from(pointer, pointer.n ? 1 : 0);
     struct buf key = BUF_INIT(pointer.n + 1);
-    if (pointer.n && pointer.p[0] != '/')
+    if (!pointer_valid(pointer))
         from = NULL;
-    while (from && pointer.n && slice_cut(&rest, '/', &step)) {
-        buf_clear(&key);
-        from = pointer_step(step, &key) ? child_at(from, buf_slice(&key)) : NULL;
-    }
+    while (from && pointer_next(&pointer, &key))
+        from = child_at(from, buf_slice(&key));
     buf_deinit(&key);
     return from;
 }

@@ -124,16 +124,6 @@ static bool any_effect(const struct contract *c, const struct behaviour *b)
     return sum > 0;
 }
 
-static uint32_t count_in(const struct contract *c, const struct behaviour *b, uid group)
-{
-    uint32_t n;
-    const struct effect_counts *list = effects_list(c, b, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i].group == group)
-            return list[i].n;
-    return 0;
-}
-
 static void print_count(const struct contract *c, const struct behaviour *b, uid group,
                         uint32_t *shown, struct buf *out)
 {
@@ -143,7 +133,7 @@ static void print_count(const struct contract *c, const struct behaviour *b, uid
     group_print(c, group, &name);
     buf_adds(out, *shown > 1 ? ", " : "{ ");
     yaml_print(buf_slice(&name), true, out);
-    buf_addf(out, ": %u", (unsigned)count_in(c, b, group));
+    buf_addf(out, ": %u", (unsigned)effects_of(c, b, group));
     buf_deinit(&name);
 }
 
@@ -175,7 +165,7 @@ static void print_counts(struct contract *c, const struct behaviour *b, struct b
             groups.at[k - 1] = swap;
         }
     for (uint32_t i = 0; i < groups.n; i++) {
-        uint32_t is = count_in(c, b, groups.at[i]), low = 0, high = 0;
+        uint32_t is = effects_of(c, b, groups.at[i]), low = 0, high = 0;
         for (uint32_t k = 0; k < c->usual.effects.n; k++)
             if (c->usual.effects.at[k].group == groups.at[i]) {
                 low = c->usual.effects.at[k].low;

@@ -78,16 +78,6 @@ static const char *const writes[] = {"CheckIn", "CheckOut"};
 
 /* ---- names of gRPC methods ---- */
 
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 /* Does the name begin with this word (its first letter in either case)? */
 static bool starts_word(slice name, const char *word)
 {
@@ -162,11 +152,6 @@ static const char *const questions[] = {
 /* Where it ends in such a word, it puts an end to one thing, and may do so again. Not: refund,
  * release. Those give back an amount. */
 static const char *const endings[] = {"cancel", "void", "abort", "rollback", "revoke"};
-
-static bool is_letter(char c)
-{
-    return is_upper(c) || is_lower(c);
-}
 
 /* The last word of the last segment that is no parameter: costs of /shipping-costs/[id]. */
 static slice last_word(slice path)

@@ -10,8 +10,6 @@
  * 2. All faults of the run are at the call that failed (or below it) and at calls that were made
  *    because of it: what follows is its consequence.
  * 3. Only a service that does not work has failed. One that answers 404 works. */
-#include <strings.h>
-
 #include "judge/oracle_int.h"
 #include "judge/words_int.h"
 
@@ -211,13 +209,11 @@ void oracle_fallback(const struct view *v)
  * there to stand in. */
 static bool is_standby(slice name)
 {
-    static const char *const words[] = {"secondary", "backup",   "fallback", "standby",
-                                        "stand-by",  "failover", "replica"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (size_t k = 0, n = strlen(words[i]); k + n <= name.n; k++)
-            if (strncasecmp(name.p + k, words[i], n) == 0)
-                return true;
-    return false;
+    static const struct word words[] = {
+        {"secondary", NULL}, {"backup", NULL},   {"fallback", NULL}, {"standby", NULL},
+        {"by", "stand"},     {"failover", NULL}, {"replica", NULL},  {NULL, NULL},
+    };
+    return words_find(words, name);
 }
 
 static bool is_called(const struct judge *j, slice service)

@@ -2,30 +2,20 @@
 #include "judge/words_int.h"
 
 /* By hand: what a word is must not depend on the locale. */
-static bool is_small(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_large(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
 /* Does a word start at s.p[i], the byte before it being a letter? userError, IOError. */
 static bool word_starts(slice s, size_t i)
 {
-    return is_large(s.p[i]) && (is_small(s.p[i - 1]) || (i + 1 < s.n && is_small(s.p[i + 1])));
+    return is_upper(s.p[i]) && (is_lower(s.p[i - 1]) || (i + 1 < s.n && is_lower(s.p[i + 1])));
 }
 
 bool word_next(slice *rest, char out[WORD_MAX])
 {
     slice s = *rest;
     size_t i = 0, n = 0;
-    while (i < s.n && !is_small(s.p[i]) && !is_large(s.p[i]))
+    while (i < s.n && !is_letter(s.p[i]))
         i++;
     size_t first = i;
-    for (; i < s.n && (is_small(s.p[i]) || is_large(s.p[i])); i++) {
+    for (; i < s.n && is_letter(s.p[i]); i++) {
         if (i > first && word_starts(s, i))
             break;
         if (n < WORD_MAX - 1)
@@ -64,11 +54,6 @@ bool words_check(slice interface)
 static const char *const undo_words[] = {"cancel", "refund",  "undo",   "rollback", "compensat",
                                          "releas", "void",    "revert", "revers",   "delet",
                                          "remov",  "restore", "abort",  "unreserve"};
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 /* Does a word begin here? In /cancel, /order-cancel, order_cancel and orderCancel. */
 static bool word_begins(slice text, size_t i)

@@ -178,3 +178,17 @@ const char *desk_print(struct desk *d, void (*print)(const struct report_source 
     free(text);
     return copy;
 }
+
+uint32_t text_count(const char *text, const char *words)
+{
+    uint32_t n = 0;
+    for (; (text = strstr(text, words)); text += strlen(words))
+        n++;
+    return n;
+}
+
+void assert_has(const char *text, const char *words)
+{
+    if (!strstr(text, words))
+        fail_msg("\"%s\" is not in:\n%.4000s", words, text);
+}

@@ -45,4 +45,10 @@ struct remark *desk_remark(struct desk *d, const char *oracle, enum severity sev
 /* What a report prints; lives as long as the desk. */
 const char *desk_print(struct desk *d, void (*print)(const struct report_source *, FILE *));
 
+/* How often the words stand in the text. */
+uint32_t text_count(const char *text, const char *words);
+
+/* Fails, and shows the text, when they do not. */
+void assert_has(const char *text, const char *words);
+
 #endif

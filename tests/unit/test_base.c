@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/pointer.h"
 #include "base/rng.h"
 #include "base/yaml.h"
 #include "support/unit.h"
@@ -777,36 +778,48 @@ static void test_node_make(void **state)
     arena_deinit(&a);
 }
 
+static void test_pointer(void **state)
+{
+    static const char *const wrong[] = {"a", "a/b", "/a~", "/~2", "/a~/b", "~0"};
+    struct buf key = BUF_INIT(100), all = BUF_INIT(100);
+    uint64_t i;
+    (void)state;
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+        assert_false(pointer_valid(slice_of(wrong[k])));
+    slice rest = SLICE("/a~1b/~0//~01/0");
+    assert_true(pointer_valid(rest));
+    while (pointer_next(&rest, &key))
+        buf_addf(&all, "<%s>", buf_text(&key));
+    assert_string_equal(buf_text(&all), "<a/b><~><><~1><0>");
+    rest = SLICE("");
+    assert_true(pointer_valid(rest));
+    assert_false(pointer_next(&rest, &key)); /* the whole */
+    assert_true(pointer_index(SLICE("0"), &i) && i == 0);
+    assert_true(pointer_index(SLICE("10"), &i) && i == 10);
+    assert_false(pointer_index(SLICE("01"), &i));
+    assert_false(pointer_index(SLICE("-"), &i));
+    assert_false(pointer_index(SLICE(""), &i));
+    buf_deinit(&key);
+    buf_deinit(&all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slice_cut),
-        cmocka_unit_test(test_slice_word),
-        cmocka_unit_test(test_slice_compare),
-        cmocka_unit_test(test_slice_trim_find),
-        cmocka_unit_test(test_slice_to_u64),
-        cmocka_unit_test(test_slice_to_ns),
-        cmocka_unit_test(test_add_ns),
-        cmocka_unit_test(test_buf_bound),
-        cmocka_unit_test(test_buf_large),
-        cmocka_unit_test(test_arena_alignment),
-        cmocka_unit_test(test_arena_apart),
-        cmocka_unit_test(test_arena_reset),
-        cmocka_unit_test(test_arena_nothing),
-        cmocka_unit_test(test_arena_copy),
-        cmocka_unit_test(test_vec),
-        cmocka_unit_test(test_map),
-        cmocka_unit_test(test_map_count),
-        cmocka_unit_test(test_index_collisions),
-        cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_rng),
-        cmocka_unit_test(test_err_nearest),
-        cmocka_unit_test(test_err_print),
-        cmocka_unit_test(test_err_set),
-        cmocka_unit_test(test_node_at),
-        cmocka_unit_test(test_node_eq),
-        cmocka_unit_test(test_node_print),
-        cmocka_unit_test(test_node_print_numbers),
+        cmocka_unit_test(test_slice_cut),     cmocka_unit_test(test_slice_word),
+        cmocka_unit_test(test_slice_compare), cmocka_unit_test(test_slice_trim_find),
+        cmocka_unit_test(test_slice_to_u64),  cmocka_unit_test(test_slice_to_ns),
+        cmocka_unit_test(test_add_ns),        cmocka_unit_test(test_buf_bound),
+        cmocka_unit_test(test_buf_large),     cmocka_unit_test(test_arena_alignment),
+        cmocka_unit_test(test_arena_apart),   cmocka_unit_test(test_arena_reset),
+        cmocka_unit_test(test_arena_nothing), cmocka_unit_test(test_arena_copy),
+        cmocka_unit_test(test_vec),           cmocka_unit_test(test_map),
+        cmocka_unit_test(test_map_count),     cmocka_unit_test(test_index_collisions),
+        cmocka_unit_test(test_hash),          cmocka_unit_test(test_rng),
+        cmocka_unit_test(test_err_nearest),   cmocka_unit_test(test_err_print),
+        cmocka_unit_test(test_err_set),       cmocka_unit_test(test_pointer),
+        cmocka_unit_test(test_node_at),       cmocka_unit_test(test_node_eq),
+        cmocka_unit_test(test_node_print),    cmocka_unit_test(test_node_print_numbers),
         cmocka_unit_test(test_node_make),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  * simulated system shows: services that nobody reaches, callers that were guessed. */
 #include "judge/judge_int.h"
 #include "judge/words_int.h"
+#include "support/court.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -140,59 +141,9 @@ static void long_quotes_are_cut(void **state)
 
 /* ---- runs that are made by hand ---- */
 
-struct court {
-    struct names names;
-    struct faultloads faultloads;
-    struct judge_settings settings;
-    struct judge *judge;
-    struct run run;
-    struct summary summary;
-};
-
-static void court_open(struct court *c)
-{
-    *c = (struct court){.run = {.verdict = {.pass = true, .status = OUTCOME_OK, .why = ""}}};
-    names_init(&c->names);
-    faultloads_init(&c->faultloads);
-    judge_settings_init(&c->settings);
-    c->judge = judge_new(&(struct judge_options){
-        .names = &c->names, .faultloads = &c->faultloads, .settings = &c->settings});
-}
-
-static void court_close(struct court *c)
-{
-    judge_free(c->judge);
-    vec_deinit(&c->run.trace.calls);
-    summary_deinit(&c->summary);
-    judge_settings_deinit(&c->settings);
-    faultloads_deinit(&c->faultloads);
-    names_deinit(&c->names);
-}
-
-/* One more call, answered 200; what is special about it is set afterwards. */
 static struct call *court_call(struct court *c, uint32_t parent, const char *service)
 {
-    struct element el = {.service = names_sym(&c->names, slice_of(service)),
-                         .interface = names_sym(&c->names, SLICE("GET /"))};
-    uid above = parent == CALL_NONE ? UID_NONE : c->run.trace.calls.at[parent].uid;
-    int64_t start = (int64_t)c->run.trace.calls.n * 10;
-    vec_push(&c->run.trace.calls,
-             (struct call){.uid = names_uid(&c->names, above, names_element(&c->names, el)),
-                           .parent = parent,
-                           .seen = OUTCOME_OK,
-                           .reply = OUTCOME_OK,
-                           .handled = true,
-                           .start_ns = start,
-                           .end_ns = start + 5});
-    return &vec_last(&c->run.trace.calls);
-}
-
-static void court_judge(struct court *c, faultload f)
-{
-    c->run.number++;
-    c->run.faultload = f;
-    judge_run(c->judge, &c->run);
-    c->run.trace.calls.n = 0;
+    return court_add(c, parent, service, "GET /", 0, (int64_t)c->run.trace.calls.n * 10, 5);
 }
 
 /* The sentences of one oracle, each with a "; " behind it. */

@@ -2,59 +2,16 @@
  *
  * What oracles about tries and times say of runs that no simulated system makes: real ones, calls
  * of which it is not known what they ask for or who made them. */
-#include "judge/judge.h"
+#include "support/court.h"
 #include "support/unit.h"
 
 enum { MS = 1000 * 1000 };
-
-struct court {
-    struct names names;
-    struct faultloads faultloads;
-    struct judge_settings settings;
-    struct judge *judge;
-    struct run run;
-    struct summary summary;
-    uint8_t flags; /* of further calls */
-};
-
-static void court_open(struct court *c)
-{
-    *c = (struct court){.run = {.verdict = {.pass = true, .status = OUTCOME_OK, .why = ""}}};
-    names_init(&c->names);
-    faultloads_init(&c->faultloads);
-    judge_settings_init(&c->settings);
-    c->judge = judge_new(&(struct judge_options){
-        .names = &c->names, .faultloads = &c->faultloads, .settings = &c->settings});
-}
-
-static void court_close(struct court *c)
-{
-    judge_free(c->judge);
-    vec_deinit(&c->run.trace.calls);
-    summary_deinit(&c->summary);
-    judge_settings_deinit(&c->settings);
-    faultloads_deinit(&c->faultloads);
-    names_deinit(&c->names);
-}
 
 /* One more call, answered 200 after ms. */
 static struct call *court_call(struct court *c, uint32_t parent, const char *service,
                                const char *interface, uint32_t n, int64_t start_ms, int64_t ms)
 {
-    struct element el = {.service = names_sym(&c->names, slice_of(service)),
-                         .interface = names_sym(&c->names, slice_of(interface)),
-                         .n = n};
-    uid above = parent == CALL_NONE ? UID_NONE : c->run.trace.calls.at[parent].uid;
-    vec_push(&c->run.trace.calls,
-             (struct call){.uid = names_uid(&c->names, above, names_element(&c->names, el)),
-                           .parent = parent,
-                           .flags = parent == CALL_NONE ? 0 : c->flags,
-                           .seen = OUTCOME_OK,
-                           .reply = OUTCOME_OK,
-                           .handled = true,
-                           .start_ns = start_ms * MS,
-                           .end_ns = (start_ms + ms) * MS});
-    return &vec_last(&c->run.trace.calls);
+    return court_add(c, parent, service, interface, n, start_ms * MS, ms * MS);
 }
 
 /* A fault fires at the call: a lost reply where it is done, else 503. */
@@ -66,14 +23,6 @@ static struct fault fire(struct call *c, bool done)
     c->handled = done;
     c->seen = OUTCOME(OUT_STATUS, 503);
     return (struct fault){c->uid, c->mode};
-}
-
-static void court_judge(struct court *c, faultload f)
-{
-    c->run.number++;
-    c->run.faultload = f;
-    judge_run(c->judge, &c->run);
-    c->run.trace.calls.n = 0;
 }
 
 /* How often the oracle speaks. */

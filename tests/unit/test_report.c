@@ -14,20 +14,6 @@
 #define B A " > b GET /b"
 #define C B " > c GET /c"
 
-static uint32_t count(const char *text, const char *word)
-{
-    uint32_t n = 0;
-    for (; (text = strstr(text, word)); text += strlen(word))
-        n++;
-    return n;
-}
-
-static void assert_has(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%.4000s", words, text);
-}
-
 /* ---- text ---- */
 
 static void print_text(const struct report_source *source, FILE *out)
@@ -199,10 +185,10 @@ static void test_junit_bound(void **state)
     desk_init(&d);
     add_many(&d, 9999, 1, false);
     desk_run(&d, desk_load(&d, C " : 503"), "it breaks", seen_rows);
-    assert_int_equal(count(desk_print(&d, report_junit), "<testcase"), 10000);
+    assert_int_equal(text_count(desk_print(&d, report_junit), "<testcase"), 10000);
     desk_run(&d, desk_load(&d, B " : 503"), "it breaks", seen_rows);
     const char *text = desk_print(&d, report_junit);
-    assert_int_equal(count(text, "<testcase"), 2);
+    assert_int_equal(text_count(text, "<testcase"), 2);
     assert_has(text, "tests=\"2\" failures=\"2\"");
     assert_has(text, "<property name=\"cases_left_out\" value=\"9999\"/>");
     desk_deinit(&d);
@@ -231,10 +217,10 @@ static void test_markdown(void **state)
         add_many(&d, 200, length, true);
         text = desk_print(&d, report_markdown);
         assert_true(strlen(text) < 900 * 1000);
-        assert_int_equal(count(text, "\n```sh"), count(text, "### Finding"));
-        assert_int_equal(count(text, "<details>"), count(text, "</details>"));
+        assert_int_equal(text_count(text, "\n```sh"), text_count(text, "### Finding"));
+        assert_int_equal(text_count(text, "<details>"), text_count(text, "</details>"));
         assert_has(text, "</sub>\n");
-        if (count(text, "### Finding") < 200)
+        if (text_count(text, "### Finding") < 200)
             assert_has(text, "more findings.\n");
         desk_deinit(&d);
     }
@@ -257,7 +243,7 @@ static void test_github(void **state)
     assert_has(desk_print(&d, report_github), "::warning file=");
     add_many(&d, 20, 5000, true);
     const char *text = desk_print(&d, report_github);
-    assert_int_equal(count(text, "\n"), 12); /* a flaky one and ten others */
+    assert_int_equal(text_count(text, "\n"), 12); /* a flaky one and ten others */
     assert_has(text, "\n::notice title=outfox::10 more findings have no annotation\n");
     desk_deinit(&d);
 }

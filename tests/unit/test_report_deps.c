@@ -8,12 +8,6 @@
 #include "support/report_desk.h"
 #include "support/unit.h"
 
-static void assert_has(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%.4000s", words, text);
-}
-
 static uid call_of(struct desk *d, const char *text)
 {
     struct err e = {0};

@@ -12,20 +12,6 @@
 #define A   "a GET /"
 #define PAY A " > pay POST /charge"
 
-static uint32_t count(const char *text, const char *word)
-{
-    uint32_t n = 0;
-    for (; (text = strstr(text, word)); text += strlen(word))
-        n++;
-    return n;
-}
-
-static void assert_has(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%.4000s", words, text);
-}
-
 static void assert_has_not(const char *text, const char *words)
 {
     if (strstr(text, words))
@@ -169,7 +155,7 @@ static void test_bound(void **state)
     desk_init(&d);
     add_three(&d);
     const char *text = desk_print(&d, print_text);
-    assert_int_equal(count(text, "\nWARNING "), 10);
+    assert_int_equal(text_count(text, "\nWARNING "), 10);
     assert_has(text, "\nWARNING 7  wrong-status: one\n");
     assert_has(text, "\nWARNING 15  no-timeout: three\n");
     assert_has(text, "\n  ... and 5 more warnings; --json lists up to 300.\n");
@@ -178,17 +164,17 @@ static void test_bound(void **state)
     assert_has(desk_print(&d, print_text), "... and 12 more warnings;");
     for (int i = 0; i < 200; i++)
         desk_remark(&d, "leak", SEVERITY_FINDING, "four", PAY, PAY " #1");
-    assert_int_equal(count(desk_print(&d, print_text), "\nFINDING "), 20);
+    assert_int_equal(text_count(desk_print(&d, print_text), "\nFINDING "), 20);
     assert_has(desk_print(&d, print_text), "... and 180 more findings of oracles;");
-    assert_int_equal(count(desk_print(&d, report_junit), "<failure "), 200);
+    assert_int_equal(text_count(desk_print(&d, report_junit), "<failure "), 200);
     text = desk_print(&d, report_github);
-    assert_int_equal(count(text, "::error "), 10);
-    assert_int_equal(count(text, "::warning "), 10);
+    assert_int_equal(text_count(text, "::error "), 10);
+    assert_int_equal(text_count(text, "::warning "), 10);
     assert_has(text, "::notice title=outfox::190 more findings have no annotation\n");
     assert_has(text, "::notice title=outfox::12 more warnings have no annotation\n");
     text = desk_print(&d, report_markdown);
-    assert_int_equal(count(text, "### Finding"), 200);
-    assert_int_equal(count(text, "<details>"), 15 + 1);
+    assert_int_equal(text_count(text, "### Finding"), 200);
+    assert_int_equal(text_count(text, "<details>"), 15 + 1);
     desk_deinit(&d);
 }
 
@@ -243,7 +229,7 @@ static void test_markdown(void **state)
     assert_has(text, "- about: docs/oracles/duplicate-effect.md\n\n```sh\noutfox replay 'a GET");
     assert_has(text, "### Warnings\n\n<details><summary>wrong-status: a_b &lt;i&gt;??says"
                      "</summary>\n\n- **when** pay POST");
-    assert_int_equal(count(text, "<details>"), count(text, "</details>"));
+    assert_int_equal(text_count(text, "<details>"), text_count(text, "</details>"));
     desk_deinit(&d);
 }
 

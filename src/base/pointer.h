@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * JSON pointers, RFC 6901: /items/0/id. ~1 is a slash, ~0 a tilde; the empty one is the whole. */
+#ifndef OUTFOX_BASE_POINTER_H
+#define OUTFOX_BASE_POINTER_H
+
+#include "base/str.h"
+
+/* Is it one? */
+bool pointer_valid(slice text);
+
+/* Takes the next step off *rest, a valid pointer, to *key, without its escapes. False: it had
+ * ended. */
+bool pointer_next(slice *rest, struct buf *key) MUST_USE;
+
+/* The place in a list that a step means; false: none. (No zeros in front.) */
+bool pointer_index(slice step, uint64_t *out) MUST_USE;
+
+#endif
