@@ -130,8 +130,6 @@ struct reaction {
     outcome reply;   /* what the handler that made it answered */
     outcome seen;    /* what the caller of that handler saw of it */
     uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
-    bool instead_ok; /* and that succeeded */
-    bool left_out;   /* calls that the handler makes without faults were not made */
     int64_t gap_ns;  /* from the end of the first try to the start of the second */
     faultload faultload;
     uint64_t number; /* of the run */
@@ -149,7 +147,7 @@ struct judge {
     struct base base;
     struct view view; /* reused from run to run */
     VEC(struct reaction) reactions;
-    struct map reaction_at; /* (group, label, persistent) */
+    struct map reaction_at; /* (group, label, persistent, injected) */
     VEC(struct remark) said;
     VEC(uint64_t) said_in;   /* the last run that each was counted in */
     VEC(struct remark) late; /* of oracles at the end: made anew each time */

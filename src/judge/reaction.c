@@ -26,26 +26,15 @@ static uint32_t faulty_group(const struct view *v, uint32_t handler)
     return sum == v->n_faults ? first : CALL_NONE;
 }
 
-/* What else the handler did: other calls that it makes only then, and calls that it left out. */
-static void look_round(const struct view *v, uint32_t handler, uint32_t first, struct reaction *r)
+/* The first other call that the handler makes only then. */
+static uid look_round(const struct view *v, uint32_t handler, uint32_t first)
 {
-    const struct base *b = &v->judge->base;
-    uint32_t n = view_children(v, handler), twin = v->twin.at[handler];
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
         uint32_t c = view_child(v, handler, k);
-        if (r->instead == UID_NONE && !view_equal(v, first, c) &&
-            !view_usual(v, handler, v->calls[c].uid)) {
-            r->instead = v->calls[c].uid;
-            r->instead_ok = !call_failed(&v->calls[c]);
-        }
+        if (!view_equal(v, first, c) && !view_usual(v, handler, v->calls[c].uid))
+            return v->calls[c].uid;
     }
-    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++) {
-        uid usual = b->trace.calls.at[b->order.child.at[k]].uid;
-        bool made = false;
-        for (uint32_t i = 0; i < n && !made; i++)
-            made = v->calls[view_child(v, handler, i)].uid == usual;
-        r->left_out |= !made;
-    }
+    return UID_NONE;
 }
 
 static uint64_t reaction_key(uid group, label l, bool persistent, bool injected)
@@ -130,7 +119,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
         (!at && j->reactions.n == REACTIONS_MAX) ||
         (r.tries > 1 && unclear(v, handler, first, r.persistent)))
         return;
-    look_round(v, handler, first, &r);
+    r.instead = look_round(v, handler, first);
     if (at) {
         j->reactions.at[*at] = r;
         return;
