@@ -4,10 +4,9 @@
 #
 #   variant  what it is for                     objects          programs
 #   plain    the release: -O2, hardened         build/obj/plain  build/
-#   san      SAN=1: ASan, UBSan and LSan        build/obj/san    build/san/
+#   san      SAN=1: ASan, UBSan and LSan        build/obj/san    build/san/   (tests use clang)
 #   tsan     VARIANT=tsan: ThreadSanitizer    build/obj/tsan   build/tsan/
 #   fuzz     libFuzzer, used by `make fuzz`     build/obj/fuzz   build/fuzz/
-#   clang    plain, as the tests compile it     build/obj/clang  build/clang/
 #
 # Every source but those of src/cmd goes into liboutfox.a, which the program, the tests, the
 # benchmarks and the fuzzers link. A change of compiler or flags rebuilds what it touches.
@@ -108,9 +107,6 @@ FLAGS_plain = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-str
     $(call accepts,-fstack-clash-protection -fcf-protection -fstrict-flex-arrays=3) \
     -fno-omit-frame-pointer -ffunction-sections -fdata-sections
 LINK_plain = -Wl,-z,relro,-z,now,--gc-sections
-
-FLAGS_clang = $(FLAGS_plain)
-LINK_clang  = $(LINK_plain)
 
 # gcc's guesses about the flow of values go wrong in code that the sanitizers have rewritten.
 FLAGS_san = $(SANITIZE) -fsanitize=address,undefined \
