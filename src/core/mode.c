@@ -256,8 +256,15 @@ static int unknown_mode(slice text, struct err *e)
     for (size_t i = 1; i < MODE_KINDS; i++)
         words[i] = mode_rows[i].name;
     words[0] = LOST_NAME;
-    slice name = {text.p, slice_find(text, ':')};
+    size_t blank = slice_find(text, ' ');
+    slice name = {text.p, slice_find((slice){text.p, blank}, ':')};
     const char *near = err_nearest(name, words, MODE_KINDS);
+    slice value = slice_trim(slice_from(text, blank));
+    if (near && value.n && slice_is(name, near)) /* "delay 2s" */
+        return err_set(e, 0, 0,
+                       "mode \"%.*s\": put a colon between the name and its value: \"%s:%.*s\"",
+                       (int)(text.n < 60 ? text.n : 60), text.p, near,
+                       value.n < 60 ? (int)value.n : 60, value.p);
     return err_set(e, 0, 0, "there is no mode \"%.*s\"%s%s%s; `outfox modes` lists them",
                    (int)(text.n < 60 ? text.n : 60), text.p, near ? " (did you mean \"" : "",
                    near ? near : "", near ? "\"?)" : "");
@@ -334,6 +341,11 @@ static int parse_plain(slice text, mode *out, struct err *e)
 int mode_parse(slice text, mode *out, struct err *e)
 {
     text = slice_trim(text);
+    if (slice_is(text, LOST_NAME))
+        return err_set(e, 0, 0,
+                       "mode \"" LOST_NAME
+                       "\" takes what the caller sees instead of the reply, for "
+                       "example " LOST_NAME ":503 or " LOST_NAME ":reset");
     if (!slice_starts(text, SLICE(LOST_NAME ":")))
         return parse_plain(text, out, e);
     text = slice_trim(slice_from(text, sizeof LOST_NAME));

@@ -633,6 +633,8 @@ static void test_mode_errors(void **state)
         {"lost-reply:lost-reply:503", ""},
         {"lost-reply:nothing", ""},
         {"lost-repy:503", "\"lost-reply\""},
+        {"lost-reply", "lost-reply:503"},
+        {"delay 2s", "\"delay:2s\""},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
