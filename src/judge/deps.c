@@ -188,7 +188,7 @@ static void add_redundant(const struct judge *j, struct deps *out)
         const uint32_t *seen = map_get(&at, key);
         if (!seen) {
             map_set(&at, key, out->redundant.n);
-            vec_push(&out->redundant, (struct dep_twice){j->deps->plain.at[c->uid], 1, true});
+            vec_push(&out->redundant, (struct dep_twice){j->paths.at[c->uid], 1, true});
             vec_push(&first, i);
             continue;
         }

@@ -33,7 +33,6 @@ struct dep_fact {
 };
 
 struct dep_memory {
-    VEC(uid) plain; /* by uid: the same with the first number everywhere; 0: not known yet */
     VEC(struct dep_usual) usual;
     VEC(struct dep_extra) extra;
     VEC(struct dep_fact) facts;

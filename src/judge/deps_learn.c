@@ -22,25 +22,9 @@ struct lesson {
     uint32_t n_groups;
 };
 
-static uid plain_of(struct dep_memory *m, struct names *names, uid u)
-{
-    if (u == UID_NONE)
-        return UID_NONE;
-    while (m->plain.n <= u)
-        vec_push(&m->plain, UID_NONE);
-    if (m->plain.at[u] == UID_NONE) {
-        struct element e = *uid_element(names, u);
-        uid parent = plain_of(m, names, uid_parent(names, u));
-        e.n = 0;
-        e.before = 0;
-        m->plain.at[u] = names_uid(names, parent, names_element(names, e));
-    }
-    return m->plain.at[u];
-}
-
 static uid plain_call(const struct lesson *l, uint32_t call)
 {
-    return plain_of(l->m, l->v->judge->opt.names, l->v->calls[call].uid);
+    return judge_path(l->v->judge, l->v->calls[call].uid);
 }
 
 /* ---- calls without faults ---- */
@@ -323,7 +307,6 @@ struct dep_memory *deps_memory_new(void)
 
 void deps_memory_free(struct dep_memory *m)
 {
-    vec_deinit(&m->plain);
     vec_deinit(&m->usual);
     vec_deinit(&m->extra);
     vec_deinit(&m->facts);

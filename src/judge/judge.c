@@ -83,6 +83,7 @@ void judge_free(struct judge *j)
     map_deinit(&j->asked);
     map_deinit(&j->retries);
     vec_deinit(&j->effects);
+    vec_deinit(&j->paths);
     deps_memory_free(j->deps);
     map_deinit(&j->slow_once);
     mem_free(j);
@@ -120,6 +121,22 @@ void judge_run(struct judge *j, const struct run *run)
     for (size_t i = 0; i < sizeof run_oracles / sizeof *run_oracles; i++)
         if ((v->n_faults || run_oracles[i].calm) && wanted(j, run_oracles[i].oracles))
             run_oracles[i].see(v);
+}
+
+uid judge_path(struct judge *j, uid call)
+{
+    if (call == UID_NONE)
+        return UID_NONE;
+    while (j->paths.n <= call)
+        vec_push(&j->paths, UID_NONE);
+    if (j->paths.at[call] == UID_NONE) {
+        struct element e = *uid_element(j->opt.names, call);
+        uid parent = judge_path(j, uid_parent(j->opt.names, call));
+        e.n = 0;
+        e.before = 0;
+        j->paths.at[call] = names_uid(j->opt.names, parent, names_element(j->opt.names, e));
+    }
+    return j->paths.at[call];
 }
 
 enum effect judge_effect(struct judge *j, uid call)

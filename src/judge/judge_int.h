@@ -156,6 +156,7 @@ struct judge {
     struct map asked;        /* uid -> its request, where known; 0: not always the same */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */
+    VEC(uid) paths;       /* by uid: judge_path, where it is known */
     struct dep_memory *deps;
     struct body_memory bodies[BODIES_REMEMBERED];
     struct map retries;   /* of real runs: how often they come at once, and how often they wait */
@@ -165,27 +166,36 @@ struct judge {
 /* The effect of a call, remembered. */
 enum effect judge_effect(struct judge *j, uid call);
 
+/* The same with the first number everywhere: which try it is, or of which item, does not count. */
+uid judge_path(struct judge *j, uid call);
+
 /* ---- saying ---- */
 
-/* The oracle says something about `subject` (a call; its number does not count) because of this
- * run. True: it is new, or this run shows it with a smaller faultload: judge_tell must follow. */
-bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subject) MUST_USE;
+/* What is said once: of a call (numbers on its path do not count), and where an oracle may have
+ * several things to say of one call, about what else. A uid alone is a topic. */
+typedef uint64_t topic;
+
+static inline topic topic_of(uid call, uint32_t which)
+{
+    return (topic)which << 32 | call;
+}
+
+/* The oracle says something about this because of this run. True: it is new, or this run
+ * shows it with a smaller faultload: judge_tell must follow. */
+bool judge_wants(struct judge *j, const struct view *v, enum oracle o, topic t) MUST_USE;
 
 /* v->calls[] as evidence, and the sentence. Roles live as long as the process. */
 struct witness {
     uint32_t call;
     const char *role;
 };
-void judge_tell(struct judge *j, const struct view *v, enum oracle o, uid subject,
+void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
                 const struct witness *witness, uint32_t n, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
 /* At the end, from reactions: the evidence is r's call and, where it has one, `instead`. */
-void judge_conclude(struct judge *j, enum oracle o, uid subject, const struct reaction *r,
+void judge_conclude(struct judge *j, enum oracle o, topic t, const struct reaction *r,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-/* At the end: it is not said after all. */
-void judge_unsay(struct judge *j, enum oracle o, uid subject);
 
 /* "SERVICE INTERFACE" of a call, for sentences; lives as long as the judge. */
 const char *judge_name(struct judge *j, uid call);

@@ -14,7 +14,8 @@
  * 2. An effect that was undone in between does not count, and neither does what undoes one that was
  *    made again in between.
  * 3. Where the retry itself is an effect done twice, only that is said, not what is below it.
- * 4. What its caller can do without (telemetry, say) may be done twice, unless it is listed. */
+ * 4. What its caller can do without (telemetry, say) may be done twice, unless it is listed.
+ * 5. Whoever tries again is a mistake of its own: two that repeat the same effect are told both. */
 #include "judge/oracle_int.h"
 
 struct doubled {
@@ -45,20 +46,26 @@ static bool undoes_another(const struct view *v, uint32_t first, uint32_t second
     return false;
 }
 
-/* Is the second a repetition of the first, because something failed? */
-static bool doubles(const struct view *v, uint32_t first, uint32_t second, struct doubled *out)
+/* Up from both to the calls of one handler. False: one on the way is an effect done twice. */
+static bool find_retry(const struct view *v, struct doubled *d)
 {
-    uint32_t a = first, b = second;
-    while (v->calls[a].parent != v->calls[b].parent) {
-        a = v->calls[a].parent;
-        b = v->calls[b].parent;
-        if (judge_effect(v->judge, v->calls[b].uid) == EFFECT_ONCE && done_twice(v, a, b))
+    while (v->calls[d->above].parent != v->calls[d->retry].parent) {
+        d->above = v->calls[d->above].parent;
+        d->retry = v->calls[d->retry].parent;
+        if (judge_effect(v->judge, v->calls[d->retry].uid) == EFFECT_ONCE &&
+            done_twice(v, d->above, d->retry))
             return false;
     }
-    *out = (struct doubled){first, second, a, b};
-    return call_sure(&v->calls[a]) && call_sure(&v->calls[b]) && call_failed(&v->calls[a]) &&
-           v->calls[b].start_ns >= v->calls[a].end_ns && same_request(&v->calls[a], &v->calls[b]) &&
-           !view_undone(v, first, second) && !undoes_another(v, first, second);
+    return true;
+}
+
+/* Is the second a repetition of the first, because something failed? */
+static bool doubles(const struct view *v, const struct doubled *d)
+{
+    const struct call *a = &v->calls[d->above], *b = &v->calls[d->retry];
+    return call_sure(a) && call_sure(b) && call_failed(a) && b->start_ns >= a->end_ns &&
+           same_request(a, b) && !view_undone(v, d->first, d->second) &&
+           !undoes_another(v, d->first, d->second);
 }
 
 /* How many calls that may be repetitions of this one were done. */
@@ -79,7 +86,7 @@ static bool more_than_usual(const struct view *v, const struct call *like)
 }
 
 /* What stands for a call and its repetitions: the one that is made without faults. */
-static uid subject_of(const struct judge *j, uid call)
+static uid usual_call(const struct judge *j, uid call)
 {
     const struct trace *base = &j->base.trace;
     for (uint32_t i = 1; i < base->calls.n; i++)
@@ -88,12 +95,16 @@ static uid subject_of(const struct judge *j, uid call)
     return call;
 }
 
-static void tell(const struct view *v, const struct doubled *d, uid subject)
+static void tell(const struct view *v, const struct doubled *d)
 {
     struct judge *j = v->judge;
     const struct call *above = &v->calls[d->above];
+    uid effect = usual_call(j, v->calls[d->second].uid);
+    topic t = topic_of(effect, judge_path(j, v->calls[d->retry].uid));
+    if (!judge_wants(j, v, ORACLE_DUPLICATE_EFFECT, t))
+        return;
     bool lost = call_failed(&v->calls[d->first]);
-    const char *name = judge_name(j, subject);
+    const char *name = judge_name(j, effect);
     const char *who = judge_service(j, v->calls[above->parent].uid);
     const char *saw = judge_outcome(j, above->seen);
     struct witness shown[3] = {{d->first, lost ? "done, but its answer was lost" : "done"}};
@@ -102,11 +113,11 @@ static void tell(const struct view *v, const struct doubled *d, uid subject)
         shown[n++] = (struct witness){d->above, "fails nevertheless"};
     shown[n++] = (struct witness){d->second, "done again"};
     if (d->above == d->first)
-        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, subject, shown, n,
+        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
                    "%s is done twice: %s sees %s although it was done, and makes it again", name,
                    who, saw);
     else
-        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, subject, shown, n,
+        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
                    "%s is done twice: it was done when %s failed with %s, and %s makes that again",
                    name, judge_name(j, above->uid), saw, who);
 }
@@ -130,20 +141,18 @@ static bool seen_to_fail(const struct view *v, uint32_t i)
     return i > 0 && i != CALL_NONE;
 }
 
-/* Is calls[i] one of these done again? */
+/* Is calls[i] one of these done again? The last of them is told of for each retry above it. */
 static void see_repetition(const struct view *v, const uint32_t *failed, uint32_t n, uint32_t i)
 {
     const struct call *c = &v->calls[i];
-    struct doubled d;
-    for (uint32_t k = 0; k < n && failed[k] < i; k++) {
-        uint32_t first = failed[k];
-        if (!done_twice(v, first, i) || !uid_alike(v->names, v->calls[first].uid, c->uid) ||
-            !doubles(v, first, i, &d) || !more_than_usual(v, c))
+    uint32_t told = CALL_NONE;
+    while (n-- > 0) {
+        struct doubled d = {failed[n], i, failed[n], i};
+        if (!done_twice(v, d.first, i) || !uid_alike(v->names, v->calls[d.first].uid, c->uid) ||
+            !find_retry(v, &d) || d.retry == told || !doubles(v, &d) || !more_than_usual(v, c))
             continue;
-        uid subject = subject_of(v->judge, c->uid);
-        if (judge_wants(v->judge, v, ORACLE_DUPLICATE_EFFECT, subject))
-            tell(v, &d, subject);
-        return;
+        tell(v, &d);
+        told = d.retry;
     }
 }
 
@@ -176,13 +185,13 @@ void oracle_duplicate_end(struct judge *j)
         if (absorbed(&j->reactions.at[i]))
             map_set(&soft, j->reactions.at[i].group, 1);
     for (uint32_t i = 0; i < j->said.n; i++) {
-        const struct remark *r = &j->said.at[i];
+        struct remark *r = &j->said.at[i];
         if (r->oracle != oracle_rows[ORACLE_DUPLICATE_EFFECT].name || !r->why)
             continue;
-        uid subject = subject_of(j, r->evidence[0].call);
-        if (map_get(&soft, names_uid_all(j->opt.names, subject)) &&
-            !effect_listed(j->set, j->opt.names, subject))
-            judge_unsay(j, ORACLE_DUPLICATE_EFFECT, subject);
+        uid effect = usual_call(j, r->evidence[0].call);
+        if (map_get(&soft, names_uid_all(j->opt.names, effect)) &&
+            !effect_listed(j->set, j->opt.names, effect))
+            r->why = NULL;
     }
     map_deinit(&soft);
 }

@@ -110,8 +110,9 @@ static uint32_t rule_evidence(const struct view *v, const struct effect_rule *r,
     return n;
 }
 
-static void rule_see(const struct view *v, const struct effect_rule *r)
+static void rule_see(const struct view *v, uint32_t rule)
 {
+    const struct effect_rule *r = &v->judge->set->effects.at[rule];
     struct judge *j = v->judge;
     outcome status = v->run->verdict.status;
     bool ok = outcome_ok(status);
@@ -126,10 +127,10 @@ static void rule_see(const struct view *v, const struct effect_rule *r)
     if (n >= effect_rule_low(r, status) && n <= high)
         return;
     enum oracle o = !ok && n > high ? ORACLE_PARTIAL_EFFECTS : ORACLE_SKIPPED_EFFECT;
-    uid subject = rule_subject(v, r);
-    if (!judge_wants(j, v, o, subject))
+    topic t = topic_of(rule_subject(v, r), rule + 1);
+    if (!judge_wants(j, v, o, t))
         return;
-    judge_tell(j, v, o, subject, w, rule_evidence(v, r, w),
+    judge_tell(j, v, o, t, w, rule_evidence(v, r, w),
                "\"%s\" is not kept: the client gets %s, and it is done %u %s", r->text,
                judge_outcome(j, status), (unsigned)n, n == 1 ? "time" : "times");
 }
@@ -208,7 +209,7 @@ void oracle_effects(const struct view *v)
         return; /* what was done is not known to the end */
     for (uint32_t i = 0; i < s->effects.n; i++)
         if (s->effects.at[i].counted)
-            rule_see(v, &s->effects.at[i]);
+            rule_see(v, i);
     if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || outcome_ok(v->run->verdict.status))
         return;
     for (uint32_t i = 1; i < v->n; i++)
@@ -263,14 +264,14 @@ static void unsay_unneeded(struct judge *j)
             map_set(&seen, r->group, absorbed(r) ? SOFT : FAILED);
     }
     for (uint32_t i = 0; i < j->said.n; i++) {
-        const struct remark *r = &j->said.at[i];
+        struct remark *r = &j->said.at[i];
         if (r->oracle != oracle_rows[ORACLE_PARTIAL_EFFECTS].name || !r->why)
             continue;
         uid call = r->evidence[0].call;
         const uint32_t *fate = map_get(&seen, names_uid_all(j->opt.names, call));
         bool needless = fate ? *fate == SOFT : !j->complete;
         if (needless && !effect_listed(j->set, j->opt.names, call))
-            judge_unsay(j, ORACLE_PARTIAL_EFFECTS, call);
+            r->why = NULL;
     }
     map_deinit(&seen);
 }

@@ -8,10 +8,9 @@
 #include "base/hash.h"
 #include "judge/view_int.h"
 
-static uint64_t subject_key(struct judge *j, enum oracle o, uid subject)
+static uint64_t topic_key(struct judge *j, enum oracle o, topic t)
 {
-    return hash_mix((uint64_t)o + 1,
-                    subject == UID_NONE ? 0 : names_uid_all(j->opt.names, subject));
+    return hash_mix(hash_mix((uint64_t)o + 1, t >> 32), judge_path(j, (uid)t));
 }
 
 bool judge_precedes(const struct judge *j, faultload a, faultload b)
@@ -28,11 +27,11 @@ bool judge_precedes(const struct judge *j, faultload a, faultload b)
     return false;
 }
 
-bool judge_wants(struct judge *j, const struct view *v, enum oracle o, uid subject)
+bool judge_wants(struct judge *j, const struct view *v, enum oracle o, topic t)
 {
     if (j->set->severity[o] == SEVERITY_OFF)
         return false;
-    uint64_t key = subject_key(j, o, subject);
+    uint64_t key = topic_key(j, o, t);
     const uint32_t *at = map_get(&j->said_at, key);
     if (!at) {
         map_set(&j->said_at, key, j->said.n);
@@ -54,10 +53,10 @@ __attribute__((format(printf, 2, 0))) static const char *say(struct judge *j, co
     return arena_copy(&j->keep, text, strlen(text));
 }
 
-void judge_tell(struct judge *j, const struct view *v, enum oracle o, uid subject,
+void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
                 const struct witness *witness, uint32_t n, const char *format, ...)
 {
-    struct remark *r = &j->said.at[*map_get(&j->said_at, subject_key(j, o, subject))];
+    struct remark *r = &j->said.at[*map_get(&j->said_at, topic_key(j, o, t))];
     va_list args;
     va_start(args, format);
     r->why = say(j, format, args);
@@ -72,18 +71,11 @@ void judge_tell(struct judge *j, const struct view *v, enum oracle o, uid subjec
     }
 }
 
-void judge_unsay(struct judge *j, enum oracle o, uid subject)
-{
-    const uint32_t *at = map_get(&j->said_at, subject_key(j, o, subject));
-    if (at)
-        j->said.at[*at].why = NULL;
-}
-
-void judge_conclude(struct judge *j, enum oracle o, uid subject, const struct reaction *r,
+void judge_conclude(struct judge *j, enum oracle o, topic t, const struct reaction *r,
                     const char *format, ...)
 {
     struct remark remark = {.oracle = oracle_rows[o].name, .runs = 1};
-    const uint32_t *at = map_get(&j->said_at, subject_key(j, o, subject));
+    const uint32_t *at = map_get(&j->said_at, topic_key(j, o, t));
     if (j->set->severity[o] == SEVERITY_OFF || (at && j->said.at[*at].why))
         return; /* a run has said so already */
     va_list args;
