@@ -93,6 +93,14 @@ bool view_undoes(const struct view *v, uint32_t effect, uint32_t i);
  * to? */
 bool view_undone(const struct view *v, uint32_t effect, uint32_t until);
 
+/* Did calls[i] fail, and was it tried again with success, so that its caller has what it wanted? */
+bool view_made_good(const struct view *v, uint32_t i);
+
+/* The last of the handler's first n calls that failed and was not made good; its place among them.
+ * CALL_NONE: there is none. What ended after the handler had answered is no reason for its answer.
+ */
+uint32_t view_failure(const struct view *v, uint32_t handler, uint32_t n);
+
 /* ---- the fault-free run ---- */
 
 struct base {
@@ -139,6 +147,11 @@ struct reaction {
 const struct reaction *reaction_find(const struct judge *j, uid group, label label, bool persistent,
                                      bool injected);
 
+/* The handler that makes this call was seen to answer with success when it fails, with all its
+ * tries, and to do nothing instead: it can do without. (That the client does not notice is not
+ * enough: it may be tried again above.) */
+bool reaction_soft(const struct judge *j, uid call);
+
 struct judge {
     struct judge_options opt;
     const struct judge_settings *set;
@@ -171,8 +184,8 @@ uid judge_path(struct judge *j, uid call);
 
 /* ---- saying ---- */
 
-/* What is said once: of a call (numbers on its path do not count), and where an oracle may have
- * several things to say of one call, about what else. A uid alone is a topic. */
+/* What is said once: something about a call (numbers on its path do not count). Where an oracle
+ * has several things to say about one call, `which` tells them apart. A uid alone is a topic. */
 typedef uint64_t topic;
 
 static inline topic topic_of(uid call, uint32_t which)

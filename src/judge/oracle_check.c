@@ -62,12 +62,11 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
 /* The last call of the handler that failed, if a fault made it; its place among the calls. */
 static uint32_t last_failed(const struct view *v, uint32_t handler)
 {
-    for (uint32_t k = view_children(v, handler); k-- > 0;) {
-        uint32_t i = view_child(v, handler, k);
-        if (v->calls[i].seen != OUTCOME_OK && call_failed(&v->calls[i]))
-            return v->faults.at[i] && !answer_blames(v->calls[i].seen) ? k : CALL_NONE;
-    }
-    return CALL_NONE;
+    uint32_t k = view_failure(v, handler, view_children(v, handler));
+    if (k == CALL_NONE)
+        return CALL_NONE;
+    uint32_t i = view_child(v, handler, k);
+    return v->faults.at[i] && !answer_blames(v->calls[i].seen) ? k : CALL_NONE;
 }
 
 void oracle_check(const struct view *v)

@@ -171,27 +171,14 @@ void oracle_duplicate(const struct view *v)
     vec_deinit(&failed);
 }
 
-/* The handler that makes this call answers with success when it fails, with all its tries, and does
- * nothing instead. (That the client does not notice is not enough: it may be tried again above.) */
-static bool absorbed(const struct reaction *r)
-{
-    return r->persistent && outcome_ok(r->reply) && r->instead == UID_NONE;
-}
-
 void oracle_duplicate_end(struct judge *j)
 {
-    struct map soft = {0};
-    for (uint32_t i = 0; i < j->reactions.n; i++)
-        if (absorbed(&j->reactions.at[i]))
-            map_set(&soft, j->reactions.at[i].group, 1);
     for (uint32_t i = 0; i < j->said.n; i++) {
         struct remark *r = &j->said.at[i];
         if (r->oracle != oracle_rows[ORACLE_DUPLICATE_EFFECT].name || !r->why)
             continue;
         uid effect = usual_call(j, r->evidence[0].call);
-        if (map_get(&soft, names_uid_all(j->opt.names, effect)) &&
-            !effect_listed(j->set, j->opt.names, effect))
+        if (reaction_soft(j, effect) && !effect_listed(j->set, j->opt.names, effect))
             r->why = NULL;
     }
-    map_deinit(&soft);
 }

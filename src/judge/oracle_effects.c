@@ -174,9 +174,9 @@ static bool covered(const struct view *v, uint32_t effect, uint32_t handler)
 /* Why the handler failed: the last of its calls that did, else a fault below it. */
 static uint32_t failure_of(const struct view *v, uint32_t handler)
 {
-    for (uint32_t k = view_children(v, handler); k-- > 0;)
-        if (call_failed(&v->calls[view_child(v, handler, k)]))
-            return view_child(v, handler, k);
+    uint32_t k = view_failure(v, handler, view_children(v, handler));
+    if (k != CALL_NONE)
+        return view_child(v, handler, k);
     for (uint32_t i = handler + 1; i < v->n; i++)
         if (v->calls[i].mode != MODE_NONE && view_below(v, handler, i))
             return i;

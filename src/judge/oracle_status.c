@@ -3,7 +3,8 @@
  * wrong-status: an answer that does not say what happened.
  *
  *   forwarded  a callee's 503 or 504 is passed on as one's own. 503 says that the work was not
- *              begun and may be tried again at once, which the callee can say and its caller cannot
+ *              begun and may be tried again at once: that is untrue of a service that has had an
+ *              effect by then. Of one that only reads it is as good an answer as any
  *   blamed     a 4xx says that the request is wrong, but without faults the same one is answered
  *   hidden     success after one error of a callee, an error after another: at the end
  *
@@ -11,9 +12,12 @@
  * where an earlier call of the same handler had found the request to be good. */
 #include "judge/contrast_int.h"
 #include "judge/oracle_int.h"
+#include "judge/view_int.h"
 #include "judge/words_int.h"
 
 /* ---- forwarded ---- */
+
+static const char EFFECT_ROLE[] = "was done";
 
 /* Answers that callers take for "may be tried again". */
 static bool asks_to_retry(outcome o)
@@ -22,48 +26,106 @@ static bool asks_to_retry(outcome o)
            o == OUTCOME(OUT_GRPC, 14) || o == OUTCOME(OUT_GRPC, 4);
 }
 
-/* The last of the handler's first n calls that failed; its place among them. */
-static uint32_t failed_before(const struct view *v, uint32_t handler, uint32_t n)
-{
-    while (n-- > 0)
-        if (call_failed(&v->calls[view_child(v, handler, n)]))
-            return n;
-    return CALL_NONE;
-}
-
 static bool is_read(const struct view *v, uint32_t i)
 {
     return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
 }
 
 /* The call whose failure is answered: the last that failed. But what is written only because
- * something could not be read, an alert say, gives no answer. */
+ * something could not be read, an alert say, gives no answer. CALL_NONE: it cannot be told, because
+ * calls that were made side by side failed in different ways. */
 static uint32_t last_failed(const struct view *v, uint32_t handler)
 {
-    uint32_t k = failed_before(v, handler, view_children(v, handler));
+    uint32_t k = view_failure(v, handler, view_children(v, handler));
     if (k == CALL_NONE)
         return CALL_NONE;
-    uint32_t last = view_child(v, handler, k), before = failed_before(v, handler, k);
-    if (before == CALL_NONE || is_read(v, last) || view_usual(v, handler, v->calls[last].uid) ||
-        !is_read(v, view_child(v, handler, before)))
+    uint32_t last = view_child(v, handler, k), before = view_failure(v, handler, k);
+    if (before == CALL_NONE)
         return last;
-    return view_child(v, handler, before);
+    uint32_t other = view_child(v, handler, before);
+    if (!is_read(v, last) && !view_usual(v, handler, v->calls[last].uid) && is_read(v, other))
+        return other;
+    bool beside = v->calls[other].end_ns > v->calls[last].start_ns;
+    return beside && v->calls[other].seen != v->calls[last].seen ? CALL_NONE : last;
+}
+
+/* Is calls[e] an effect that must not be had twice, and that the handler leaves behind when it says
+ * that its work was not begun? What a callee did that answers so itself is that one's to say. */
+static bool is_left(const struct view *v, uint32_t h, uint32_t callee, uint32_t e)
+{
+    const struct call *c = &v->calls[e];
+    bool usual = v->twin.at[e] != CALL_NONE || view_usual(v, c->parent, c->uid);
+    return call_done(c) && call_sure(c) && !c->key && usual && c->start_ns < v->calls[h].end_ns &&
+           judge_effect(v->judge, c->uid) == EFFECT_ONCE && view_below(v, h, e) &&
+           (!view_below(v, callee, e) || call_done(&v->calls[callee])) && !view_undone(v, e, v->n);
+}
+
+static void tell_forwarded(const struct view *v, uint32_t h, uint32_t callee, uint32_t e)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[h];
+    topic t = topic_of(c->uid, judge_path(j, v->calls[e].uid));
+    if (!judge_wants(j, v, ORACLE_WRONG_STATUS, t))
+        return;
+    struct witness witness[] = {{callee, "answered"}, {h, "passed on as"}, {e, EFFECT_ROLE}};
+    const char *status = judge_outcome(j, c->reply);
+    judge_tell(j, v, ORACLE_WRONG_STATUS, t, witness, 3,
+               "%s answers %s as its own after %s answered %s: whoever retries it does not know "
+               "that %s was done",
+               judge_service(j, c->uid), status, judge_name(j, v->calls[callee].uid), status,
+               judge_name(j, v->calls[e].uid));
 }
 
 static void see_forwarded(const struct view *v, uint32_t h)
 {
-    struct judge *j = v->judge;
-    const struct call *c = &v->calls[h];
     uint32_t callee = last_failed(v, h);
-    if (callee == CALL_NONE || v->calls[callee].seen != c->reply ||
-        !judge_wants(j, v, ORACLE_WRONG_STATUS, c->uid))
+    if (callee == CALL_NONE || v->calls[callee].seen != v->calls[h].reply)
         return;
-    struct witness witness[] = {{callee, "answered"}, {h, "passed on as"}};
-    const char *status = judge_outcome(j, c->reply);
-    judge_tell(j, v, ORACLE_WRONG_STATUS, c->uid, witness, 2,
-               "%s answers %s as its own after %s answered %s: whoever retries it does not know "
-               "that the work was begun",
-               judge_service(j, c->uid), status, judge_name(j, v->calls[callee].uid), status);
+    for (uint32_t e = h + 1; e < v->n; e++)
+        if (is_left(v, h, callee, e))
+            tell_forwarded(v, h, callee, e);
+}
+
+static uid left_effect(const struct remark *r)
+{
+    const struct evidence *last = &r->evidence[r->n_evidence - 1];
+    bool ours = r->why && r->oracle == oracle_rows[ORACLE_WRONG_STATUS].name;
+    return ours && last->role == EFFECT_ROLE ? last->call : UID_NONE;
+}
+
+/* Of the effects that a handler leaves behind, those that it can do without do not count, and one
+ * of the others is enough. */
+static void pick_forwarded(struct judge *j)
+{
+    for (uint32_t i = 0; i < j->said.n; i++) {
+        struct remark *r = &j->said.at[i];
+        uid effect = left_effect(r);
+        if (effect != UID_NONE && reaction_soft(j, effect) &&
+            !effect_listed(j->set, j->opt.names, effect))
+            r->why = NULL;
+    }
+    struct map told = {0}; /* handler -> its remark */
+    for (uint32_t i = 0; i < j->said.n; i++) {
+        struct remark *r = &j->said.at[i];
+        if (left_effect(r) == UID_NONE)
+            continue;
+        uid handler = judge_path(j, r->evidence[1].call);
+        uint32_t *at = map_get(&told, handler);
+        if (!at) {
+            map_set(&told, handler, i);
+            continue;
+        }
+        struct remark *other = &j->said.at[*at];
+        bool same = r->faultload == other->faultload;
+        if (same ? uid_cmp(j->opt.names, left_effect(r), left_effect(other)) < 0
+                 : judge_precedes(j, r->faultload, other->faultload)) {
+            other->why = NULL;
+            *at = i;
+        } else {
+            r->why = NULL;
+        }
+    }
+    map_deinit(&told);
 }
 
 /* ---- blamed ---- */
@@ -83,11 +145,10 @@ static bool found_good(const struct view *v, uint32_t handler, uint32_t k)
 /* The call because of which the caller is blamed; CALL_NONE: it may be right. */
 static uint32_t blame_cause(const struct view *v, uint32_t handler)
 {
-    for (uint32_t k = view_children(v, handler); k-- > 0;) {
+    uint32_t k = view_children(v, handler);
+    while ((k = view_failure(v, handler, k)) != CALL_NONE) {
         uint32_t i = view_child(v, handler, k);
         const struct call *c = &v->calls[i];
-        if (!call_failed(c))
-            continue;
         if (!answer_blames(c->seen))
             return v->faults.at[i] ? i : CALL_NONE;
         if (v->faults.at[i]) /* not at it: then it comes from below, and that one is told of */
@@ -148,7 +209,7 @@ static void tell_hidden(struct judge *j, const struct reaction *hidden,
                         const struct reaction *shown)
 {
     uid handler = uid_parent(j->opt.names, hidden->group);
-    judge_conclude(j, ORACLE_WRONG_STATUS, handler, hidden,
+    judge_conclude(j, ORACLE_WRONG_STATUS, topic_of(handler, UINT32_MAX), hidden,
                    "%s answers %s when %s answers %s, but %s when that answers %s: its caller "
                    "cannot tell success from failure",
                    judge_service(j, handler), judge_outcome(j, hidden->reply),
@@ -158,5 +219,6 @@ static void tell_hidden(struct judge *j, const struct reaction *hidden,
 
 void oracle_status_end(struct judge *j)
 {
+    pick_forwarded(j);
     contrast_find(j, &(struct contrast){silent, shows, tell_hidden});
 }

@@ -49,6 +49,17 @@ const struct reaction *reaction_find(const struct judge *j, uid group, label l, 
     return at ? &j->reactions.at[*at] : NULL;
 }
 
+bool reaction_soft(const struct judge *j, uid call)
+{
+    uid group = names_uid_all(j->opt.names, call);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        if (r->group == group && r->persistent && outcome_ok(r->reply) && r->instead == UID_NONE)
+            return true;
+    }
+    return false;
+}
+
 /* Is it not known whether these are tries of one call, or do faults make them fail in different
  * ways? How often it is tried then says nothing about a failure that lasts. */
 static bool unclear(const struct view *v, uint32_t handler, uint32_t first, bool persistent)

@@ -185,3 +185,28 @@ bool view_usual(const struct view *v, uint32_t handler, uid call)
             return true;
     return false;
 }
+
+bool view_made_good(const struct view *v, uint32_t i)
+{
+    const struct call *c = &v->calls[i];
+    for (uint32_t k = 0; k < view_children(v, c->parent); k++) {
+        const struct call *again = &v->calls[view_child(v, c->parent, k)];
+        if (!call_failed(again) && again->start_ns >= c->end_ns &&
+            view_equal(v, i, view_child(v, c->parent, k)) &&
+            (!c->request || !again->request || c->request == again->request))
+            return true;
+    }
+    return false;
+}
+
+uint32_t view_failure(const struct view *v, uint32_t handler, uint32_t n)
+{
+    while (n-- > 0) {
+        uint32_t i = view_child(v, handler, n);
+        const struct call *c = &v->calls[i];
+        if (c->seen != OUTCOME_OK && call_failed(c) && c->end_ns <= v->calls[handler].end_ns &&
+            !view_made_good(v, i))
+            return n;
+    }
+    return CALL_NONE;
+}

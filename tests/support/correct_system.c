@@ -312,6 +312,17 @@ static bool fits_no_delay(const struct correct_system *s, uint32_t j)
     return part_tries(s, j) > 1;
 }
 
+/* One that only reads may say 503 of itself, and so may one whose effects may be had twice or are
+ * undone: whoever is above could undo them, too. */
+static bool fits_forward(const struct correct_system *s, uint32_t i)
+{
+    for (uint32_t j = 1; j < s->n && i == 0; j++)
+        if (s->parts[j].caller == i && s->parts[j].kind == PART_EFFECT && !s->parts[j].put &&
+            !part_has_key(s, j) && !part_undoes(s, i))
+            return true;
+    return false;
+}
+
 static bool fits_no_key(const struct correct_system *s, uint32_t j)
 {
     return s->parts[j].kind == PART_EFFECT && part_tries(s, j) > 1 && !s->parts[j].put;
@@ -376,7 +387,7 @@ bool correct_system_fits(const struct correct_system *s, enum flaw flaw, uint32_
     static bool (*const fits[FLAWS])(const struct correct_system *s, uint32_t i) = {
         [FLAW_NO_TIMEOUT] = fits_no_timeout,
         [FLAW_NO_DELAY] = fits_no_delay,
-        [FLAW_FORWARD] = makes_hard_calls,
+        [FLAW_FORWARD] = fits_forward,
         [FLAW_NO_KEY] = fits_no_key,
         [FLAW_NO_UNDO] = fits_no_undo,
         [FLAW_STORM] = fits_no_delay,
