@@ -5,7 +5,7 @@
  *   view       one run, indexed: what oracles about a single run read
  *   reaction   how the system reacts to one failing call, all else being fine: what is remembered
  *              over runs, and what oracles about the whole campaign read
- *   tell       what is said, each once, with the smallest faultload that shows it
+ *   tell_int.h what is said, each once, with the smallest faultload that shows it
  *
  * An oracle is a file oracle_*.c with a function of struct view (called for every run with faults,
  * or without) or of struct judge (called at the end). The table in judge.c lists both. */
@@ -181,41 +181,5 @@ enum effect judge_effect(struct judge *j, uid call);
 
 /* The same with the first number everywhere: which try it is, or of which item, does not count. */
 uid judge_path(struct judge *j, uid call);
-
-/* ---- saying ---- */
-
-/* What is said once: something about a call (numbers on its path do not count). Where an oracle
- * has several things to say about one call, `which` tells them apart. A uid alone is a topic. */
-typedef uint64_t topic;
-
-static inline topic topic_of(uid call, uint32_t which)
-{
-    return (topic)which << 32 | call;
-}
-
-/* The oracle says something about this because of this run. True: it is new, or this run
- * shows it with a smaller faultload: judge_tell must follow. */
-bool judge_wants(struct judge *j, const struct view *v, enum oracle o, topic t) MUST_USE;
-
-/* v->calls[] as evidence, and the sentence. Roles live as long as the process. */
-struct witness {
-    uint32_t call;
-    const char *role;
-};
-void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
-                const struct witness *witness, uint32_t n, const char *format, ...)
-    __attribute__((format(printf, 7, 8)));
-
-/* At the end, from reactions: the evidence is r's call and, where it has one, `instead`. */
-void judge_conclude(struct judge *j, enum oracle o, topic t, const struct reaction *r,
-                    const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-/* "SERVICE INTERFACE" of a call, for sentences; lives as long as the judge. */
-const char *judge_name(struct judge *j, uid call);
-
-/* "503", "timeout" ...; the service of a call; likewise. */
-const char *judge_outcome(struct judge *j, outcome o);
-const char *judge_label(struct judge *j, label l);
-const char *judge_service(struct judge *j, uid call);
 
 #endif

@@ -6,6 +6,7 @@
 #define OUTFOX_JUDGE_ORACLE_INT_H
 
 #include "judge/judge_int.h"
+#include "judge/tell_int.h"
 
 void oracle_cause(const struct view *v);     /* failure-without-cause */
 void oracle_status(const struct view *v);    /* wrong-status: forwarded, and blamed on the caller */

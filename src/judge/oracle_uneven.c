@@ -12,7 +12,10 @@
  * 2. Not everybody repeats what went wrong within the service (500), so nothing is said of that
  * where the call is tried again after other failures.
  * 3. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
- *    only where at least two reads are needed, and at least two others are not. */
+ *    only where at least two reads are needed, and at least two others are not.
+ * 4. That an order goes on without discounts says nothing about the cart. What is absorbed counts
+ *    where it is of the same kind (the same interface of another service), or where somebody cared
+ *    to ask another service instead. */
 #include "base/hash.h"
 #include "judge/oracle_int.h"
 #include "judge/words_int.h"
@@ -22,13 +25,14 @@ enum { HABIT = 2 }; /* so many make a habit */
 /* What a handler does when one of its calls fails in a certain way. */
 struct habit {
     uid tried[2][2];           /* [is a read]: siblings that are tried again */
-    uint32_t needed, absorbed; /* reads, by what becomes of the handler when they fail for good */
+    uint32_t needed, absorbed; /* reads, by what becomes of the handler when they fail for good;
+                                  absorbed ones only where they are a measure */
     uid one;                   /* that is absorbed */
 };
 
 struct habits {
     struct judge *judge;
-    struct map at; /* (handler, label) */
+    struct map at; /* (handler, interface, label) */
     VEC(struct habit) all;
     struct map tried; /* groups that are tried again after some failure */
 };
@@ -103,13 +107,18 @@ static bool cleans_up(const struct judge *j, uid group)
     return words_undo(names_text(j->opt.names, uid_element(j->opt.names, group)->interface));
 }
 
-static void note_read(struct habit *h, const struct reaction *r, uid group)
+static void note_read(struct habit *h, const struct reaction *r, bool same_kind)
 {
-    bool ok = outcome_ok(r->reply);
-    if (ok && h->one == UID_NONE)
-        h->one = group;
-    h->absorbed += ok;
-    h->needed += !ok;
+    bool absorbed = outcome_ok(r->reply) && (same_kind || r->instead != UID_NONE);
+    if (absorbed && h->one == UID_NONE)
+        h->one = r->group;
+    h->absorbed += absorbed;
+    h->needed += !outcome_ok(r->reply);
+}
+
+static sym interface_of(const struct judge *j, uid call)
+{
+    return uid_element(j->opt.names, call)->interface;
 }
 
 static struct habit learn_habit(struct judge *j, const struct reaction *r)
@@ -125,16 +134,17 @@ static struct habit learn_habit(struct judge *j, const struct reaction *r)
         if (tried_again(j, group, r->label) && !cleans_up(j, group))
             note_tried(&h, kind, group);
         if (x && kind == EFFECT_READ)
-            note_read(&h, x, group);
+            note_read(&h, x, interface_of(j, group) == interface_of(j, r->group));
     }
     map_deinit(&seen);
     return h;
 }
 
-/* Of the handler that made r's call, when a call fails as that did. */
+/* Of the handler that made r's call, when a call fails as that did, and by what r's is measured. */
 static const struct habit *habit_of(struct habits *all, const struct reaction *r)
 {
-    uint64_t key = hash_mix(uid_parent(all->judge->opt.names, r->group), r->label);
+    uint64_t key = hash_mix(hash_mix(uid_parent(all->judge->opt.names, r->group), r->label),
+                            interface_of(all->judge, r->group));
     if (!map_get(&all->at, key)) {
         map_set(&all->at, key, all->all.n);
         vec_push(&all->all, learn_habit(all->judge, r));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/hash.h"
+#include "judge/tell_int.h"
 #include "judge/view_int.h"
 
 static uint64_t topic_key(struct judge *j, enum oracle o, topic t)
