@@ -96,8 +96,50 @@ uint32_t config_scenario(const struct campaign_config *c, slice name)
 
 /* ---- a simulated system ---- */
 
+static bool is_on(const struct node *n)
+{
+    return slice_is(n->text, "on") || slice_is(n->text, "true");
+}
+
+/* How the file of the simulated system names calls, where `own`, the key `identify` of this one
+ * (NULL: it has none), says nothing else. It was checked by its own reader. */
+static void simulated_names(struct campaign_config *c, const struct node *root,
+                            const struct node *own)
+{
+    const struct node *identify = node_get(root, SLICE("identify"));
+    const struct node *payload = identify ? node_get(identify, SLICE("payload")) : NULL;
+    const struct node *before = identify ? node_get(identify, SLICE("predecessors")) : NULL;
+    const struct node *rules = node_get(root, SLICE("normalise"));
+    if (payload && !(own && node_get(own, SLICE("payload"))))
+        c->identify.payload = is_on(payload) ? PAYLOAD_ON : PAYLOAD_OFF;
+    if (before && !(own && node_get(own, SLICE("predecessors"))))
+        c->identify.predecessors = is_on(before);
+    if (own && node_get(own, SLICE("normalise")))
+        return;
+    for (uint32_t i = 0; rules && i < rules->n; i++)
+        vec_push(&c->identify.normalise, slice_copy(&c->arena, rules->list[i]->text));
+}
+
+/* What the file of the simulated system says, and this one does not. */
+static int simulated_defaults(struct conf_reader *r, const struct node *root, const struct sim *sim,
+                              const struct node *own, struct err *e)
+{
+    struct campaign_config *c = r->c;
+    uint32_t n;
+    const mode *modes = sim_modes(sim, &n);
+    simulated_names(c, root, own);
+    if (!c->modes_given)
+        c->modes.n = 0;
+    for (uint32_t i = 0; i < n && !c->modes_given; i++)
+        vec_push(&c->modes, modes[i]);
+    if (c->judge)
+        return 0;
+    c->judge = sim_judge_settings(sim);
+    return conf_judge_check(c->judge, e);
+}
+
 /* Its services, by name. The file is checked in full, so that what is wrong with it is said now. */
-static int simulated_services(struct conf_reader *r)
+static int simulated_services(struct conf_reader *r, const struct node *own)
 {
     struct campaign_config *c = r->c;
     const struct node *root;
@@ -108,10 +150,8 @@ static int simulated_services(struct conf_reader *r)
     int status = yaml_load(c->simulate.p, &c->arena, &root, &inner);
     if (status == 0)
         status = sim_load(root, &names, &sim, &inner);
-    if (status == 0 && !c->judge) {
-        c->judge = sim_judge_settings(sim);
-        status = conf_judge_check(c->judge, &inner);
-    }
+    if (status == 0)
+        status = simulated_defaults(r, root, sim, own, &inner);
     const struct node *services = status == 0 ? node_get(root, SLICE("services")) : NULL;
     for (uint32_t i = 0; services && i < services->n; i++)
         vec_push(&c->services, conf_service(r, &services->map[i]));
@@ -166,7 +206,7 @@ static int config_build(struct conf_reader *r, const struct node *root, bool fil
     if (!root || conf_map(r, IN_FILE, c, root) || whole_check(r, root))
         return -1;
     paths_default(r);
-    if (c->simulate.n && files && simulated_services(r))
+    if (c->simulate.n && files && simulated_services(r, node_get(root, SLICE("identify"))))
         return -1;
     r->any_name = c->simulate.n && !files;
     if (conf_finish(r))

@@ -11,7 +11,8 @@
  * 4. Commands and paths are relative to the directory of the file. Paths in it (dir, ca, store,
  *    logs, simulate) are joined with that directory already: they are opened as they are.
  * 5. With `simulate` there are no services here: `service` of a request is the place of a service
- * in that file, which was read once to check it and the names. */
+ * in that file, which was read once to check it and the names. Its modes, judge, normalise and
+ * identify count where this file says nothing. */
 #ifndef OUTFOX_CAMPAIGN_CONFIG_H
 #define OUTFOX_CAMPAIGN_CONFIG_H
 
@@ -144,9 +145,8 @@ struct campaign_config {
         struct config_texts normalise; /* "REGEX -> TEXT", as of outfox proxy */
         struct config_texts headers;   /* further headers that carry a trace id */
     } identify;
-    const struct node *judge; /* for judge_settings_load, which has taken it; NULL: nothing is said.
-                                 With simulate it is that of the simulated system's file, unless
-                                 this one has its own */
+    const struct node *judge; /* for judge_settings_load, which has taken it; NULL: nothing is said
+                               */
     int64_t quiet_ns;  /* after the answer, to wait for calls that begin later; -1: learned */
     int64_t settle_ns; /* how long open calls are waited for at the end of a run; default 5s */
     slice store;       /* default .outfox/campaign.db in the directory of the file */

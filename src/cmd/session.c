@@ -102,9 +102,6 @@ static int read_options(struct session *s, struct err *e)
                                  .order = order_of(c->search.order),
                                  .seed = c->search.seed,
                                  .baselines = c->search.baselines};
-    if (s->sim && !c->modes_given) {
-        o->modes = sim_modes(s->sim, &o->n_modes);
-    }
     if (o->max_faults)
         o->assume |= 1u << REDUCE_MAX_FAULTS;
     if (o->t_way)
