@@ -53,6 +53,7 @@ static void campaign_deinit(struct campaign *c)
     vec_deinit(&c->known);
     vec_deinit(&c->blasts);
     map_deinit(&c->known_at);
+    map_deinit(&c->reached);
     arena_deinit(&c->keep);
     arena_deinit(&c->held);
 }
@@ -436,8 +437,11 @@ const struct summary *campaign_finish(struct campaign *c)
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
     note_outlived(c);
-    if (c->live)
+    campaign_doubt(c, c->summary.space > 1);
+    if (c->live) {
         note_strays(c);
+        campaign_note_unseen(c);
+    }
     campaign_settle_known(c);
     campaign_conclude(c);
     campaign_contract_finish(c);

@@ -2,8 +2,8 @@
  *
  * The inside of a campaign: campaign.c (the loop), campaign_learn.c (fault-free runs and what they
  * teach), campaign_trust.c (is a failure to be believed?), campaign_confirm.c (findings made small
- * and sure), campaign_store.c (kept and restored), campaign_contract.c (judged by a
- * contract). */
+ * and sure), campaign_seen.c (did calls come through the proxies?), campaign_store.c (kept and
+ * restored), campaign_contract.c (judged by a contract). */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 
@@ -67,6 +67,8 @@ struct campaign {
     slice lesson, quiet; /* what the store says was learned; p == NULL: nothing */
     uint64_t n_outlived; /* runs with calls that were cut off; one of those calls */
     uid outlived;
+    struct map reached;  /* symbols of services that a call came to, in any run */
+    uint64_t n_seen;     /* calls that services made, in any run */
     struct usage *usage; /* of each service; NULL: none was looked at */
     uint32_t n_sampled;
     int64_t sampled_ns; /* what looking at them took */
@@ -111,6 +113,17 @@ void campaign_conclude(struct campaign *c);
 
 /* A sentence for whoever reads the report, once. */
 void campaign_note(struct campaign *c, const char *text);
+
+/* ---- campaign_seen.c ---- */
+
+/* Takes note of who was called. */
+void campaign_seen(struct campaign *c, const struct run *run);
+
+/* Says in the summary why nothing is proved, unless there are calls that can fail. */
+void campaign_doubt(struct campaign *c, bool can_fail);
+
+/* A note for services that no call reached, with what to do. */
+void campaign_note_unseen(struct campaign *c);
 
 /* ---- campaign_usage.c ---- */
 

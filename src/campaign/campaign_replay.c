@@ -20,6 +20,7 @@ static int run_plan(struct campaign *c, faultload f, struct plan *plan, struct r
     }
     overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
     trace_align(&out->trace, &c->overlaps, c->opt.names);
+    campaign_seen(c, out);
     campaign_hold(&c->keep, out);
     campaign_contract_replay(c, out);
     return 0;
@@ -59,6 +60,10 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
         campaign_conclude(c);
         vec_deinit(&before.trace.calls);
         vec_deinit(&faulty.trace.calls);
+    }
+    if (!status) {
+        campaign_doubt(c, c->n_seen > 0);
+        campaign_note_unseen(c);
     }
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)

@@ -37,6 +37,7 @@ void campaign_remember(struct campaign *c, const struct run *run)
     c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
     if (run->flags & RUN_OUTLIVED)
         note_outlived(c, run);
+    campaign_seen(c, run);
     if (!k) {
         map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
         vec_push(&c->known,

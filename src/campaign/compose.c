@@ -3,8 +3,9 @@
  * What a docker-compose file says about services: which ports they publish, and which variables
  * hold the addresses of others. Only that is looked at; whatever else is in the file is let be.
  *
- * A service that publishes a port runs at 127.0.0.1. One that others call gets a proxy that
- * listens where containers can reach it, and a note with the variables that must point to it. */
+ * A service that publishes a port runs at 127.0.0.1. One that containers call gets a proxy that
+ * listens where they can reach it, and a note with the variables that must point to it. A caller
+ * that Outfox starts instead (--run) is given the variables, with placeholders in them. */
 #include <stdlib.h>
 
 #include "base/yaml.h"
@@ -134,20 +135,34 @@ static bool is_name_byte(char c)
            c == '_' || c == '.';
 }
 
-/* Does the value hold the service as a host: http://NAME, user@NAME, NAME:80? */
-static bool names_host(slice value, slice name)
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Does the value hold the service as a host: http://NAME, user@NAME, NAME:80? *at: from the scheme,
+ * or the name, to the end of the port. */
+static bool names_host(slice value, slice name, slice *at)
 {
     for (size_t i = 0; i + name.n <= value.n; i++) {
         char before = i ? value.p[i - 1] : ' ';
-        bool in_url = before == '@' || (before == '/' && i >= 2 && value.p[i - 2] == '/');
+        bool slashes = before == '/' && i >= 2 && value.p[i - 2] == '/';
+        bool in_url = before == '@' || slashes;
         bool starts = before == ' ' || before == ',';
         if ((!in_url && !starts) || !slice_starts(slice_from(value, i), name))
             continue;
         slice behind = slice_from(value, i + name.n);
         bool ends = behind.n == 0 || !is_name_byte(behind.p[0]);
-        bool port = behind.n >= 2 && behind.p[0] == ':' && behind.p[1] >= '0' && behind.p[1] <= '9';
-        if (in_url ? ends : port)
-            return true;
+        bool port = behind.n >= 2 && behind.p[0] == ':' && is_digit(behind.p[1]);
+        if (!(in_url ? ends : port))
+            continue;
+        size_t from = i, to = i + name.n + port;
+        while (port && to < value.n && is_digit(value.p[to]))
+            to++;
+        while (slashes && from > 0 && !strchr(" ,", value.p[from - 1]))
+            from--;
+        *at = (slice){value.p + from, to - from};
+        return true;
     }
     return false;
 }
@@ -188,13 +203,36 @@ static void call_found(struct compose *c, slice caller, slice key, struct starte
                                    SHORT(caller), SHORT(key), SHORT(caller), SHORT(port)));
 }
 
-static void variable_read(struct compose *c, slice caller, slice key, slice value)
+/* A caller that we start: its variable gets the address of the proxy. */
+static void call_wired(struct compose *c, struct starter_service *caller, slice key, slice value,
+                       slice at, slice callee)
 {
+    bool url = memmem(at.p, at.n, "://", 3) != NULL;
+    slice before = {value.p, (size_t)(at.p - value.p)}, behind = slice_from(value, before.n + at.n);
+    vec_push(&caller->env,
+             ((struct starter_variable){slice_copy(&c->s->arena, key),
+                                        noted(c, "%.*s{%s:%.*s}%.*s", SLICE_ARG(before),
+                                              url ? "url" : "address", SLICE_ARG(callee),
+                                              SLICE_ARG(behind))}));
+}
+
+static void variable_read(struct compose *c, slice name, slice key, slice value)
+{
+    struct starter_service *caller = NULL;
+    slice at;
+    for (uint32_t i = 0; i < c->s->services.n; i++)
+        if (slice_eq(c->s->services.at[i].name, name))
+            caller = &c->s->services.at[i];
     for (uint32_t i = 0; i < c->s->services.n; i++) {
         struct starter_service *callee = &c->s->services.at[i];
-        if (!callee->why_not.n && !callee->run.n && !slice_eq(callee->name, caller) &&
-            names_host(value, callee->name))
-            call_found(c, caller, key, callee);
+        if (callee->why_not.n || callee == caller || !names_host(value, callee->name, &at))
+            continue;
+        if (!caller || !caller->run.n) {
+            call_found(c, name, key, callee);
+        } else if (caller->env.n < NOTES_MAX) {
+            call_wired(c, caller, key, value, at, callee->name);
+            return; /* a list of addresses is for people to read */
+        }
     }
 }
 

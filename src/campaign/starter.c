@@ -17,8 +17,10 @@ void starter_free(struct starter *s)
 {
     if (!s)
         return;
-    for (uint32_t i = 0; i < s->services.n; i++)
+    for (uint32_t i = 0; i < s->services.n; i++) {
         vec_deinit(&s->services.at[i].notes);
+        vec_deinit(&s->services.at[i].env);
+    }
     vec_deinit(&s->services);
     vec_deinit(&s->scenarios);
     arena_deinit(&s->arena);
@@ -142,6 +144,14 @@ static void add_note(const char *before, slice note, struct buf *out)
     buf_addc(out, '\n');
 }
 
+static bool add_listen(const struct starter_service *service, struct buf *out)
+{
+    if (service->listen.n)
+        buf_addf(out, "    listen: \"%.*s\"  # its callers must use this address: the proxy\n",
+                 SLICE_ARG(service->listen));
+    return service->listen.n;
+}
+
 static void add_started(const struct starter_service *service, struct buf *out)
 {
     bool told = false;
@@ -161,9 +171,18 @@ static void add_started(const struct starter_service *service, struct buf *out)
         buf_add_json_string(out, service->host);
         buf_addc(out, '\n');
     }
+    add_listen(service, out);
     buf_adds(out, "    # ready: GET /health  # default: as soon as it accepts connections\n");
-    buf_adds(out, "    # env: { OTHER_URL: \"{url:OTHER}\" }  # where this service finds OTHER: "
-                  "the proxy\n");
+    if (!service->env.n)
+        buf_adds(out, "    # env: { OTHER_URL: \"{url:OTHER}\" }  # where this service finds "
+                      "OTHER: the proxy\n");
+    else
+        buf_adds(out, "    env: # of the compose file, with the proxies in place of services\n");
+    for (uint32_t i = 0; i < service->env.n; i++) {
+        buf_addf(out, "      %.*s: ", SLICE_ARG(service->env.at[i].name));
+        add_value(service->env.at[i].value, out);
+        buf_addc(out, '\n');
+    }
 }
 
 static void add_service(const struct starter_service *service, struct buf *out)
@@ -190,10 +209,7 @@ static void add_service(const struct starter_service *service, struct buf *out)
     buf_add_json_string(out, buf_slice(&address));
     buf_deinit(&address);
     buf_adds(out, "  # it runs already\n");
-    if (service->listen.n)
-        buf_addf(out, "    listen: \"%.*s\"  # its callers must use this address: the proxy\n",
-                 SLICE_ARG(service->listen));
-    else
+    if (!add_listen(service, out))
         buf_adds(out, "    # listen: 127.0.0.1:15000  # a fixed address for callers that Outfox "
                       "does not start\n");
 }

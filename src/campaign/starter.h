@@ -10,6 +10,10 @@
 #include "base/err.h"
 #include "base/vec.h"
 
+struct starter_variable {
+    slice name, value;
+};
+
 struct starter_service {
     slice name;
     slice host;    /* empty: 127.0.0.1 */
@@ -18,6 +22,7 @@ struct starter_service {
     slice listen;  /* empty: not given */
     slice why_not; /* why it is left out, for people; empty: it is not */
     VEC(slice) notes;
+    VEC(struct starter_variable) env; /* of one that is started */
 };
 
 struct starter {

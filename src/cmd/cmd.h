@@ -115,6 +115,10 @@ int cmd_fault_injected(const struct args *args);
 int cmd_calls(const struct args *args);
 int cmd_hush(const struct args *args);
 
+/* What a campaign ends with. */
+struct summary;
+int cmd_code(const struct summary *s);
+
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);
 

@@ -18,7 +18,7 @@ int deps_check(const struct args *args)
  */
 static int code_of(const struct summary *s)
 {
-    return s->broken ? EXIT_ENVIRONMENT : s->stopped || s->all_suspects ? EXIT_INCONCLUSIVE : 0;
+    return s->broken ? EXIT_ENVIRONMENT : summary_unsure(s) ? EXIT_INCONCLUSIVE : 0;
 }
 
 int deps_print(const struct args *args, const struct deps_report *list, uint32_t n)

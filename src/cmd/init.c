@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "campaign/config.h"
+#include "campaign/reach.h"
 #include "campaign/starter.h"
 #include "cmd/cmd.h"
 #include "report/report.h"
@@ -125,6 +126,23 @@ static void print_json(const struct plan_of_files *p)
     buf_deinit(&text);
 }
 
+static void warn(void *ctx, const char *text)
+{
+    const struct plan_of_files *p = ctx;
+    fprintf(stderr, "outfox: %s: warning: %s\n", p->file, text);
+}
+
+/* What the file cannot say yet: whom the services call. */
+static void warn_all(struct plan_of_files *p, const struct buf *text)
+{
+    struct campaign_config *c;
+    struct err ignored = {0};
+    if (campaign_config_parse(buf_slice(text), p->file, &c, &ignored))
+        return;
+    reach_check(c, warn, p);
+    campaign_config_free(c);
+}
+
 static int write_all(const struct plan_of_files *p, const struct buf *text)
 {
     int code = EXIT_OK;
@@ -162,6 +180,8 @@ int cmd_init(const struct args *args)
         code = cmd_fail(&e);
     else
         code = write_all(&p, &text);
+    if (code == EXIT_OK)
+        warn_all(&p, &text);
     buf_deinit(&p.schema_path);
     buf_deinit(&text);
     starter_free(s);

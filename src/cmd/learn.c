@@ -111,6 +111,13 @@ static int restore(struct session *s, uint32_t i, struct err *e)
                 name, campaign_summary(s->campaigns.at[i])->broken);
         return EXIT_ENVIRONMENT;
     }
+    const struct summary *summary = campaign_finish(s->campaigns.at[i]);
+    if (summary->doubt && summary->space <= 1) {
+        err_set(e, 0, 0,
+                "\"%s\": %s. There is nothing to be learned; outfox report says what to do", name,
+                summary->doubt);
+        return EXIT_INCONCLUSIVE;
+    }
     if (!campaign_complete(s->campaigns.at[i]))
         fprintf(stderr, "outfox: the campaign of \"%s\" is not complete: more may be missing\n",
                 name);

@@ -133,6 +133,13 @@ static bool print_after(const struct args *args, const struct replay *r)
     return damage;
 }
 
+static void print_doubt(const struct summary *s)
+{
+    fprintf(stderr, "outfox: %s\n", s->doubt);
+    for (uint32_t i = 0; i < s->notes.n; i++)
+        fprintf(stderr, "outfox: %s\n", s->notes.at[i]);
+}
+
 static int print_replay(struct session *s, const struct subject *subject, const struct replay *r)
 {
     const struct args *args = s->args;
@@ -151,9 +158,11 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     bool wanted = subject->patterns.n || subject->faultload != FAULTLOAD_EMPTY;
     if (unfired || (wanted && !fired))
         fputs("outfox: not every fault fired: no call was left that matches it\n", stderr);
-    return !faulty->verdict.pass || damage ? EXIT_FINDINGS
-           : unfired || (wanted && !fired) ? EXIT_INCONCLUSIVE
-                                           : EXIT_OK;
+    if (summary->doubt)
+        print_doubt(summary);
+    return !faulty->verdict.pass || damage                   ? EXIT_FINDINGS
+           : unfired || (wanted && !fired) || summary->doubt ? EXIT_INCONCLUSIVE
+                                                             : EXIT_OK;
 }
 
 static int replay(struct session *s, const struct subject *subject, struct err *e)

@@ -224,15 +224,15 @@ static void making_deinit(struct making *m)
 
 /* ---- the end ---- */
 
-static int code_of(const struct summary *s)
+int cmd_code(const struct summary *s)
 {
-    if (s->broken)
-        return EXIT_ENVIRONMENT;
-    if (summary_wrong(s))
-        return EXIT_FINDINGS;
-    if (s->stopped && strcmp(s->stopped, "error") == 0)
-        return EXIT_ENVIRONMENT;
-    return s->stopped || s->all_suspects ? EXIT_INCONCLUSIVE : EXIT_OK;
+    static const int codes[CONCLUSIONS] = {[CONCLUSION_OK] = EXIT_OK,
+                                           [CONCLUSION_INCONCLUSIVE] = EXIT_INCONCLUSIVE,
+                                           [CONCLUSION_FINDINGS] = EXIT_FINDINGS,
+                                           [CONCLUSION_BROKEN] = EXIT_ENVIRONMENT};
+    enum conclusion c = summary_conclusion(s);
+    bool error = c == CONCLUSION_INCONCLUSIVE && s->stopped && strcmp(s->stopped, "error") == 0;
+    return error ? EXIT_ENVIRONMENT : codes[c];
 }
 
 /* The worst of all scenarios: a broken one, then findings, then what is not known. */
@@ -303,7 +303,7 @@ int reports_make(struct session *s, const char *error)
     bool on_stdout = false, any = false;
     making_init(&m, s, error);
     for (uint32_t i = 0; i < m.scenarios.n; i++) {
-        code = worse(code, code_of(m.scenarios.at[i]));
+        code = worse(code, cmd_code(m.scenarios.at[i]));
         any |= m.scenarios.at[i]->runs_by_size.n > 0;
     }
     int failed = write_wanted(&m, &on_stdout);

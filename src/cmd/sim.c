@@ -252,13 +252,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
 
 static int exit_code(const struct summary *s)
 {
-    if (interrupted)
-        return signal_code();
-    if (s->broken)
-        return EXIT_ENVIRONMENT;
-    if (summary_wrong(s))
-        return EXIT_FINDINGS;
-    return s->stopped || s->all_suspects ? EXIT_INCONCLUSIVE : EXIT_OK;
+    return interrupted ? signal_code() : cmd_code(s);
 }
 
 int cmd_sim_explore(const struct args *args)

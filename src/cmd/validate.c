@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "campaign/config.h"
+#include "campaign/reach.h"
 #include "cmd/cmd.h"
 #include "report/report.h"
 
@@ -36,18 +37,33 @@ static void print_ok(const struct campaign_config *c)
     buf_deinit(&text);
 }
 
-static void print_json(const struct campaign_config *c)
+static void warn(void *ctx, const char *text)
 {
-    struct buf text = BUF_INIT(1 << 20);
+    const struct campaign_config *c = ctx;
+    fprintf(stderr, "outfox: %s: warning: %s\n", c->source, text);
+}
+
+static void add_warning(void *ctx, const char *text)
+{
+    struct buf *out = ctx;
+    buf_adds(out, out->n ? ", " : "");
+    buf_add_json_string(out, slice_of(text));
+}
+
+static void print_json(struct campaign_config *c)
+{
+    struct buf text = BUF_INIT(1 << 20), warnings = BUF_INIT(1 << 20);
+    reach_check(c, add_warning, &warnings);
     buf_addf(&text, "{\n  \"schema_version\": %d,\n  \"file\": ", REPORT_SCHEMA_VERSION);
     buf_add_json_string(&text, slice_of(c->source));
     buf_adds(&text, ",\n  \"name\": ");
     buf_add_json_string(&text, c->name);
     buf_addf(&text, ",\n  \"services\": %u,\n  \"started\": %u,\n  \"simulated\": %s,\n",
              c->services.n, started(c), c->simulate.n ? "true" : "false");
-    buf_addf(&text, "  \"scenarios\": %u,\n  \"modes\": %u\n}\n", c->scenarios.n, c->modes.n);
-    fputs(buf_text(&text), stdout);
+    buf_addf(&text, "  \"scenarios\": %u,\n  \"modes\": %u,\n", c->scenarios.n, c->modes.n);
+    printf("%s  \"warnings\": [%s]\n}\n", buf_text(&text), buf_text(&warnings));
     buf_deinit(&text);
+    buf_deinit(&warnings);
 }
 
 int cmd_validate(const struct args *args)
@@ -60,10 +76,12 @@ int cmd_validate(const struct args *args)
     }
     if (campaign_config_load(args->positional[0], &c, &e))
         return cmd_fail(&e);
-    if (args->json)
+    if (args->json) {
         print_json(c);
-    else
+    } else {
+        reach_check(c, warn, c);
         print_ok(c);
+    }
     campaign_config_free(c);
     return EXIT_OK;
 }

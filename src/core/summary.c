@@ -21,6 +21,26 @@ const char *const severity_names[SEVERITIES] = {
     [SEVERITY_FINDING] = "finding",
 };
 
+const char *const conclusion_names[CONCLUSIONS] = {
+    [CONCLUSION_OK] = "ok",
+    [CONCLUSION_INCONCLUSIVE] = "inconclusive",
+    [CONCLUSION_FINDINGS] = "findings",
+    [CONCLUSION_BROKEN] = "broken",
+};
+
+enum conclusion summary_conclusion(const struct summary *s)
+{
+    return s->broken           ? CONCLUSION_BROKEN
+           : summary_wrong(s)  ? CONCLUSION_FINDINGS
+           : summary_unsure(s) ? CONCLUSION_INCONCLUSIVE
+                               : CONCLUSION_OK;
+}
+
+bool summary_unsure(const struct summary *s)
+{
+    return s->stopped || s->doubt || s->all_suspects;
+}
+
 uint64_t run_seed(uint64_t seed, uint64_t number)
 {
     return seed * 1000003 + number;

@@ -124,6 +124,8 @@ struct summary {
     const char *stopped; /* by what: runs, time, interrupt, finding, error; NULL: by itself */
     uint64_t queued;     /* faultloads that were left then */
     const char *broken;  /* why the scenario fails without any fault; NULL: it does not */
+    const char *doubt;   /* why "no finding" proves nothing although it ended by itself; NULL: it
+                            proves something */
 
     /* of campaigns */
     const char *broken_detail;
@@ -138,6 +140,23 @@ struct summary {
 
 /* The seed of one run, from that of the campaign and the number of the run. */
 uint64_t run_seed(uint64_t seed, uint64_t number);
+
+/* What it comes to, the worst last. Whatever prints a verdict or ends with an exit code asks here.
+ */
+enum conclusion {
+    CONCLUSION_OK,
+    CONCLUSION_INCONCLUSIVE, /* no finding, but that proves nothing (summary_unsure) */
+    CONCLUSION_FINDINGS,
+    CONCLUSION_BROKEN, /* the scenario fails without any fault */
+    CONCLUSIONS
+};
+
+extern const char *const conclusion_names[CONCLUSIONS]; /* ok inconclusive findings broken */
+
+enum conclusion summary_conclusion(const struct summary *summary);
+
+/* Is there a reason not to trust that nothing more is wrong? Also beside findings. */
+bool summary_unsure(const struct summary *summary);
 
 /* How many things are wrong: findings, and what oracles say as a finding. */
 uint32_t summary_wrong(const struct summary *summary);

@@ -5,20 +5,17 @@
 
 const char *report_verdict(const struct summary *s)
 {
-    return s->broken                       ? "broken"
-           : summary_wrong(s)              ? "findings"
-           : s->stopped || s->all_suspects ? "inconclusive"
-                                           : "ok";
+    return conclusion_names[summary_conclusion(s)];
 }
 
 const char *report_worst(const struct report_source *source)
 {
-    static const char *const order[] = {"broken", "findings", "inconclusive"};
-    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-        for (uint32_t i = 0; i < source->n; i++)
-            if (strcmp(report_verdict(source->scenarios[i]), order[k]) == 0)
-                return order[k];
-    return source->error ? "inconclusive" : "ok";
+    enum conclusion worst = source->error ? CONCLUSION_INCONCLUSIVE : CONCLUSION_OK;
+    for (uint32_t i = 0; i < source->n; i++) {
+        enum conclusion one = summary_conclusion(source->scenarios[i]);
+        worst = one > worst ? one : worst;
+    }
+    return conclusion_names[worst];
 }
 
 static const struct trace *trace_of(const struct report_source *source, uint32_t scenario,

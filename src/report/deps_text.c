@@ -245,8 +245,8 @@ static void print_title(const struct deps_report *r, const struct style *st, FIL
             before = ", ";
         }
     }
-    if (s->stopped)
-        fprintf(out, "; %sincomplete%s: %s", st->yellow, st->off, words_stopped(s->stopped));
+    if (s->stopped || s->doubt)
+        fprintf(out, "; %sincomplete%s: %s", st->yellow, st->off, words_unsure(s));
     fputc('\n', out);
 }
 

@@ -77,6 +77,20 @@ static void annotate_broken(struct annotating *a, const struct summary *s)
     buf_deinit(&message);
 }
 
+/* That nothing was found proves nothing: what to do about it stands among the notes. */
+static void annotate_doubt(struct annotating *a, const struct summary *s)
+{
+    struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
+    buf_addf(&title, "%s / %s is inconclusive", s->system, s->scenario);
+    buf_adds(&message, s->doubt);
+    for (uint32_t i = 0; i < s->notes.n; i++)
+        buf_addf(&message, "\n%s", s->notes.at[i]);
+    if (has_room(a, false))
+        annotate(a, s, false, buf_text(&title), buf_text(&message));
+    buf_deinit(&title);
+    buf_deinit(&message);
+}
+
 static void annotate_remark(struct annotating *a, const struct summary *s, const struct remark *r)
 {
     struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
@@ -114,6 +128,8 @@ static void annotate_scenario(struct annotating *a, uint32_t scenario)
         annotate_broken(a, s);
         return;
     }
+    if (s->doubt)
+        annotate_doubt(a, s);
     for (uint32_t i = 0; i < s->findings.n; i++)
         if (has_room(a, s->findings.at[i].state == FINDING_FLAKY))
             annotate_finding(a, scenario, i);

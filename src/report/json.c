@@ -232,6 +232,7 @@ void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
     json_object_set_new(doc, "suspect", suspects);
     json_object_set_new(doc, "suspect_total", json_integer((json_int_t)s->all_suspects));
     json_object_set_new(doc, "stopped_by", doc_text(s->stopped));
+    json_object_set_new(doc, "inconclusive", doc_text(words_unsure(s)));
     json_object_set_new(doc, "queued", json_integer((json_int_t)s->queued));
 }
 

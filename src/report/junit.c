@@ -7,7 +7,8 @@
  * 2. Every finding has a failing case; what an oracle says as a finding has one of its own.
  * Warnings are no tests: they stand in the output of their suite.
  * 3. No two cases of a suite have the same name.
- * 4. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
+ * 4. Where passing cases prove nothing (summary.doubt), one more case is an error.
+ * 5. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
 #include "base/hash.h"
 #include "base/index.h"
 #include "report/campaign_int.h"
@@ -137,6 +138,12 @@ static bool gave_up(const struct suite *x)
     return strcmp(by, "error") == 0 || strcmp(by, "not-run") == 0;
 }
 
+/* It went to its end, and passing cases prove nothing all the same. */
+static bool doubtful(const struct suite *x)
+{
+    return x->s->doubt && !x->s->broken && !gave_up(x);
+}
+
 static void collect(struct suite *x)
 {
     const struct report_source *source = x->source;
@@ -161,7 +168,7 @@ static void collect(struct suite *x)
         x->cases.at[n++] = *c;
     }
     x->cases.n = n;
-    x->errors += gave_up(x);
+    x->errors += gave_up(x) + doubtful(x);
     for (uint32_t i = 0; i < x->s->remarks.n; i++)
         x->remarks += x->s->remarks.at[i].severity == SEVERITY_FINDING;
     x->failures += x->remarks;
@@ -397,6 +404,20 @@ static void put_error(const struct suite *x, FILE *out)
     fputs("\"/>\n    </testcase>\n", out);
 }
 
+static void put_doubt(const struct suite *x, FILE *out)
+{
+    fputs("    <testcase name=\"the campaign is conclusive", out);
+    put_classname(x, out);
+    fputs("\" time=\"0\">\n      <error type=\"inconclusive\" message=\"", out);
+    put(out, x->s->doubt);
+    fputs("\">", out);
+    for (uint32_t i = 0; i < x->s->notes.n; i++) {
+        put(out, x->s->notes.at[i]);
+        fputc('\n', out);
+    }
+    fputs("</error>\n    </testcase>\n", out);
+}
+
 static void put_counts(FILE *out, uint64_t tests, uint64_t failures, uint64_t errors, int64_t ns)
 {
     fprintf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"0\" time=\"",
@@ -407,7 +428,7 @@ static void put_counts(FILE *out, uint64_t tests, uint64_t failures, uint64_t er
 
 static uint64_t tests_of(const struct suite *x)
 {
-    return x->cases.n + x->remarks + gave_up(x);
+    return x->cases.n + x->remarks + gave_up(x) + doubtful(x);
 }
 
 static void put_suite(struct suite *x, FILE *out)
@@ -423,6 +444,8 @@ static void put_suite(struct suite *x, FILE *out)
             put_remark(x, &x->s->remarks.at[i], out);
     if (gave_up(x))
         put_error(x, out);
+    if (doubtful(x))
+        put_doubt(x, out);
     put_warnings(x, out);
     fputs("  </testsuite>\n", out);
 }

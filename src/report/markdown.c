@@ -41,21 +41,23 @@ static void add_warnings(struct buf *out, const struct summary *s)
 
 static void add_verdict(struct buf *out, const struct summary *s)
 {
-    if (s->broken) {
+    uint64_t n = summary_wrong(s) + s->more_findings;
+    switch (summary_conclusion(s)) {
+    case CONCLUSION_BROKEN:
         buf_adds(out, ":x: fails without any fault: ");
         add_sentence(out, s->broken);
-    } else if (summary_wrong(s)) {
-        uint64_t n = summary_wrong(s) + s->more_findings;
+        return;
+    case CONCLUSION_FINDINGS:
         buf_addf(out, ":x: **%llu %s**", (unsigned long long)n, n == 1 ? "finding" : "findings");
-        add_warnings(out, s);
-    } else if (s->stopped || s->all_suspects) {
+        break;
+    case CONCLUSION_INCONCLUSIVE:
         buf_adds(out, ":warning: inconclusive: ");
-        add_sentence(out, s->stopped ? words_stopped(s->stopped) : "not everything was stable");
-        add_warnings(out, s);
-    } else {
-        buf_adds(out, ":white_check_mark: no finding");
-        add_warnings(out, s);
+        add_sentence(out, words_unsure(s));
+        break;
+    case CONCLUSION_OK:
+    case CONCLUSIONS: buf_adds(out, ":white_check_mark: no finding"); break;
     }
+    add_warnings(out, s);
 }
 
 static void add_number(struct buf *out, double n)

@@ -29,20 +29,25 @@ static void print_warnings(const struct summary *s, const struct style *st, FILE
 
 void text_verdict(const struct summary *s, const struct style *st, FILE *out)
 {
-    if (s->broken) {
+    switch (summary_conclusion(s)) {
+    case CONCLUSION_BROKEN:
         fprintf(out, "%sfails without any fault%s: %s", st->red, st->off, s->broken);
-    } else if (summary_wrong(s)) {
+        break;
+    case CONCLUSION_FINDINGS:
         fprintf(out, "%s%u %s%s", st->red, (unsigned)summary_wrong(s),
                 summary_wrong(s) == 1 ? "finding" : "findings", st->off);
         print_warnings(s, st, out);
-    } else if (s->stopped || s->all_suspects) {
+        break;
+    case CONCLUSION_INCONCLUSIVE:
         fprintf(out, "%sno finding%s", st->yellow, st->off);
         print_warnings(s, st, out);
-        fprintf(out, "%s, but inconclusive%s: %s", st->yellow, st->off,
-                s->stopped ? words_stopped(s->stopped) : "not everything was stable");
-    } else {
+        fprintf(out, "%s, but inconclusive%s: %s", st->yellow, st->off, words_unsure(s));
+        break;
+    case CONCLUSION_OK:
+    case CONCLUSIONS:
         fprintf(out, "%sno finding%s", st->green, st->off);
         print_warnings(s, st, out);
+        break;
     }
 }
 
@@ -55,6 +60,11 @@ static void print_count(FILE *out, uint64_t n, const char *one, const char *many
 void text_what(const struct summary *s, FILE *out)
 {
     fputs("\n  ", out);
+    if (s->doubt && s->space <= 1) {
+        print_count(out, s->runs + s->repeats, " run was", " runs were");
+        fputs(" made, without any fault.\n", out);
+        return;
+    }
     print_count(out, s->points, " call can fail", " calls can fail");
     if (s->conditional) {
         fputs(" (", out);

@@ -147,6 +147,14 @@ const char *words_stopped(const char *by)
     return by;
 }
 
+const char *words_unsure(const struct summary *s)
+{
+    return s->stopped        ? words_stopped(s->stopped)
+           : s->doubt        ? s->doubt
+           : s->all_suspects ? "not everything was stable"
+                             : NULL;
+}
+
 void words_quoted(slice word, struct buf *out)
 {
     bool plain = word.n > 0;

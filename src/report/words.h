@@ -26,6 +26,9 @@ void words_then(const struct finding *finding, struct buf *out);
 /* Why an exploration ended before it was done, for example "it was interrupted". */
 const char *words_stopped(const char *by);
 
+/* Why "no finding" proves nothing (summary_unsure): "it was interrupted"; NULL: it does. */
+const char *words_unsure(const struct summary *s);
+
 /* "200 or 503": what the client saw. */
 void words_statuses(const struct finding *finding, struct buf *out);
 

@@ -343,8 +343,10 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
 {
     struct track_parent p;
     *out = (struct track_answer){0};
-    if (ignored(t, a->service, a->interface))
+    if (ignored(t, a->service, a->interface)) {
+        t->facts[a->service].ignored += t->n_runs > 0;
         return;
+    }
     parent_find(t, a, &p);
     if (!p.run) {
         count_foreign(t, a, &p);

@@ -156,6 +156,7 @@ struct track_facts {
     uint64_t ambiguous;
     uint32_t dialects; /* bits: what its calls carried of ours */
     uint64_t received; /* calls to it */
+    uint64_t ignored;  /* calls to it that were let through, during runs */
 };
 
 const struct track_facts *track_service(const struct tracker *t, uint32_t service);
