@@ -8,7 +8,8 @@
  *
  * 1. Nobody waits for a call in the background: nothing is said about when that ends.
  * 2. A caller that leaves because another of its calls failed has not run out of time.
- * 3. Timeouts are inverted when one call that is slow, with its tries, is enough to show it. That
+ * 3. A test that is killed because its run takes too long has not given up either.
+ * 4. Timeouts are inverted when one call that is slow, with its tries, is enough to show it. That
  *    several in a row add up to more than anybody waits is no fault of theirs. */
 #include "judge/oracle_int.h"
 
@@ -144,11 +145,18 @@ static uint32_t goes_on(const struct view *v, uint32_t i)
     return CALL_NONE;
 }
 
+/* A request of a command that was killed with its run. */
+static bool is_cut_off(const struct view *v, const struct call *c)
+{
+    return c->parent == 0 && c->flags & CALL_EXEMPT && v->run->flags & RUN_HUNG;
+}
+
 static void see_inverted(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
     struct judge *j = v->judge;
-    if (v->faults.at[i] == 0 || view_children(v, i) == 0 || in_background(v, i) || !is_single(v))
+    if (v->faults.at[i] == 0 || view_children(v, i) == 0 || in_background(v, i) ||
+        is_cut_off(v, c) || !is_single(v))
         return;
     /* one that was given up because its handler's own caller did is not the one to look at */
     if (c->parent > 0 && gave_up(above) && above->end_ns <= c->end_ns + SLACK_NS)

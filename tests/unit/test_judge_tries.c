@@ -106,6 +106,42 @@ static void the_name_of_a_retry_may_be_that_of_another_item(void **state)
     court_close(&c);
 }
 
+/* ---- inverted-timeouts ---- */
+
+/* A test asks web, which asks a. Where a is held, the test is gone before web is. */
+static void tested_run(struct court *c, bool held)
+{
+    struct err e = {0};
+    court_call(c, CALL_NONE, "client", "scenario/x", 0, 0, held ? 4000 : 100);
+    struct call *web = court_call(c, 0, "web", "GET /", 0, 0, held ? 4000 : 100);
+    struct call *a = court_call(c, 1, "a", "GET /", 0, 10, held ? 8000 : 80);
+    web->flags |= CALL_EXEMPT;
+    if (!held) {
+        court_judge(c, FAULTLOAD_EMPTY);
+        return;
+    }
+    assert_int_equal(mode_parse(SLICE("hold"), &a->mode, &e), 0);
+    a->fault_point = a->uid;
+    a->seen = web->seen = OUTCOME(OUT_CANCELLED, 0);
+    struct fault f = {a->uid, a->mode};
+    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+}
+
+/* A test that is killed because the run takes too long has no timeout of its own. */
+static void a_test_that_is_killed_does_not_give_up(void **state)
+{
+    struct court c;
+    (void)state;
+    for (uint32_t hung = 0; hung < 2; hung++) {
+        court_open(&c);
+        tested_run(&c, false);
+        c.run.flags = hung ? RUN_HUNG : 0;
+        tested_run(&c, true);
+        assert_int_equal(court_count(&c, "inverted-timeouts"), 1 - hung);
+        court_close(&c);
+    }
+}
+
 /* ---- tries ---- */
 
 /* Without faults `usual` calls to a; then `tries`, which all fail, one right after the other. */
@@ -259,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_may_be_slow_once),
         cmocka_unit_test(a_run_that_was_cut_off_is_no_measure),
+        cmocka_unit_test(a_test_that_is_killed_does_not_give_up),
         cmocka_unit_test(the_name_of_a_retry_may_be_that_of_another_item),
         cmocka_unit_test(tries_of_unknown_requests),
         cmocka_unit_test(duplicates_of_unknown_requests),
