@@ -133,7 +133,7 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
 
 # --- Targets -------------------------------------------------------------------------------------
 
-.PHONY: all demo test check-programs bench fuzz fuzz-run lint fmt fmt-check clean install help
+.PHONY: all demo test check-programs bench labelled fuzz fuzz-run lint fmt fmt-check clean install help
 .PHONY: deps deps-test FORCE
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
@@ -154,6 +154,9 @@ bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/in
 	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
 	@echo "== proxy"; bench/proxy.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/proxy.jsonl
 	@echo "== campaign"; bench/campaign.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/campaign.jsonl
+
+labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
+	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)
 
 fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run

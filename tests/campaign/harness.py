@@ -10,6 +10,7 @@ line `skip: REASON`, which tools/run-tests counts as skipped.
 import fcntl
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -165,11 +166,10 @@ def levels(ended):
 class System:
     """A directory with an outfox.yaml in it, and what is run there."""
 
-    number = 0
+    numbers = itertools.count(1)
 
     def __init__(self, example=None, config=None, files=()):
-        System.number += 1
-        self.folder = Path(f"system-{System.number}").resolve()
+        self.folder = Path(f"system-{next(System.numbers)}").resolve()
         self.mark = uuid.uuid4().hex
         if example:
             shutil.copytree(REAL / example, self.folder,
