@@ -12,6 +12,9 @@ Each system is served by `outfox sim serve` as real servers. Figures:
                         over the time of the same request without proxies, by the campaigns' own
                         client: as the system schedules it, and all on one CPU, where a campaign on
                         a simulated system keeps itself
+  fresh / reuse         runs per second with a connection for every call, over those with kept ones
+                        (the key `connections`), measured in turns: the median of the rounds. Of
+                        examples/real/flask-plain too, where Flask is installed
   netflix               the whole of it, start-up included
   memory                peak of the resident set of outfox. The search remembers what it has seen,
                         so it grows with what is explored; runs as such leave nothing behind, which
@@ -148,6 +151,52 @@ def bench_speed(args):
     report("netflix exact: seconds", whole.seconds, "s", "<= 12")
 
 
+class RealCampaign:
+    """One run of `outfox run` on a copy of an example with real services."""
+
+    def __init__(self, outfox, example, connections, *words):
+        with tempfile.TemporaryDirectory(prefix="outfox-bench-") as folder:
+            shutil.copytree(example, folder, dirs_exist_ok=True)
+            with open(Path(folder, "outfox.yaml"), "a", encoding="utf-8") as file:
+                file.write(f"\nconnections: {connections}\n")
+            subprocess.run([outfox, "run", "-q", *words], cwd=folder, check=False,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            store = sqlite3.connect(Path(folder, ".outfox/campaign.db"))
+            times = [row[0] for row in store.execute("select wall_ns from run order by wall_ns")]
+            store.close()
+        steps = [late - early for early, late in zip(times, times[1:])]
+        self.rate = 1e9 / statistics.median(steps) if steps else 0
+
+
+def simulated_rate(outfox, system, connections):
+    made = [Campaign(outfox, system, "--max-runs", runs,
+                     config={**MANY, "connections": connections}) for runs in ("200", "1500")]
+    return (made[1].runs - made[0].runs) / (made[1].seconds - made[0].seconds)
+
+
+def bench_connections(args):
+    """What it costs that no connection is used twice."""
+    real = TOP / "examples/real/flask-plain"
+    words = ["--scenario", "plan", "--modes", "500,502,503,504,reset"]
+    systems = [("shop", lambda how: simulated_rate(args.outfox, TOP / "examples/shop/shop.yaml", how),
+                ">= 600"),
+               ("netflix", lambda how: simulated_rate(args.outfox, NETFLIX, how), None)]
+    if subprocess.run([sys.executable, "-c", "import flask, requests"], check=False,
+                      stderr=subprocess.DEVNULL).returncode == 0:
+        systems.append(("flask-plain",
+                        lambda how: RealCampaign(args.outfox, real, how, *words).rate, None))
+    for name, rate, target in systems:
+        rates = {"fresh": [], "reuse": []}
+        for turn in range(args.rounds):
+            for how in sorted(rates, reverse=turn % 2):
+                rates[how].append(rate(how))
+        ratios = [a / b for a, b in zip(rates["fresh"], rates["reuse"])]
+        report(f"{name}: runs per second, fresh", statistics.median(rates["fresh"]), "1/s", target)
+        report(f"{name}: runs per second, reuse", statistics.median(rates["reuse"]), "1/s")
+        report(f"{name}: fresh / reuse", statistics.median(ratios), "",
+               None if target or name == "netflix" else ">= 0.9")
+
+
 def campaign_instructions(outfox, system, words):
     """What valgrind counts in outfox itself, in user space."""
     with tempfile.TemporaryDirectory(prefix="outfox-bench-") as folder:
@@ -189,7 +238,7 @@ def bench_memory(args):
            (early.seconds / early.runs), "", "<= 1.2")
 
 
-PARTS = {"speed": bench_speed, "judging": bench_judging, "memory": bench_memory}
+PARTS = {"speed": bench_speed, "connections": bench_connections, "judging": bench_judging, "memory": bench_memory}
 
 
 def main():
@@ -199,7 +248,7 @@ def main():
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", choices=PARTS, help="this part alone")
     parser.add_argument("--runs", type=int, default=100000, help="of the longest campaign")
-    parser.add_argument("--rounds", type=int, default=9, help="of judging")
+    parser.add_argument("--rounds", type=int, default=9, help="of judging and connections")
     args = parser.parse_args()
     args.outfox, args.peers = args.outfox.resolve(), args.peers.resolve()
     print("campaigns on real sockets, one job")

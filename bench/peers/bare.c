@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         .to = &to, .head = &head, .timeout_ns = 5000000000, .body_max = 1 << 16};
     if (loop_init(&b.loop, NULL))
         return 1;
-    b.client = client_new(&b.loop);
+    b.client = client_new(&b.loop, false);
     int64_t start = clock_ns();
     send_next(&b);
     loop_run(&b.loop);

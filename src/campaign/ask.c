@@ -66,7 +66,7 @@ static void send_and_wait(struct asking *k, const struct addr *to, const char *m
         k->error = "there is no event loop";
         return;
     }
-    struct client *client = client_new(&k->loop);
+    struct client *client = client_new(&k->loop, true);
     client_send(client, &request, on_answer, k);
     loop_run(&k->loop);
     client_free(client);

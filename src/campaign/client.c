@@ -119,14 +119,12 @@ static void call_put_away(struct client_call *k)
 static void call_go(struct client_call *k)
 {
     struct client_pool *p = k->pool;
-    bool fresh = k->retried && (!p->h2 || k->attempts > 1);
-    bool again = head_idempotent(k->request);
-    k->stream = client_link_open(p, fresh ? CARE_FRESH : again ? CARE_NOT : CARE_ONCE);
+    k->stream = client_link_open(p, k->retried && (!p->h2 || k->attempts > 1));
     k->stream->user = k;
     k->attempts++;
     const struct client_link *l = client_link_of(k->stream);
     k->pooled = l->pooled;
-    k->acked = k->pooled && !again ? sys_acked(l->conn->fd) : UINT64_MAX;
+    k->acked = k->pooled ? sys_acked(l->conn->fd) : UINT64_MAX;
     stream_head(k->stream, k->request, k->body.n == 0);
     if (k->body.n) {
         stream_data(k->stream, k->body);
@@ -217,16 +215,12 @@ static void on_deadline(struct timer *t)
 
 /* ---- what streams tell ---- */
 
-/* A kept connection that the service closed while the call was on its way; the rules are those of
- * proxy/answer.c. */
+/* A kept connection that the service closed before a byte of the call came: the rule is that of
+ * proxy/answer.c for calls of a run. */
 static bool is_stale(const struct client_call *k, const struct client_link *l, enum wire_cut why)
 {
-    bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
-    if (!k->pooled || !broken)
-        return false;
-    if (head_idempotent(k->request))
-        return true;
-    return why == CUT_CLOSED && k->acked != UINT64_MAX && k->acked == sys_acked(l->conn->fd);
+    return k->pooled && why == CUT_CLOSED && k->acked != UINT64_MAX &&
+           k->acked == sys_acked(l->conn->fd);
 }
 
 static const char *words_for(const struct client_call *k, enum wire_cut why)
@@ -269,7 +263,7 @@ static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct client_call *k = s->user;
     struct client_link *l = client_link_of(s);
-    bool again = !k->begun && k->attempts < ATTEMPTS_MAX && !l->failed &&
+    bool again = !k->client->fresh && !k->begun && k->attempts < ATTEMPTS_MAX && !l->failed &&
                  (is_stale(k, l, why) || why == CUT_REFUSED);
     k->stream = NULL;
     client_link_lost(l);
@@ -340,10 +334,11 @@ void client_deliver(struct client *c)
     c->delivering = false;
 }
 
-struct client *client_new(struct loop *l)
+struct client *client_new(struct loop *l, bool fresh)
 {
     struct client *c = mem_zero(sizeof *c);
     c->loop = l;
+    c->fresh = fresh;
     c->over_behind = &c->over;
     return c;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The client of a scenario: sends one request to a service, from the loop, and collects the answer.
- * HTTP/1.1, or HTTP/2 with prior knowledge (gRPC), plain or TLS. Connections are kept and used
- * again; a kept one that turns out to be stale is replaced without a word (the request is sent
- * again only when nothing of it can have been processed: same rules as the proxy's).
+ * HTTP/1.1, or HTTP/2 with prior knowledge (gRPC), plain or TLS. Each request has a connection of
+ * its own; or, when asked for, they are kept and used again, and a kept one that turns out to be
+ * stale is replaced without a word: a request is sent again only when the service's system has not
+ * taken a byte of it. A service that crashes on a request is not asked a second time.
  *
  * Also used to ask whether a service is ready. */
 #ifndef OUTFOX_CAMPAIGN_CLIENT_H
@@ -37,7 +38,8 @@ struct client_answer {
     int64_t start_ns, end_ns; /* clock_ns; start: just before it is sent */
 };
 
-struct client *client_new(struct loop *l);
+/* fresh: no connection carries a second request. */
+struct client *client_new(struct loop *l, bool fresh);
 
 /* Cancels what is under way. Not from within `done`. */
 void client_free(struct client *c);

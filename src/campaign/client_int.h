@@ -39,6 +39,7 @@ struct client_link {
 
 struct client {
     struct loop *loop;
+    bool fresh; /* a link carries one call */
     struct client_pool *pools;
     struct client_link *links;
     struct client_call *calls;               /* under way */
@@ -50,19 +51,12 @@ struct client {
 
 /* ---- client_link.c ---- */
 
-/* How careful to be with connections that were used before. */
-enum client_care {
-    CARE_NOT,
-    CARE_ONCE,  /* what is sent must not be sent again: only one that is surely open */
-    CARE_FRESH, /* a new one */
-};
-
 struct client_pool *client_pool_for(struct client *c, const struct addr *to,
                                     struct tls_context *tls, bool h2);
 void client_pools_free(struct client *c);
 
-/* A stream on a connection that is there or is being made. */
-struct stream *client_link_open(struct client_pool *p, enum client_care care);
+/* A stream on a connection that is surely open, or on a new one. */
+struct stream *client_link_open(struct client_pool *p, bool fresh);
 
 static inline struct client_link *client_link_of(const struct stream *s)
 {

@@ -84,7 +84,7 @@ static struct client_link *link_connect(struct client_pool *p)
     l->wire = (p->h2 ? h2_new : h1_new)(false, &client_wire_events, &wire_limits, &l->conn->out);
     l->wire->owner = l;
     conn_read(l->conn, true);
-    if (p->h2)
+    if (p->h2 && !c->fresh)
         free_add(l);
     return l;
 }
@@ -134,6 +134,11 @@ static void link_turn(struct client_link *l)
             conn_expire(l->conn, l->conn->loop->now_ns + FINISH_NS);
         return;
     }
+    if (l->pool->client->fresh) {
+        conn_leave(l->conn);
+        link_free(l);
+        return;
+    }
     l->idle_ns = l->conn->loop->now_ns;
     conn_expire(l->conn, l->idle_ns + (w->closing ? FINISH_NS : IDLE_NS));
     if (!w->closing && !l->free_self)
@@ -144,29 +149,29 @@ static void link_turn(struct client_link *l)
 
 /* A service closes connections that were idle for long, perhaps at this very moment, and what
  * cannot be sent again must not meet that. And what has come unasked is no answer. */
-static bool is_usable(const struct client_link *l, bool careful)
+static bool is_usable(const struct client_link *l)
 {
     if (l->wire->finish != FINISH_NOT || wire_room(l->wire) == 0)
         return false;
     if (l->wire->ops->multiplexed)
         return true;
     /* the clock itself: a call may begin between two batches of events */
-    return sys_quiet(l->conn->fd) && (!careful || clock_ns() - l->idle_ns < SAFE_NS);
+    return sys_quiet(l->conn->fd) && clock_ns() - l->idle_ns < SAFE_NS;
 }
 
-static struct client_link *find_link(struct client_pool *p, bool careful)
+static struct client_link *find_link(struct client_pool *p)
 {
     struct client_link *l = p->free;
-    while (l && !is_usable(l, careful))
+    while (l && !is_usable(l))
         l = l->next_free;
     return l;
 }
 
-struct stream *client_link_open(struct client_pool *p, enum client_care care)
+struct stream *client_link_open(struct client_pool *p, bool fresh)
 {
-    struct client_link *l = care == CARE_FRESH ? NULL : find_link(p, care == CARE_ONCE);
+    struct client_link *l = fresh || p->client->fresh ? NULL : find_link(p);
     if (!l) {
-        if (care == CARE_ONCE && !p->h2 && p->free)
+        if (!fresh && !p->h2 && p->free)
             link_close(p->free); /* too old: else there would be one more with each such call */
         l = link_connect(p);
     } else {

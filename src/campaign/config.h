@@ -114,6 +114,10 @@ enum identify_payload { PAYLOAD_AUTO, PAYLOAD_ON, PAYLOAD_OFF };
 extern const char *const identify_level_names[4];   /* auto state trace none */
 extern const char *const identify_payload_names[3]; /* auto on off */
 
+enum connections { CONNECTIONS_FRESH, CONNECTIONS_REUSE };
+
+extern const char *const connections_names[2]; /* fresh reuse */
+
 struct campaign_config {
     struct arena arena;
     const char *source; /* the file */
@@ -152,6 +156,7 @@ struct campaign_config {
     slice store;       /* default .outfox/campaign.db in the directory of the file */
     slice logs;        /* default .outfox/logs */
     bool fault_header; /* x-outfox-fault in injected answers; default on */
+    enum connections connections; /* does each call have a connection of its own? default yes */
 };
 
 /* Reads and checks a file; NULL path: outfox.yaml in the working directory or one above it. 0, or

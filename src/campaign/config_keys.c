@@ -11,6 +11,7 @@
 
 const char *const identify_level_names[4] = {"auto", "state", "trace", "none"};
 const char *const identify_payload_names[3] = {"auto", "on", "off"};
+const char *const connections_names[2] = {"fresh", "reuse"};
 
 const char *const conf_place_names[CONF_PLACES] = {
     [IN_FILE] = "the configuration", [IN_SIMULATE] = "simulate", [IN_SERVICE] = "a service",
@@ -28,6 +29,11 @@ static const char *level_word(size_t i)
 static const char *payload_word(size_t i)
 {
     return i < 3 ? identify_payload_names[i] : NULL;
+}
+
+static const char *connections_word(size_t i)
+{
+    return i < 2 ? connections_names[i] : NULL;
 }
 
 static const char *order_word(size_t i)
@@ -248,6 +254,8 @@ const struct conf_key conf_keys[] = {
      .fallback = ".outfox/campaign.db", .doc = "file in which runs and findings are kept"},
     {IN_FILE, "logs", CONF_PATH, FILE(logs),
      .fallback = ".outfox/logs", .doc = "directory for the output of services"},
+    {IN_FILE, "connections", CONF_WORD, FILE(connections), .words = connections_word,
+     .fallback = "fresh", .doc = "fresh: every call of a run has a connection of its own; reuse: connections are kept, as pools do"},
     {IN_FILE, "fault-header", CONF_SWITCH, FILE(fault_header),
      .fallback = "true", .doc = "injected answers carry the header x-outfox-fault"},
 

@@ -178,6 +178,8 @@ static void leave_run(struct execution *x, int64_t now)
         track_cut(x->run);
         plane_cut(l->plane, key); /* their ends tell whether a fault had fired */
     }
+    if (l->config->connections == CONNECTIONS_FRESH)
+        plane_part(l->plane);
     x->result.late_ns = track_late_ns(x->run);
     run->took_ns = x->answered_ns - x->begun_ns;
     if (x->order.learning)

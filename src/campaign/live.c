@@ -224,7 +224,7 @@ static int open_all(struct live *l, struct err *e)
     watch_signals(l);
     if (keeper_attach(l->keeper, l->loop, e))
         return -1;
-    l->client = client_new(l->loop);
+    l->client = client_new(l->loop, l->config->connections == CONNECTIONS_FRESH);
     return start_services(l, e);
 }
 

@@ -225,6 +225,7 @@ static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct
 int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err *e)
 {
     struct proxy_config *c = config_new();
+    c->fresh = w->config->connections == CONNECTIONS_FRESH;
     int failed = config_set(c, SLICE("fault-header"),
                             w->config->fault_header ? SLICE("on") : SLICE("off"), e);
     for (uint32_t i = 0; i < w->config->identify.normalise.n && !failed; i++)

@@ -231,6 +231,8 @@ static const char *options_text(struct session *s, uint32_t scenario)
     buf_addf(&text, "identify: %s payload=%s predecessors=%d\n",
              identify_level_names[c->identify.level], identify_payload_names[c->identify.payload],
              c->identify.predecessors);
+    if (c->connections != CONNECTIONS_FRESH) /* campaigns before there was a choice go on too */
+        buf_addf(&text, "connections: %s\n", connections_names[c->connections]);
     for (uint32_t i = 0; i < c->identify.normalise.n; i++)
         buf_addf(&text, "normalise: %s\n", c->identify.normalise.at[i].p);
     for (uint32_t i = 0; i < c->ignore.n; i++)

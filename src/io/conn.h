@@ -105,6 +105,10 @@ void conn_expire(struct conn *c, int64_t at_ns);
  * at once. */
 void conn_close(struct conn *c);
 
+/* The same where the peer has said all that it will, and nothing is left to write: does not wait
+ * for the peer's own end. */
+void conn_leave(struct conn *c);
+
 /* Sends RST at once, whatever is under way; `out` is dropped. (A unix socket knows no RST: its peer
  * sees an EOF.) */
 void conn_reset(struct conn *c);

@@ -188,6 +188,14 @@ void conn_close(struct conn *c)
     conn_touch(c);
 }
 
+void conn_leave(struct conn *c)
+{
+    if (c->state != CONN_OPEN || c->tls || c->out.n || has_unread(c))
+        conn_close(c);
+    else
+        conn_release(c);
+}
+
 void conn_reset(struct conn *c)
 {
     if (c->state == CONN_CLOSED)

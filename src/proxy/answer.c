@@ -15,15 +15,27 @@ void exchange_give(struct exchange *x, slice bytes)
     link_touch(link_of(x->up));
 }
 
+/* May the service get it twice? Never a call of a run: a crash that a second try heals is what a
+ * campaign is there to show. */
+static bool repeatable(const struct exchange *x)
+{
+    return head_idempotent(x->request) && !x->fate.told;
+}
+
+static enum upstream_care care_for(const struct exchange *x)
+{
+    if (x->fate.told && exchange_setup(x)->config->fresh)
+        return CARE_ALONE;
+    if (x->retried && (!x->h2 || x->attempts > 1))
+        return CARE_FRESH;
+    return repeatable(x) ? CARE_NOT : CARE_ONCE;
+}
+
 void exchange_forward(struct exchange *x)
 {
     struct upstream *u = &x->generation->upstream[x->door];
     x->state = EX_FORWARD;
-    bool fresh = x->retried && (!x->h2 || x->attempts > 1);
-    x->up = upstream_open(u, x->h2,
-                          fresh                         ? CARE_FRESH
-                          : head_idempotent(x->request) ? CARE_NOT
-                                                        : CARE_ONCE);
+    x->up = upstream_open(u, x->h2, care_for(x));
     if (!x->up) {
         exchange_fail(x, 502,
                       "there are too many connections to the service (limit "
@@ -35,8 +47,7 @@ void exchange_forward(struct exchange *x)
     struct link *l = link_of(x->up);
     link_use(l);
     x->pooled = l->pooled;
-    if (x->pooled && !x->h2 &&
-        !head_idempotent(x->request)) /* HTTP/2 says by itself what was not looked at */
+    if (x->pooled && !x->h2 && !repeatable(x)) /* HTTP/2 says by itself what was not looked at */
         x->acked = sys_acked(l->conn->fd);
     x->passed = x->unread = 0;
     if (!x->forward_ns)
@@ -66,15 +77,15 @@ static void up_sent(struct stream *s, size_t n)
     }
 }
 
-/* A connection from the pool that the service closed while the call was on its way. Any other
- * request than an idempotent one might have done its work: it is sent again only when the service's
- * system has not even taken its first byte. */
+/* A connection from the pool that the service closed while the call was on its way. A request that
+ * is not repeatable might have done its work: it is sent again only when the service's system has
+ * not even taken its first byte. */
 static bool is_stale(const struct exchange *x, const struct link *l, enum wire_cut why)
 {
     bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
     if (!x->pooled || !broken)
         return false;
-    if (head_idempotent(x->request))
+    if (repeatable(x))
         return true;
     /* a reset may overtake the word that bytes were taken; an orderly end does not */
     return why == CUT_CLOSED && x->acked != UINT64_MAX && x->acked == sys_acked(l->conn->fd);
@@ -85,7 +96,7 @@ static bool may_retry(const struct exchange *x, enum wire_cut why)
     const struct link *l = link_of(x->up);
     bool stale = is_stale(x, l, why);
     return !x->answer_begun && x->replayable && x->attempts < ATTEMPTS_MAX && !l->failed &&
-           (stale || why == CUT_REFUSED);
+           !l->alone && (stale || why == CUT_REFUSED);
 }
 
 #define ENDED_EARLY "the service ended the connection before its answer was complete"

@@ -50,6 +50,7 @@ struct proxy_config {
     uint64_t seed;
     bool identify_payload;
     bool fault_header;
+    bool fresh; /* a campaign's: a connection carries one call, see upstream.c and link.c */
     struct rewrite *normalise;
     struct limits limits;
     struct rulebook book; /* all rules, in order: those of the file come first */

@@ -92,6 +92,15 @@ void link_shutdown(struct link *l)
     link_touch(l);
 }
 
+void link_part(struct link *l)
+{
+    if (l->parted || !l->wire || !l->wire->ops->multiplexed || l->n_calls)
+        return;
+    l->parted = true;
+    wire_part(l->wire);
+    link_touch(l);
+}
+
 /* ---- deadlines ---- */
 
 /* While calls are open, exchange_sweep watches them. Else: to write the last bytes, to send a head,
@@ -142,6 +151,8 @@ static void speak(struct link *l, bool h2)
     l->wire =
         (h2 ? h2_new : h1_new)(server, server ? &down_events : &up_events, limits, &l->conn->out);
     l->wire->owner = l;
+    if (server && !h2 && l->generation->setup->config->fresh)
+        wire_part(l->wire);
 }
 
 static void on_client_ready(struct conn *c)
@@ -223,7 +234,10 @@ static void on_flush(struct conn *c)
  * peer has not got yet, so it waits for them. */
 static void finish(struct link *l)
 {
-    if (l->wire->finish == FINISH_CLOSE) {
+    if (l->wire->finish == FINISH_CLOSE && l->served) {
+        conn_leave(l->conn);
+        link_free(l);
+    } else if (l->wire->finish == FINISH_CLOSE) {
         link_close(l);
     } else if (sys_unsent(l->conn->fd) == 0 || l->resetting > RESET_LOOKS) {
         link_kill(l);

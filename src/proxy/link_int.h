@@ -33,6 +33,9 @@ struct link {
     bool leaving;       /* is being freed */
     bool heading;       /* the deadline of a head is running */
     bool pooled;        /* upstream: when it was last taken, it had been idle before */
+    bool alone;         /* upstream: for one call, and not to be used again */
+    bool served;        /* upstream, HTTP/1.1: that call has had all of its answer */
+    bool parted;        /* a client's, HTTP/2: it was asked to take another one */
     bool ready;         /* the connection stands */
     bool failed;        /* upstream: it never came to stand */
     const char *why;    /* then: why; valid during the event */
@@ -66,6 +69,10 @@ void link_unuse(struct link *l);
 void link_shutdown(struct link *l);
 void link_kill(struct link *l);
 
+/* A client's, without a call: asks for another one in its place. What the client has sent already
+ * is still answered. */
+void link_part(struct link *l);
+
 /* ---- upstream.c ---- */
 
 /* Connections to one service. */
@@ -83,6 +90,7 @@ enum upstream_care {
     CARE_NOT,
     CARE_ONCE,  /* what is sent must not be sent again: only one that is surely open */
     CARE_FRESH, /* a new one */
+    CARE_ALONE, /* a new one that no other call will have */
 };
 
 /* A stream to the service, on a connection that is there or is being made; NULL when there are too

@@ -95,6 +95,13 @@ void plane_cut(struct plane *p, uint64_t run)
     exchange_cut(&p->worker[0], run);
 }
 
+void plane_part(struct plane *p)
+{
+    for (struct link *l = p->worker[0].links; l; l = l->next)
+        if (!l->upstream)
+            link_part(l);
+}
+
 /* Sockets are handed on from setup to setup by the workers, so they take up each of them. */
 static bool all_took_up(const struct plane *p)
 {

@@ -32,6 +32,10 @@ struct loop *plane_loop(struct plane *p);
 /* Breaks off the calls that the director has told to be of this run. In the thread of the loop. */
 void plane_cut(struct plane *p, uint64_t run);
 
+/* Between runs: callers that keep HTTP/2 connections without a call are asked to take new ones, so
+ * that no run depends on what the one before did to them. In the thread of the loop. */
+void plane_part(struct plane *p);
+
 /* Changes over to another configuration without breaking a connection. When it fails, the old one
  * stays, and the new one is still the caller's. */
 int plane_reload(struct plane *p, struct proxy_config *config, struct err *e) MUST_USE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Connections to one service, for one worker. HTTP/1.1: those that are idle, the last used first,
- * so that the rest can grow old and be closed. HTTP/2: all, since each carries many calls. */
+ * so that the rest can grow old and be closed. HTTP/2: all, since each carries many calls. A
+ * connection for one call alone (CARE_ALONE) is in neither list. */
 #include "io/sys.h"
 #include "proxy/link_int.h"
 
@@ -60,7 +61,7 @@ static const struct limits *limits_of(const struct upstream *u)
 
 struct stream *upstream_open(struct upstream *u, bool h2, enum upstream_care care)
 {
-    struct link *l = care == CARE_FRESH ? NULL : find_link(u, h2, care == CARE_ONCE);
+    struct link *l = care >= CARE_FRESH ? NULL : find_link(u, h2, care == CARE_ONCE);
     if (!l) {
         if (u->n_links >= (uint32_t)limits_of(u)->upstream_connections)
             return NULL;
@@ -68,7 +69,8 @@ struct stream *upstream_open(struct upstream *u, bool h2, enum upstream_care car
             drop_unsafe(u);
         l = link_connect(u, h2);
         u->n_links++;
-        if (h2)
+        l->alone = care == CARE_ALONE;
+        if (h2 && !l->alone)
             list_add(&u->shared, l);
     } else {
         l->pooled = l->wire->n_streams == 0;
@@ -84,10 +86,12 @@ void upstream_settle(struct link *l)
     struct wire *w = l->wire;
     if (!wire_idle(w) || !l->ready || w->finish != FINISH_NOT)
         return;
-    bool wanted = !w->closing && !l->worker->stopping && l->generation == l->worker->current;
-    if (!wanted && !w->closing)
+    bool wanted =
+        !w->closing && !l->alone && !l->worker->stopping && l->generation == l->worker->current;
+    if (!wanted && !w->closing) {
+        l->served = l->alone && !w->ops->multiplexed;
         link_shutdown(l); /* nobody will ask for it any more */
-    else if (wanted && !w->ops->multiplexed && !l->idle_self) {
+    } else if (wanted && !w->ops->multiplexed && !l->idle_self) {
         l->idle_ns = l->conn->loop->now_ns;
         list_add(&l->upstream->idle, l);
     }

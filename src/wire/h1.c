@@ -407,6 +407,11 @@ static void h1_shutdown(struct wire *w)
         h1_finish(h, FINISH_CLOSE);
 }
 
+static void h1_part(struct wire *w)
+{
+    w->closing = true; /* h1_turn ends it after the next exchange */
+}
+
 static void h1_free(struct wire *w)
 {
     buf_deinit(&h1_of(w)->in);
@@ -425,6 +430,7 @@ static const struct wire_ops h1_ops = {
     .idle = h1_idle,
     .room = h1_room,
     .shutdown = h1_shutdown,
+    .part = h1_part,
     .open = h1_open,
     .head = h1_send_head,
     .data = h1_send_data,

@@ -302,6 +302,15 @@ static void h2_shutdown(struct wire *w)
     h2_check_finish(h);
 }
 
+static void h2_part(struct wire *w)
+{
+    struct h2 *h = h2_of(w);
+    if (h->dead || h->failed || w->closing)
+        return;
+    if (nghttp2_submit_shutdown_notice(h->session))
+        mem_oom();
+}
+
 static struct stream *h2_open(struct wire *w)
 {
     struct h2_stream *s = h2_stream_new(h2_of(w));
@@ -346,6 +355,7 @@ static const struct wire_ops h2_ops = {
     .idle = h2_idle,
     .room = h2_room,
     .shutdown = h2_shutdown,
+    .part = h2_part,
     .open = h2_open,
     .head = h2_send_head,
     .data = h2_send_data,

@@ -71,7 +71,7 @@ struct wire_limits {
 enum wire_finish { FINISH_NOT, FINISH_CLOSE, FINISH_RESET };
 
 struct wire {
-    const struct wire_ops *ops;
+    const struct wire_ops *ops; /* what a protocol does: wire/ops.h */
     const struct wire_events *events;
     const struct wire_limits *limits;
     struct chain *out; /* bytes for the peer; whoever writes them calls wire_sent afterwards */
@@ -89,29 +89,7 @@ struct stream {
     void *user; /* for its owner; no events while NULL */
 };
 
-struct wire_ops {
-    const char *name; /* "HTTP/1.1", "HTTP/2" */
-    bool multiplexed;
-    void (*feed)(struct wire *w, slice bytes);
-    void (*eof)(struct wire *w);
-    void (*broken)(struct wire *w);
-    void (*resume)(struct wire *w);
-    bool (*reads)(const struct wire *w);
-    void (*pump)(struct wire *w);
-    void (*wrote)(struct wire *w);
-    bool (*idle)(const struct wire *w);
-    uint32_t (*room)(const struct wire *w);
-    void (*shutdown)(struct wire *w);
-    struct stream *(*open)(struct wire *w);
-    void (*head)(struct stream *s, const struct head *h, bool end);
-    void (*data)(struct stream *s, slice bytes);
-    void (*end)(struct stream *s, const struct head *trailers);
-    void (*abort)(struct stream *s, enum wire_finish how, uint32_t code);
-    void (*goaway)(struct stream *s);
-    void (*consume)(struct stream *s, size_t n);
-    void (*release)(struct stream *s);
-    void (*free)(struct wire *w);
-};
+#include "wire/ops.h"
 
 /* `out` outlives the wire. */
 struct wire *h1_new(bool server, const struct wire_events *events, const struct wire_limits *limits,
@@ -186,6 +164,14 @@ static inline uint32_t wire_room(const struct wire *w)
 static inline void wire_shutdown(struct wire *w)
 {
     w->ops->shutdown(w);
+}
+
+/* A server's wire: the peer is to take another connection for what it asks next (HTTP/2: a GOAWAY
+ * that takes nothing back; HTTP/1.1: the next answer says so). What comes on this one all the same
+ * is answered; whoever has the connection closes it when the peer does not. */
+static inline void wire_part(struct wire *w)
+{
+    w->ops->part(w);
 }
 
 /* Frees the wire and its streams, without events. */

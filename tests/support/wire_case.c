@@ -214,6 +214,11 @@ static bool line_shutdown(struct reader *r, slice rest)
     return add_step(r, STEP_SHUTDOWN, rest);
 }
 
+static bool line_part(struct reader *r, slice rest)
+{
+    return add_step(r, STEP_PART, rest);
+}
+
 /* ---- lines that expect ---- */
 
 static bool line_event(struct reader *r, slice rest)
@@ -310,6 +315,7 @@ static const struct {
     {"eof", false, line_eof},
     {"broken", false, line_broken},
     {"shutdown", false, line_shutdown},
+    {"part", false, line_part},
     {"=", false, line_event},
     {"<", false, line_out},
     {"ok", false, line_ok},

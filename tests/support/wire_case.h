@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "wire/wire.h"
 
-enum wire_step_kind { STEP_FEED, STEP_ACT, STEP_EOF, STEP_BROKEN, STEP_SHUTDOWN };
+enum wire_step_kind { STEP_FEED, STEP_ACT, STEP_EOF, STEP_BROKEN, STEP_SHUTDOWN, STEP_PART };
 
 struct wire_step {
     enum wire_step_kind kind;

@@ -434,6 +434,7 @@ static void take_step(struct wire_play *p, const struct wire_step *step, uint64_
     case STEP_EOF: wire_eof(p->wire); break;
     case STEP_BROKEN: wire_broken(p->wire); break;
     case STEP_SHUTDOWN: wire_shutdown(p->wire); break;
+    case STEP_PART: wire_part(p->wire); break;
     }
     settle(p);
 }

@@ -106,7 +106,7 @@ static void world_init(struct world *w)
     assert_int_equal(keeper_new(&w->k, &e), 0);
     assert_int_equal(loop_init(&w->l, NULL), 0);
     assert_int_equal(keeper_attach(w->k, &w->l, &e), 0);
-    w->client = client_new(&w->l);
+    w->client = client_new(&w->l, true);
     w->config.source = "outfox.yaml";
     w->config.logs = slice_of(w->logs);
 }
