@@ -123,6 +123,27 @@ void text_more(const struct summary *s, FILE *out)
                 (unsigned long long)(more + s->more_findings));
 }
 
+/* Do both say the same? The faultloads under which it was noticed are not told. */
+static bool same_suspect(const struct suspect *a, const struct suspect *b)
+{
+    return a->kind == b->kind && a->cause == b->cause && a->point == b->point &&
+           a->other == b->other && a->n == b->n && a->reduction == b->reduction &&
+           a->what == b->what;
+}
+
+/* How many of them say what the i-th says; 0: an earlier one has said it. */
+static uint32_t times_suspect(const struct summary *s, uint32_t i)
+{
+    uint32_t times = 0;
+    for (uint32_t k = 0; k < s->n_suspects; k++)
+        if (same_suspect(&s->suspects[k], &s->suspects[i])) {
+            if (k < i)
+                return 0;
+            times++;
+        }
+    return times;
+}
+
 void text_suspects(const struct summary *s, const struct style *st, FILE *out)
 {
     if (s->all_suspects == 0)
@@ -132,15 +153,23 @@ void text_suspects(const struct summary *s, const struct style *st, FILE *out)
             s->all_suspects == 1 ? "observation was not as it should be"
                                  : "observations were not as they should be");
     struct buf text = BUF_INIT(1 << 16);
-    for (uint32_t i = 0; i < s->n_suspects && i < SUSPECTS_SHOWN; i++) {
+    uint32_t shown = 0, told = 0;
+    for (uint32_t i = 0; i < s->n_suspects && shown < SUSPECTS_SHOWN; i++) {
+        uint32_t times = times_suspect(s, i);
+        if (times == 0)
+            continue;
         buf_clear(&text);
         words_suspect(s, &s->suspects[i], &text);
+        if (times > 1)
+            buf_addf(&text, " (%u times)", (unsigned)times);
         fprintf(out, "  - %s\n", buf_text(&text));
+        shown++;
+        told += times;
     }
     buf_deinit(&text);
-    if (s->all_suspects > SUSPECTS_SHOWN)
+    if (s->all_suspects > told)
         fprintf(out, "  ... and %llu more; --json lists up to 200\n",
-                (unsigned long long)(s->all_suspects - SUSPECTS_SHOWN));
+                (unsigned long long)(s->all_suspects - told));
 }
 
 void text_figures(const struct summary *s, FILE *out)

@@ -237,6 +237,13 @@ const char *suspect_name(enum suspect_kind kind)
     return names[kind];
 }
 
+/* What to do about it in outfox.yaml; a simulated system has no such keys. */
+static void words_remedy(const struct summary *s, const char *what, struct buf *out)
+{
+    if (s->ids)
+        buf_addf(out, "; %s", what);
+}
+
 static void words_cause(const struct summary *s, const struct suspect *x, struct buf *out)
 {
     switch (x->cause) {
@@ -251,11 +258,14 @@ static void words_cause(const struct summary *s, const struct suspect *x, struct
         break;
     case CAUSE_COUNT:
         buf_adds(out, ": the call came less often than before, so the order or number of equal "
-                      "calls differs between runs");
+                      "calls differs between runs, as with polling");
+        words_remedy(s, "if it does not matter, `ignore` lets the call through", out);
         break;
     case CAUSE_ABSENT:
-        buf_adds(out, ": its caller did not call it this time, so the caller does not decide by "
-                      "outcomes alone (state from earlier runs? random choice?)");
+        buf_adds(out, ": its caller did not call it this time, so something besides the outcomes "
+                      "of its calls decides: a cache or circuit breaker that outlives a run, "
+                      "time or chance");
+        words_remedy(s, "reset such state in `before`", out);
         break;
     case CAUSE_UNKNOWN: buf_adds(out, ": its caller was not reached this time"); break;
     }
@@ -270,8 +280,10 @@ static void words_step(const struct summary *s, const struct suspect *x, struct 
         element_print(s->names, uid_element(s->names, x->other), out);
         buf_addc(out, ')');
     }
-    buf_adds(out, ": it depends on something besides the outcomes of its calls, such as state kept "
-                  "between runs, time or chance");
+    buf_adds(out, ": something besides the outcomes of its calls decides: a cache or circuit "
+                  "breaker that outlives a run, what other calls of the run left behind, time or "
+                  "chance");
+    words_remedy(s, "reset such state in `before`", out);
 }
 
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)
@@ -286,7 +298,11 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
     case SUSPECT_STEP: words_step(s, x, out); break;
     case SUSPECT_MISSING:
         words_call(s->names, x->point, out);
-        buf_addf(out, " happened in only %u of the fault-free runs", (unsigned)x->n);
+        buf_addf(out,
+                 " happened in only %u of the fault-free runs, as with a cache, polling or a "
+                 "background job",
+                 (unsigned)x->n);
+        words_remedy(s, "empty a cache in `before`; `ignore` lets the call through", out);
         break;
     case SUSPECT_BLOCKED:
         buf_adds(out, "faults at calls like ");
