@@ -43,6 +43,22 @@ struct dep_way {
     uint64_t number; /* of the run that shows it */
 };
 
+enum { DEP_CAUSE_CALLS = 16, DEP_CAUSES = 8 };
+
+/* Calls whose failing, together, leads to another one. */
+struct dep_cause {
+    uint32_t n;
+    uid calls[DEP_CAUSE_CALLS]; /* in the order of uid_cmp */
+    bool fails;                 /* the request, whatever else becomes of it */
+};
+
+/* All that are known: none contains another. The smallest first. */
+struct dep_causes {
+    uint32_t n;
+    struct dep_cause at[DEP_CAUSES];
+    bool more; /* than there is room for */
+};
+
 struct dep {
     uid call;
     enum dep_kind kind;
@@ -52,6 +68,7 @@ struct dep {
     bool after_fault;         /* it is not called without faults ... */
     bool too_late;            /* ... and when it is, the request fails whatever becomes of it */
     faultload after;          /* the smallest that leads to it */
+    struct dep_causes causes; /* of which one is enough */
     VEC(struct dep_way) ways; /* by label */
 };
 

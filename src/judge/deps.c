@@ -108,6 +108,15 @@ static int place_of(const struct dep *row)
     return row->after_fault ? 3 : places[row->kind];
 }
 
+/* Whatever leads to it, the request fails then. */
+static bool too_late(const struct dep_extra *x)
+{
+    bool fails = x->fails;
+    for (uint32_t i = 0; i < x->causes.n; i++)
+        fails &= x->causes.at[i].fails;
+    return fails;
+}
+
 static void add_rows(const struct judge *j, struct deps *out)
 {
     const struct dep_memory *m = j->deps;
@@ -120,8 +129,9 @@ static void add_rows(const struct judge *j, struct deps *out)
             add_row(j,
                     (struct dep){.call = m->extra.at[i].call,
                                  .after_fault = true,
-                                 .too_late = m->extra.at[i].fails,
-                                 .after = m->extra.at[i].after},
+                                 .too_late = too_late(&m->extra.at[i]),
+                                 .after = m->extra.at[i].after,
+                                 .causes = m->extra.at[i].causes},
                     &all);
     for (int place = 0; place < 5; place++)
         for (uint32_t i = 0; i < all.rows.n; i++)

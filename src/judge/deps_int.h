@@ -24,7 +24,11 @@ struct dep_extra {
     faultload after;
     uint64_t cause; /* a number for the calls that are faulted in it */
     bool fails;     /* the request, of that alone */
+    struct dep_causes causes;
 };
+
+/* deps_cause.c: adds one, unless what is known already is enough for it. */
+void dep_causes_add(const struct names *names, struct dep_causes *all, const struct dep_cause *c);
 
 struct dep_fact {
     uid call;

@@ -7,7 +7,7 @@
 
 /* Beyond these a run says nothing, and nothing new is kept. */
 enum {
-    FAULTS_MAX = 16,
+    FAULTS_MAX = DEP_CAUSE_CALLS,
     EXTRA_MAX = 1 << 14,
     MADE_MAX = 1 << 18,
     FACTS_MAX = 1 << 16,
@@ -98,17 +98,51 @@ static bool request_fails(const struct lesson *l)
     return !outcome_ok(status) && status != l->v->judge->base.status;
 }
 
-static void learn_extra(const struct lesson *l, uid u)
+/* Which calls failed that lead to calls[extra]: those with faults, or what failed above because of
+ * them. */
+static void find_cause(const struct lesson *l, uint32_t extra, struct dep_cause *out)
+{
+    const struct view *v = l->v;
+    *out = (struct dep_cause){.fails = request_fails(l)};
+    for (uint32_t i = 1; i < v->n; i++) {
+        if (v->calls[i].mode == MODE_NONE || view_below(v, extra, i))
+            continue;
+        uint32_t top = i, k = 0;
+        while (went_wrong(l, v->calls[top].parent) && !view_below(v, v->calls[top].parent, extra))
+            top = v->calls[top].parent;
+        uid call = plain_call(l, top);
+        while (k < out->n && out->calls[k] != call && uid_cmp(v->names, out->calls[k], call) < 0)
+            k++;
+        if ((k < out->n && out->calls[k] == call) || out->n == DEP_CAUSE_CALLS)
+            continue;
+        memmove(&out->calls[k + 1], &out->calls[k], (out->n - k) * sizeof *out->calls);
+        out->calls[k] = call;
+        out->n++;
+    }
+}
+
+static void learn_extra(const struct lesson *l, uint32_t call)
 {
     struct dep_memory *m = l->m;
     const struct faultloads *fl = l->v->judge->opt.faultloads;
-    struct dep_extra x = {u, l->v->run->faultload, cause_of(l, UID_NONE), request_fails(l)};
+    uid u = plain_call(l, call);
+    struct dep_extra x = {u, l->v->run->faultload, cause_of(l, UID_NONE), request_fails(l), {0}};
     const uint32_t *at = map_get(&m->extra_at, u);
-    if (at && faultload_size(fl, x.after) < faultload_size(fl, m->extra.at[*at].after)) {
-        m->extra.at[*at] = x;
-    } else if (!at && m->extra.n < EXTRA_MAX) {
+    if (!at && m->extra.n < EXTRA_MAX) {
         map_set(&m->extra_at, u, m->extra.n);
         vec_push(&m->extra, x);
+        at = map_get(&m->extra_at, u);
+    }
+    if (at) {
+        struct dep_extra *known = &m->extra.at[*at];
+        struct dep_cause cause;
+        if (uid_element(l->v->names, l->v->calls[call].uid)->n == 0) { /* the rest as well */
+            find_cause(l, call, &cause);
+            dep_causes_add(l->v->names, &known->causes, &cause);
+        }
+        x.causes = known->causes;
+        if (faultload_size(fl, x.after) < faultload_size(fl, known->after))
+            *known = x;
     }
     if (m->made.items.n < MADE_MAX)
         map_set(&m->made, hash_mix(x.cause, u), 1);
@@ -276,7 +310,7 @@ static void learn_faulty(struct lesson *l)
         return;
     for (uint32_t i = 1; i < l->v->n; i++)
         if (!usual_siblings(l, plain_call(l, i)))
-            learn_extra(l, plain_call(l, i));
+            learn_extra(l, i);
     uid common = l->group[0];
     for (uint32_t i = 1; i < l->n_groups; i++)
         common = common_call(names, common, l->group[i]);

@@ -68,6 +68,18 @@ static json_t *way_json(const struct summary *s, const struct dep_way *way)
     return out;
 }
 
+static json_t *causes_json(const struct summary *s, const struct dep_causes *all)
+{
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < all->n; i++) {
+        json_t *calls = json_array();
+        for (uint32_t k = 0; k < all->at[i].n; k++)
+            json_array_append_new(calls, call_text(s, all->at[i].calls[k]));
+        json_array_append_new(out, calls);
+    }
+    return out;
+}
+
 static json_t *dep_json(const struct summary *s, const struct dep *d)
 {
     struct buf text = BUF_INIT(1 << 20);
@@ -81,6 +93,7 @@ static json_t *dep_json(const struct summary *s, const struct dep *d)
     if (d->after_fault)
         faultload_print(s->names, s->faultloads, d->after, &text);
     json_object_set_new(out, "only_after", d->after_fault ? doc_take(&text) : json_null());
+    json_object_set_new(out, "causes", causes_json(s, &d->causes));
     words_dep(s, d, &text);
     json_object_set_new(out, "text", doc_take(&text));
     for (uint32_t i = 0; i < d->ways.n; i++)

@@ -4,6 +4,8 @@
 #include "report/deps.h"
 #include "report/words.h"
 
+enum { CAUSES_SHOWN = 4 };
+
 static void add_service(const struct names *names, uid u, struct buf *out)
 {
     buf_add(out, names_text(names, uid_element(names, u)->service));
@@ -80,24 +82,30 @@ static bool only_passing(const struct dep *d)
     return d->ways.n > 0;
 }
 
-/* The calls whose failure leads to it. */
-static void add_after(const struct summary *s, faultload f, struct buf *out)
+/* "a", "a or b", "a and b, or c, or in other cases": the calls whose failure leads to it. */
+static void add_causes(const struct summary *s, const struct dep_causes *all, struct buf *out)
 {
-    const struct faultload_row *row = &s->faultloads->rows.at[f];
-    if (f == FAULTLOAD_EMPTY)
-        return;
-    add_after(s, row->rest, out);
-    if (row->rest != FAULTLOAD_EMPTY)
-        buf_adds(out, " and ");
-    words_call(s->names, row->last.point, out);
+    uint32_t n = all->n < CAUSES_SHOWN ? all->n : CAUSES_SHOWN;
+    bool single = n > 0 && all->at[n - 1].n == 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct dep_cause *c = &all->at[i];
+        if (i > 0)
+            buf_adds(out, single ? " or " : ", or ");
+        for (uint32_t k = 0; k < c->n; k++) {
+            buf_adds(out, k ? " and " : "");
+            words_call(s->names, c->calls[k], out);
+        }
+        if (!single || i + 1 == n)
+            buf_adds(out, c->n == 1 ? " fails" : " fail");
+    }
+    if (all->more || all->n > n)
+        buf_adds(out, ", or in other cases");
 }
 
 static void add_only_after(const struct summary *s, const struct dep *d, struct buf *out)
 {
-    bool one = faultload_size(s->faultloads, d->after) == 1;
     buf_adds(out, "only called when ");
-    add_after(s, d->after, out);
-    buf_adds(out, one ? " fails" : " fail");
+    add_causes(s, &d->causes, out);
     if (d->too_late)
         buf_adds(out, ", and then the request fails anyway");
     else if (d->ways.n)
