@@ -81,6 +81,7 @@ void judge_free(struct judge *j)
     map_deinit(&j->said_at);
     map_deinit(&j->called);
     map_deinit(&j->asked);
+    map_deinit(&j->decided);
     map_deinit(&j->retries);
     vec_deinit(&j->effects);
     vec_deinit(&j->paths);

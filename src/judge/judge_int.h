@@ -166,6 +166,7 @@ struct judge {
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */
+    struct map decided;      /* (check, call): the call is left out when the check fails */
     struct map asked;        /* uid -> its request, where known; 0: not always the same */
     bool complete;
     VEC(uint8_t) effects; /* by uid: enum effect + 1 */

@@ -3,8 +3,10 @@
  * check-then-act: a handler asks a service whether it is well, is told yes, and then has nothing to
  * offer when its call fails.
  *
- * That is only wrong where the check decides: where a failed check leads to something else than an
- * error. So what single runs show is taken back at the end, unless a failed check was seen to. */
+ * That is only wrong where the check decides: where the call is left out after a failed check, and
+ * that leads to something else than an error. So what single runs show is taken back at the end,
+ * unless another run has shown that. A check that is only written down decides nothing. */
+#include "base/hash.h"
 #include "judge/oracle_int.h"
 #include "judge/words_int.h"
 
@@ -59,38 +61,65 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
                judge_name(j, subject), judge_outcome(j, v->calls[handler].reply));
 }
 
-/* The last call of the handler that failed, if a fault made it; its place among the calls. */
-static uint32_t last_failed(const struct view *v, uint32_t handler)
+/* ---- does the check decide? ---- */
+
+static uint64_t decision_key(struct judge *j, uid check, uid act)
 {
-    uint32_t k = view_failure(v, handler, view_children(v, handler));
-    if (k == CALL_NONE)
-        return CALL_NONE;
-    uint32_t i = view_child(v, handler, k);
-    return v->faults.at[i] && !answer_blames(v->calls[i].seen) ? k : CALL_NONE;
+    return hash_mix(judge_path(j, check), judge_path(j, act));
+}
+
+static bool is_made(const struct view *v, uint32_t handler, uid call)
+{
+    for (uint32_t k = 0; k < view_children(v, handler); k++)
+        if (judge_path(v->judge, v->calls[view_child(v, handler, k)].uid) ==
+            judge_path(v->judge, call))
+            return true;
+    return false;
+}
+
+/* Does the handler answer with success, or ask somebody else, although the check failed? */
+static bool gets_by(const struct view *v, uint32_t handler, uint32_t check)
+{
+    bool elsewhere = false;
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t i = view_child(v, handler, k);
+        if (v->faults.at[i] && !view_equal(v, i, check))
+            return false; /* not because of the check alone */
+        elsewhere |= !view_usual(v, handler, v->calls[i].uid);
+    }
+    return elsewhere || outcome_ok(v->calls[handler].reply);
+}
+
+/* Which calls of the checked service does the handler leave out? */
+static void learn_decision(const struct view *v, uint32_t handler, uint32_t check)
+{
+    struct judge *j = v->judge;
+    const struct base *b = &j->base;
+    uint32_t twin = v->twin.at[handler];
+    sym service = uid_element(v->names, v->calls[check].uid)->service;
+    if (!gets_by(v, handler, check))
+        return;
+    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++) {
+        uid act = b->trace.calls.at[b->order.child.at[k]].uid;
+        if (uid_element(v->names, act)->service == service && !is_made(v, handler, act))
+            map_set(&j->decided, decision_key(j, v->calls[check].uid, act), 1);
+    }
 }
 
 void oracle_check(const struct view *v)
 {
     for (uint32_t h = 0; h < v->n; h++) {
-        if (!v->faults.at[h] || v->twin.at[h] == CALL_NONE || view_children(v, h) < 2 ||
-            outcome_ok(v->calls[h].reply))
+        if (!v->faults.at[h] || v->twin.at[h] == CALL_NONE)
             continue;
-        uint32_t k = last_failed(v, h);
-        if (k != CALL_NONE)
+        uint32_t n = view_children(v, h), k = view_failure(v, h, n);
+        uint32_t failed = k == CALL_NONE ? CALL_NONE : view_child(v, h, k);
+        if (failed == CALL_NONE || !v->faults.at[failed])
+            continue;
+        if (is_check(v, failed))
+            learn_decision(v, h, failed);
+        else if (n > 1 && !outcome_ok(v->calls[h].reply) && !answer_blames(v->calls[failed].seen))
             see_call(v, h, k);
     }
-}
-
-/* Was a failed check seen to lead to something else than an error? */
-static bool decides(struct judge *j, uid check)
-{
-    uid group = names_uid_all(j->opt.names, check);
-    for (uint32_t i = 0; i < j->reactions.n; i++) {
-        const struct reaction *r = &j->reactions.at[i];
-        if (r->group == group && r->persistent && (r->instead != UID_NONE || outcome_ok(r->reply)))
-            return true;
-    }
-    return false;
 }
 
 void oracle_check_end(struct judge *j)
@@ -98,7 +127,7 @@ void oracle_check_end(struct judge *j)
     for (uint32_t i = 0; i < j->said.n; i++) {
         struct remark *r = &j->said.at[i];
         if (r->why && r->oracle == oracle_rows[ORACLE_CHECK_THEN_ACT].name &&
-            !decides(j, r->evidence[0].call))
+            !map_get(&j->decided, decision_key(j, r->evidence[0].call, r->evidence[1].call)))
             r->why = NULL;
     }
 }
