@@ -24,7 +24,7 @@ static const struct {
     {oracle_status, BIT(WRONG_STATUS), false},
     {oracle_hidden, BIT(HIDDEN_ERROR), false},
     {oracle_check, BIT(CHECK_THEN_ACT), false},
-    {oracle_retry, BIT(RETRY_WITHOUT_EFFECT), false},
+    {oracle_retry, BIT(RETRY_WITHOUT_EFFECT) | BIT(UNEVEN_RETRY), false},
     {oracle_duplicate, BIT(DUPLICATE_EFFECT), false},
     {oracle_storm, BIT(RETRY_STORM), false},
     {oracle_fallback, BIT(FALLBACK_TO_FAILED) | BIT(FALLBACK_WORSE), false},
@@ -82,7 +82,8 @@ void judge_free(struct judge *j)
     map_deinit(&j->called);
     map_deinit(&j->asked);
     map_deinit(&j->decided);
-    map_deinit(&j->retries);
+    vec_deinit(&j->paces);
+    map_deinit(&j->pace_at);
     vec_deinit(&j->effects);
     vec_deinit(&j->paths);
     deps_memory_free(j->deps);

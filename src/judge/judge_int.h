@@ -18,9 +18,6 @@
 
 /* ---- one run ---- */
 
-/* A call that is tried again within this time after it failed is tried again at once. */
-enum { RETRY_AT_ONCE_NS = 5 * 1000 * 1000 };
-
 struct view {
     struct judge *judge;
     const struct names *names;
@@ -129,6 +126,7 @@ struct reaction {
     uid group;       /* its uid with n = N_ANY */
     uid call;        /* the first try */
     label label;     /* how that failed */
+    outcome saw;     /* what its caller saw of that */
     uint32_t tries;  /* how often it was made */
     bool persistent; /* every try failed, and those with faults in the same way */
     bool injected;   /* a fault fired at it; else it failed because of one below */
@@ -138,7 +136,6 @@ struct reaction {
     outcome reply;   /* what the handler that made it answered */
     outcome seen;    /* what the caller of that handler saw of it */
     uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
-    int64_t gap_ns;  /* from the end of the first try to the start of the second */
     faultload faultload;
     uint64_t number; /* of the run */
 };
@@ -151,6 +148,12 @@ const struct reaction *reaction_find(const struct judge *j, uid group, label lab
  * tries, and to do nothing instead: it can do without. (That the client does not notice is not
  * enough: it may be tried again above.) */
 bool reaction_soft(const struct judge *j, uid call);
+
+/* How soon a call is made again after it failed, over all runs. */
+struct pace {
+    int64_t least_ns;
+    uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
+};
 
 struct judge {
     struct judge_options opt;
@@ -173,7 +176,9 @@ struct judge {
     VEC(uid) paths;       /* by uid: judge_path, where it is known */
     struct dep_memory *deps;
     struct body_memory bodies[BODIES_REMEMBERED];
-    struct map retries;   /* of real runs: how often they come at once, and how often they wait */
+    VEC(struct pace) paces;
+    struct map pace_at;   /* (call, outcome): pace.c */
+    bool timed;           /* runs are real: times vary */
     struct map slow_once; /* what was slow in one real run -> its number */
 };
 

@@ -12,7 +12,6 @@
  * where an earlier call of the same handler had found the request to be good. */
 #include "judge/contrast_int.h"
 #include "judge/oracle_int.h"
-#include "judge/view_int.h"
 #include "judge/words_int.h"
 
 /* ---- forwarded ---- */
@@ -86,11 +85,15 @@ static void see_forwarded(const struct view *v, uint32_t h)
             tell_forwarded(v, h, callee, e);
 }
 
-static uid left_effect(const struct remark *r)
+static bool is_forwarded(const struct remark *r)
 {
-    const struct evidence *last = &r->evidence[r->n_evidence - 1];
-    bool ours = r->why && r->oracle == oracle_rows[ORACLE_WRONG_STATUS].name;
-    return ours && last->role == EFFECT_ROLE ? last->call : UID_NONE;
+    return r->n_evidence && r->evidence[r->n_evidence - 1].role == EFFECT_ROLE;
+}
+
+static uid forwarder(struct judge *j, const struct remark *r)
+{
+    (void)j;
+    return is_forwarded(r) ? r->evidence[1].call : UID_NONE;
 }
 
 /* Of the effects that a handler leaves behind, those that it can do without do not count, and one
@@ -99,33 +102,13 @@ static void pick_forwarded(struct judge *j)
 {
     for (uint32_t i = 0; i < j->said.n; i++) {
         struct remark *r = &j->said.at[i];
-        uid effect = left_effect(r);
-        if (effect != UID_NONE && reaction_soft(j, effect) &&
-            !effect_listed(j->set, j->opt.names, effect))
+        if (!r->why || r->oracle != oracle_rows[ORACLE_WRONG_STATUS].name || !is_forwarded(r))
+            continue;
+        uid effect = r->evidence[r->n_evidence - 1].call;
+        if (reaction_soft(j, effect) && !effect_listed(j->set, j->opt.names, effect))
             r->why = NULL;
     }
-    struct map told = {0}; /* handler -> its remark */
-    for (uint32_t i = 0; i < j->said.n; i++) {
-        struct remark *r = &j->said.at[i];
-        if (left_effect(r) == UID_NONE)
-            continue;
-        uid handler = judge_path(j, r->evidence[1].call);
-        uint32_t *at = map_get(&told, handler);
-        if (!at) {
-            map_set(&told, handler, i);
-            continue;
-        }
-        struct remark *other = &j->said.at[*at];
-        bool same = r->faultload == other->faultload;
-        if (same ? uid_cmp(j->opt.names, left_effect(r), left_effect(other)) < 0
-                 : judge_precedes(j, r->faultload, other->faultload)) {
-            other->why = NULL;
-            *at = i;
-        } else {
-            r->why = NULL;
-        }
-    }
-    map_deinit(&told);
+    judge_pick(j, ORACLE_WRONG_STATUS, forwarder);
 }
 
 /* ---- blamed ---- */

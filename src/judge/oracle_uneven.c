@@ -18,6 +18,7 @@
  *    to ask another service instead. */
 #include "base/hash.h"
 #include "judge/oracle_int.h"
+#include "judge/pace_int.h"
 #include "judge/words_int.h"
 
 enum { HABIT = 2 }; /* so many make a habit */
@@ -81,14 +82,15 @@ static bool went_wrong(label l)
 /* ---- habits ---- */
 
 /* A try at once is no measure: that it is made at all may be the mistake (retry-without-effect). */
-static bool waits_and_tries(const struct reaction *r)
+static bool waits_and_tries(struct judge *j, const struct reaction *r)
 {
-    return r && r->tries > 1 && r->gap_ns >= RETRY_AT_ONCE_NS;
+    return r && r->tries > 1 && pace_waits(j, r->call, r->saw);
 }
 
-static bool tried_again(const struct judge *j, uid group, label l)
+static bool tried_again(struct judge *j, uid group, label l)
 {
-    return waits_and_tries(known(j, group, l, true)) || waits_and_tries(known(j, group, l, false));
+    return waits_and_tries(j, known(j, group, l, true)) ||
+           waits_and_tries(j, known(j, group, l, false));
 }
 
 /* Of the siblings of one kind two are kept: one of them is not r's call itself. */
@@ -222,7 +224,7 @@ void oracle_uneven_end(struct judge *j)
     struct habits all = {.judge = j};
     struct map retry = {0}, fallback = {0}, absorbed = {0};
     for (uint32_t i = 0; i < j->reactions.n; i++)
-        if (waits_and_tries(&j->reactions.at[i]))
+        if (waits_and_tries(j, &j->reactions.at[i]))
             map_set(&all.tried, j->reactions.at[i].group, 1);
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];

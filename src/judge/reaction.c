@@ -82,7 +82,7 @@ static bool unclear(const struct view *v, uint32_t handler, uint32_t first, bool
 static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
                           struct reaction *r)
 {
-    uint32_t n = view_children(v, handler), made = 0, usual = 0, second = CALL_NONE;
+    uint32_t n = view_children(v, handler), made = 0, usual = 0;
     const struct base *b = &v->judge->base;
     bool all_failed = true;
     for (uint32_t k = 0; k < n; k++) {
@@ -92,8 +92,6 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
         made++;
         if (c < first)
             continue;
-        if (c != first && second == CALL_NONE)
-            second = c;
         all_failed &= call_failed(&v->calls[c]);
         r->injected |= v->calls[c].mode != MODE_NONE;
     }
@@ -103,8 +101,6 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
                  r->group;
     r->tries = 1 + (usual && made > usual ? made - usual : usual ? 0 : made - 1);
     r->persistent = r->tries == 1 || all_failed;
-    if (r->tries > 1 && second != CALL_NONE)
-        r->gap_ns = v->calls[second].start_ns - v->calls[first].end_ns;
 }
 
 static void remember(const struct view *v, uint32_t handler, uint32_t first)
@@ -115,6 +111,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
     struct reaction r = {.group = group,
                          .call = c->uid,
                          .label = call_label(c),
+                         .saw = c->seen,
                          .ok = outcome_ok(v->run->verdict.status),
                          .pass = run_expected(v->run),
                          .same_body = slice_eq(v->run->body, j->base.body),

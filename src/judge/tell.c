@@ -72,6 +72,30 @@ void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
     }
 }
 
+void judge_pick(struct judge *j, enum oracle o,
+                uid (*about)(struct judge *j, const struct remark *r))
+{
+    struct map kept = {0}; /* what it is about -> the remark */
+    for (uint32_t i = 0; i < j->said.n; i++) {
+        struct remark *r = &j->said.at[i];
+        uid what = r->why && r->oracle == oracle_rows[o].name ? about(j, r) : UID_NONE;
+        if (what == UID_NONE)
+            continue;
+        uint32_t *at = map_get(&kept, judge_path(j, what));
+        if (!at) {
+            map_set(&kept, judge_path(j, what), i);
+            continue;
+        }
+        struct remark *other = &j->said.at[*at];
+        bool rather = r->faultload == other->faultload
+                          ? strcmp(r->why, other->why) < 0
+                          : judge_precedes(j, r->faultload, other->faultload);
+        (rather ? other : r)->why = NULL;
+        *at = rather ? i : *at;
+    }
+    map_deinit(&kept);
+}
+
 void judge_conclude(struct judge *j, enum oracle o, topic t, const struct reaction *r,
                     const char *format, ...)
 {

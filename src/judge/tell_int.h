@@ -32,6 +32,11 @@ void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
 void judge_conclude(struct judge *j, enum oracle o, topic t, const struct reaction *r,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* At the end: of what the oracle says about one thing, as `about` has it (UID_NONE: nothing that
+ * concerns this), one remark is enough. The one with the smallest faultload stays. */
+void judge_pick(struct judge *j, enum oracle o,
+                uid (*about)(struct judge *j, const struct remark *r));
+
 /* "SERVICE INTERFACE" of a call, for sentences; lives as long as the judge. */
 const char *judge_name(struct judge *j, uid call);
 

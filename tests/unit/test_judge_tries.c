@@ -258,8 +258,66 @@ static void a_random_back_off_is_short_now_and_then(void **state)
     two_tries(&c, 1);
     two_tries(&c, 30);
     two_tries(&c, 1);
+    two_tries(&c, 1);
     assert_int_equal(court_count(&c, "retry-without-effect"), 1);
     court_close(&c);
+}
+
+/* Most retries at once take longer than 5 ms there. A wait shows in the least of them. */
+static void a_busy_machine_hides_no_habit(void **state)
+{
+    struct court c;
+    (void)state;
+    court_open(&c);
+    c.run.wall_ns = 1;
+    calm_run(&c, 0);
+    for (int64_t wait = 12; wait > 0; wait -= 2)
+        two_tries(&c, wait);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 1);
+    court_close(&c);
+
+    court_open(&c);
+    c.run.wall_ns = 1;
+    calm_run(&c, 0);
+    for (int64_t wait = 12; wait >= 6; wait -= 2)
+        two_tries(&c, wait);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 0);
+    court_close(&c);
+}
+
+/* a is tried again, after so long, and then answers; b is not. */
+static void run_one_retried(struct court *c, int64_t wait_ms)
+{
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 300);
+    struct fault f = fire(court_call(c, 0, "a", "GET /", 0, 0, 1), false);
+    court_call(c, 0, "a", "GET /", 1, 1 + wait_ms, 1);
+    court_call(c, 0, "b", "GET /", 0, 100, 1);
+    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 300)->reply = OUTCOME(OUT_STATUS, 502);
+    court_call(c, 0, "a", "GET /", 0, 0, 1);
+    f = fire(court_call(c, 0, "b", "GET /", 0, 100, 1), false);
+    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+}
+
+/* What takes 8 ms once may be at once on a busy machine: no measure for others. */
+static void uneven_retries_are_measured_by_waits(void **state)
+{
+    static const struct {
+        int64_t wait_ms[3];
+        uint32_t said;
+    } cases[] = {{{8, 8, 8}, 0}, {{40, 8, 40}, 0}, {{40, 25, 60}, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct court c;
+        court_open(&c);
+        c.run.wall_ns = 1;
+        usual_run(&c);
+        for (size_t k = 0; k < 3; k++)
+            run_one_retried(&c, cases[i].wait_ms[k]);
+        assert_int_equal(court_count(&c, "uneven-retry"), cases[i].said);
+        court_close(&c);
+    }
 }
 
 /* A fault is acted out before the request is read. */
@@ -300,6 +358,8 @@ int main(void)
         cmocka_unit_test(tries_of_unknown_requests),
         cmocka_unit_test(duplicates_of_unknown_requests),
         cmocka_unit_test(a_random_back_off_is_short_now_and_then),
+        cmocka_unit_test(a_busy_machine_hides_no_habit),
+        cmocka_unit_test(uneven_retries_are_measured_by_waits),
         cmocka_unit_test(what_was_asked_is_known_from_other_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

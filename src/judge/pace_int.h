@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How soon a failed call is made again.
+ *
+ * In memory times are exact: less than 5 ms is at once, more is a wait. Times of real runs are not:
+ * on a busy machine a retry at once comes after 10 ms, and a back-off that is drawn at random after
+ * one. But a wait that is there shows in the least of all times, and chance evens out over many. So
+ * real runs are only counted, and what they say is known at the end. Between the two there is a
+ * range in which nothing is said. */
+#ifndef OUTFOX_JUDGE_PACE_INT_H
+#define OUTFOX_JUDGE_PACE_INT_H
+
+#include "judge/judge_int.h"
+
+enum { PACE_AT_ONCE_NS = 5 * 1000 * 1000 };
+
+/* A try that failed with `seen` was followed by another after so long. */
+void pace_learn(const struct view *v, uid call, outcome seen, int64_t gap_ns);
+
+/* After this failure the call is made again at once. Of a real run this is a guess as long as not
+ * all of them were seen: ask at the end. */
+bool pace_at_once(struct judge *j, uid call, outcome seen);
+
+/* After this failure there is a wait before the call is made again, always. */
+bool pace_waits(struct judge *j, uid call, outcome seen);
+
+#endif
