@@ -190,6 +190,15 @@ void campaign_tell(struct campaign *c, const struct run *run)
     vec_deinit(&tested.trace.calls);
 }
 
+void campaign_show_check(struct campaign *c, const struct run *run)
+{
+    if (run->purpose != RUN_CHECK || !c->judge)
+        return;
+    struct run tested = campaign_tested(run);
+    judge_learn(c->judge, &tested);
+    vec_deinit(&tested.trace.calls);
+}
+
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 {
     bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
@@ -202,6 +211,7 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     campaign_contract_note(c, run);
     if (asked)
         campaign_tell(c, run);
+    campaign_show_check(c, run);
     campaign_sample(c);
     return 0;
 }

@@ -47,10 +47,14 @@ void campaign_contract_judge(struct campaign *c, struct run *run)
 
 void campaign_contract_note(struct campaign *c, const struct run *run)
 {
-    if (!c->opt.contract || run->purpose != RUN_SEARCH)
+    bool calm = run->purpose == RUN_CHECK && run_expected(run);
+    if (!c->opt.contract || (run->purpose != RUN_SEARCH && !calm))
         return;
     struct run tested = campaign_tested(run);
-    contract_note(c->opt.contract, &tested);
+    if (calm)
+        contract_learn_answer(c->opt.contract, &tested);
+    else
+        contract_note(c->opt.contract, &tested);
     vec_deinit(&tested.trace.calls);
 }
 

@@ -213,6 +213,7 @@ static int read_judge(struct conf_reader *r, const struct conf_key *key, void *i
 /* ---- the rows ---- */
 
 #define CALLS    "\"type\": \"array\", \"maxItems\": 1000, \"items\": {\"type\": \"string\"}"
+#define POINTERS CALLS
 #define SCALARS  "\"type\": [\"string\", \"integer\"]"
 #define FILE(m)  offsetof(struct campaign_config, m)
 #define SERVE(m) offsetof(struct service_spec, m)
@@ -385,6 +386,12 @@ const struct conf_key conf_keys[] = {
      .fallback = "by name", .doc = "calls that take a side effect back: CALL: CALL"},
     {IN_JUDGE, "limit", CONF_OTHER, .schema = "\"$ref\": \"#/$defs/duration\"",
      .fallback = "none", .doc = "how long a scenario may take under one fault"},
+    {IN_JUDGE, "volatile", CONF_OTHER, .schema = POINTERS,
+     .fallback = "what differs without faults", .doc = "JSON pointers: values of answers that are not compared"},
+    {IN_JUDGE, "stable", CONF_OTHER, .schema = POINTERS,
+     .fallback = "none", .doc = "JSON pointers: values that are compared although they look like a time or a generated id"},
+    {IN_JUDGE, "optional", CONF_OTHER, .schema = POINTERS,
+     .fallback = "none", .doc = "JSON pointers: values that may be null, empty or missing under faults"},
 };
 /* clang-format on */
 

@@ -74,4 +74,5 @@ void summary_deinit(struct summary *s)
     vec_deinit(&s->remarks);
     vec_deinit(&s->levels);
     vec_deinit(&s->notes);
+    vec_deinit(&s->volatile_);
 }

@@ -113,8 +113,9 @@ struct summary {
     bool skipped_estimated; /* the shares of exclusion, inclusion and unreachability are sampled */
     VEC(const char *) assumptions; /* of the reductions in use, as "name: sentence" */
     VEC(struct finding) findings;
-    VEC(struct remark) remarks; /* of oracles; those that are findings first */
-    uint64_t more_remarks;      /* beyond the bound of what is kept */
+    VEC(struct remark) remarks;  /* of oracles; those that are findings first */
+    VEC(const char *) volatile_; /* what of answers is not compared: "/id", "the order of /items" */
+    uint64_t more_remarks;       /* beyond the bound of what is kept */
     uint64_t failed_runs;
     uint64_t more_findings; /* beyond the bound of what is kept */
     uint32_t n_suspects;

@@ -119,17 +119,17 @@ static bool find_words(slice now, slice was, struct body_error *out)
     return true;
 }
 
-bool body_find_error(slice now, slice was, bool values, struct body_error *out)
+bool body_find_error(const struct mask *was, slice now, bool values, struct body_error *out)
 {
     struct arena a = {0};
-    struct walk w = {.was = was, .values = values};
-    const struct node *new_node, *old_node;
+    struct walk w = {.was = was->body, .values = values};
+    const struct node *root;
     bool found = false;
     if (!words_find(error_words, now))
         return false;
-    if (node_parse_json(&a, now, &new_node) || node_parse_json(&a, was, &old_node)) {
-        found = values && find_words(now, was, out);
-    } else if (walk_node(&w, (slice){NULL, 0}, new_node, old_node)) {
+    if (!was->json || node_parse_json(&a, now, &root)) {
+        found = values && find_words(mask_apply_text(was, &a, now), was->body, out);
+    } else if (walk_node(&w, (slice){NULL, 0}, mask_apply(was, &a, (slice){0}, root), was->json)) {
         struct buf text = BUF_INIT(BODY_QUOTE_MAX * 2);
         if (w.key.n) {
             buf_add_json_string(&text, w.key);

@@ -5,7 +5,7 @@
 #ifndef OUTFOX_JUDGE_BODY_INT_H
 #define OUTFOX_JUDGE_BODY_INT_H
 
-#include "base/str.h"
+#include "judge/mask_int.h"
 
 enum { BODY_QUOTE_MAX = 120 };
 
@@ -16,8 +16,9 @@ struct body_error {
 
 /* Keys with a word of errors (error, exception, failed ...) under which something stands that was
  * not there before, and, with `values`, texts with such a word in new or changed places. What is no
- * JSON is compared by its words, with `values` only. Of bodies of any size and content. */
-bool body_find_error(slice now, slice was, bool values, struct body_error *out);
+ * JSON is compared by its words, with `values` only. Of bodies of any size and content; what is
+ * volatile does not count. */
+bool body_find_error(const struct mask *was, slice now, bool values, struct body_error *out);
 
 /* What was found in bodies, so that each is read once. */
 enum { BODIES_REMEMBERED = 256 };

@@ -38,6 +38,9 @@ void contract_free(struct contract *c);
 /* A fault-free run of the beginning: what is usual. All of them come before anything is judged. */
 void contract_learn(struct contract *c, const struct run *run);
 
+/* A later one that passed: what differs in its answer is not compared from now on. */
+void contract_learn_answer(struct contract *c, const struct run *run);
+
 /* Has a fault-free run been seen? Without one nothing is judged. */
 bool contract_ready(const struct contract *c);
 

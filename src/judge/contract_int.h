@@ -16,29 +16,16 @@
 #ifndef OUTFOX_JUDGE_CONTRACT_INT_H
 #define OUTFOX_JUDGE_CONTRACT_INT_H
 
-#include "base/index.h"
 #include "judge/contract.h"
+#include "judge/mask_int.h"
+#include "judge/pool_int.h"
 
 enum {
-    RULES_MAX = 2000, /* of a file */
-    ENTRIES_MAX = 64, /* calls of a rule, and faults of a run that are looked at */
-    POOL_BYTES_MAX = 64 << 20,
+    RULES_MAX = 2000,   /* of a file */
+    ENTRIES_MAX = 64,   /* calls of a rule, and faults of a run that are looked at */
     SEEN_MAX = 1 << 18, /* runs that are remembered */
     THEN_TEXT_MAX = 16 << 10,
 };
-
-#define POOL_NONE UINT32_MAX
-
-struct pool {
-    struct arena arena;
-    VEC(slice) text;
-    struct index index;
-};
-
-/* The number of this text; POOL_NONE when there is no room for more. */
-uint32_t pool_put(struct pool *p, slice text);
-slice pool_text(const struct pool *p, uint32_t id);
-void pool_deinit(struct pool *p);
 
 /* ---- rules ---- */
 
@@ -120,9 +107,9 @@ struct usual_call {
 
 /* What is usual without faults. */
 struct usual {
-    bool known, body_stable;
+    bool known;
     outcome status;
-    uint32_t body;
+    struct mask answer; /* not learned from what a command prints */
     struct trace trace; /* of the first run */
     VEC(struct usual_effect) effects;
     VEC(struct usual_call) calls; /* those that have an effect */

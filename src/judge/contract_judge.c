@@ -242,6 +242,9 @@ void contract_remark(struct contract *c, bool complete, const struct summary *su
     for (uint32_t i = 0; i < summary->remarks.n; i++)
         if (summary->remarks.at[i].severity != SEVERITY_OFF)
             say_hidden(c, &summary->remarks.at[i], say, ctx);
+    if (c->usual.answer.runs && mask_hides(&c->usual.answer, (slice){0}))
+        say(ctx, "without faults the answer as a whole differs from run to run, and cannot be "
+                 "compared: where the contract says `unaffected`, only status and effects are");
     for (uint32_t i = 0; i < c->rules.n && complete; i++) {
         if (c->rules.at[i].used)
             continue;

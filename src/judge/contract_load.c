@@ -459,6 +459,7 @@ void contract_free(struct contract *c)
     vec_deinit(&c->reads);
     vec_deinit(&c->effects);
     vec_deinit(&c->usual.trace.calls);
+    mask_deinit(&c->usual.answer);
     vec_deinit(&c->usual.effects);
     vec_deinit(&c->usual.calls);
     vec_deinit(&c->faults);

@@ -59,6 +59,9 @@ void then_print(const struct contract *c, const struct contract_then *then, stru
 /* A scalar of a file, in quotes where it needs them; flow: within [] or {}. */
 void yaml_print(slice text, bool flow, struct buf *out);
 
+/* The answer, compared with that without faults. */
+enum alike answer_alike(const struct contract *c, const struct behaviour *b);
+
 /* A body as JSON; NULL: it is none. */
 const struct node *contract_json(struct contract *c, uint32_t body);
 

@@ -2,47 +2,8 @@
  *
  * What runs have shown. The behaviour of a run is what a contract can speak about: the status, the
  * answer and which side effects were made. Equal behaviours have equal numbers. */
-#include "base/hash.h"
 #include "judge/contract_parts_int.h"
 #include "judge/judge_int.h"
-
-/* ---- the pool ---- */
-
-static bool is_text(const void *owner, uint32_t id, const void *key)
-{
-    const struct pool *p = owner;
-    return slice_eq(p->text.at[id], *(const slice *)key);
-}
-
-uint32_t pool_put(struct pool *p, slice text)
-{
-    uint64_t hash = hash_slice(text);
-    uint32_t id = index_get(&p->index, hash, is_text, p, &text);
-    if (id != INDEX_NONE)
-        return id;
-    if (p->arena.used + text.n > POOL_BYTES_MAX)
-        return POOL_NONE;
-    id = p->text.n;
-    char *copy = arena_alloc(&p->arena, text.n + 1); /* aligned: counts of effects are kept so */
-    if (text.n)
-        memcpy(copy, text.p, text.n);
-    copy[text.n] = 0;
-    vec_push(&p->text, (slice){copy, text.n});
-    index_put(&p->index, hash, id);
-    return id;
-}
-
-slice pool_text(const struct pool *p, uint32_t id)
-{
-    return id < p->text.n ? p->text.at[id] : SLICE("");
-}
-
-void pool_deinit(struct pool *p)
-{
-    arena_deinit(&p->arena);
-    vec_deinit(&p->text);
-    index_deinit(&p->index);
-}
 
 /* ---- effects ---- */
 
@@ -283,15 +244,20 @@ void contract_learn(struct contract *c, const struct run *run)
     uint32_t n;
     behaviour_of(c, run, &b, faults, &n);
     learn_effects(c, run, &b);
-    if (u->known) {
-        u->body_stable &= u->body == b.body;
-        return;
+    if (!u->known) {
+        u->known = true;
+        u->status = b.status;
+        u->answer.set = c->opt.settings;
+        trace_copy(&run->trace, &u->trace);
     }
-    u->known = true;
-    u->body_stable = b.body != POOL_NONE;
-    u->status = b.status;
-    u->body = b.body;
-    trace_copy(&run->trace, &u->trace);
+    contract_learn_answer(c, run);
+}
+
+void contract_learn_answer(struct contract *c, const struct run *run)
+{
+    struct usual *u = &c->usual;
+    if (u->known && run->verdict.status == u->status && outcome_kind(u->status) != OUT_EXIT)
+        mask_learn(&u->answer, run->body, run->wall_ns);
 }
 
 bool contract_ready(const struct contract *c)

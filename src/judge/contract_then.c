@@ -120,6 +120,20 @@ static bool propagates_holds(const struct behaviour *b, const struct fault *faul
     return false;
 }
 
+/* What is volatile in a value is not compared; one that is so as a whole was named all the same,
+ * and is. */
+static bool value_eq(const struct contract *c, const struct contract_value *v,
+                     const struct node *is)
+{
+    const struct mask *m = &c->usual.answer;
+    struct arena a = {0};
+    bool eq = node_eq(is, v->value);
+    if (!eq && !mask_hides(m, v->pointer))
+        eq = node_eq(mask_apply(m, &a, v->pointer, is), mask_apply(m, &a, v->pointer, v->value));
+    arena_deinit(&a);
+    return eq;
+}
+
 static bool json_holds(struct contract *c, const struct contract_then *t, const struct behaviour *b,
                        struct buf *detail)
 {
@@ -131,7 +145,7 @@ static bool json_holds(struct contract *c, const struct contract_then *t, const 
     for (uint32_t i = 0; i < t->json.n; i++) {
         const struct contract_value *v = &t->json.at[i];
         const struct node *is = pointer_at(root, v->pointer);
-        if (is && node_eq(is, v->value))
+        if (is && value_eq(c, v, is))
             continue;
         buf_addf(detail, "%.*s is ", SLICE_ARG(v->pointer.n ? v->pointer : SLICE("the answer")));
         add_value(is, detail);
@@ -142,10 +156,21 @@ static bool json_holds(struct contract *c, const struct contract_then *t, const 
     return true;
 }
 
+static bool text_eq(const struct contract *c, slice is, slice want)
+{
+    const struct mask *m = &c->usual.answer;
+    struct arena a = {0};
+    bool eq = slice_eq(is, want) ||
+              (!m->json && slice_eq(mask_apply_text(m, &a, is), mask_apply_text(m, &a, want)));
+    arena_deinit(&a);
+    return eq;
+}
+
 static bool body_holds(struct contract *c, const struct contract_then *t, const struct behaviour *b,
                        struct buf *detail)
 {
-    if (!t->body || (b->body != POOL_NONE && slice_eq(pool_text(&c->pool, b->body), t->body->text)))
+    if (!t->body ||
+        (b->body != POOL_NONE && text_eq(c, pool_text(&c->pool, b->body), t->body->text)))
         return true;
     buf_adds(detail, "the answer is ");
     add_text(b->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, b->body), detail);
@@ -233,24 +258,33 @@ static void tell_difference(const struct node *is, const struct node *usual, str
     buf_adds(detail, " as without faults");
 }
 
+enum alike answer_alike(const struct contract *c, const struct behaviour *b)
+{
+    if (outcome_kind(b->status) == OUT_EXIT)
+        return ALIKE_SAME;
+    return b->body == POOL_NONE ? ALIKE_UNKNOWN
+                                : mask_compare(&c->usual.answer, pool_text(&c->pool, b->body));
+}
+
+/* What cannot be compared is taken for the same. */
 static bool same_body(struct contract *c, const struct behaviour *b, struct buf *detail)
 {
-    const struct usual *u = &c->usual;
-    if (!u->body_stable || b->body == u->body || outcome_kind(b->status) == OUT_EXIT)
+    const struct mask *m = &c->usual.answer;
+    if (answer_alike(c, b) != ALIKE_OTHER)
         return true;
-    const struct node *is = contract_json(c, b->body), *usual = contract_json(c, u->body);
-    if (is && usual && node_eq(is, usual))
-        return true;
-    if (is && usual) {
+    const struct node *is = contract_json(c, b->body);
+    if (is && m->json) {
         struct buf path = BUF_INIT(400);
-        tell_difference(is, usual, &path, detail);
+        struct arena a = {0};
+        tell_difference(mask_apply(m, &a, (slice){0}, is), m->json, &path, detail);
         buf_deinit(&path);
+        arena_deinit(&a);
         return false;
     }
     buf_adds(detail, "the answer is ");
     add_text(b->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, b->body), detail);
     buf_adds(detail, ", not ");
-    add_text(u->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, u->body), detail);
+    add_text(m->body, detail);
     buf_adds(detail, " as without faults");
     return false;
 }

@@ -204,7 +204,7 @@ static uint32_t usual_text(struct contract *c)
 {
     const struct contract_then *w = &c->without;
     struct buf text = BUF_INIT(THEN_TEXT_MAX);
-    const struct node *root = w->json.n ? contract_json(c, c->usual.body) : NULL;
+    const struct node *root = w->json.n ? c->usual.answer.json : NULL;
     buf_adds(&text, "{ status: ");
     if (outcome_kind(c->usual.status) == OUT_EXIT)
         buf_addf(&text, "exit %u", (unsigned)outcome_code(c->usual.status));
@@ -228,7 +228,8 @@ static uint32_t usual_text(struct contract *c)
 
 static void find_edits(struct contract *c, slice text, struct edits *edits)
 {
-    struct behaviour usual = {.status = c->usual.status, .body = c->usual.body, .pass = true};
+    struct behaviour usual = {
+        .status = c->usual.status, .body = pool_put(&c->pool, c->usual.answer.body), .pass = true};
     struct faulty none = {0};
     struct buf ignored = BUF_INIT(200);
     if (c->without.line && !then_holds(c, &c->without, &usual, &none, &ignored)) {

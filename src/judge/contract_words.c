@@ -16,24 +16,13 @@ struct difference {
     bool hard; /* it cannot be said so: something is not there any more */
 };
 
-static void add_step(struct buf *path, slice key)
-{
-    buf_addc(path, '/');
-    for (size_t i = 0; i < key.n; i++) {
-        if (key.p[i] == '~' || key.p[i] == '/')
-            buf_adds(path, key.p[i] == '~' ? "~0" : "~1");
-        else
-            buf_addc(path, key.p[i]);
-    }
-}
-
 static void differ(struct difference *d, const struct node *is, const struct node *usual);
 
 static void differ_below(struct difference *d, slice key, const struct node *is,
                          const struct node *usual)
 {
     size_t n = d->path.n;
-    add_step(&d->path, key);
+    pointer_add(&d->path, key);
     differ(d, is, usual);
     d->path.n = n;
 }
@@ -95,22 +84,30 @@ static bool print_json(const struct node *is, const struct node *usual, struct b
 static void print_body(struct contract *c, const struct behaviour *b, struct buf *out,
                        const char **decide)
 {
-    const struct usual *u = &c->usual;
-    if (!outcome_ok(b->status) || !u->body_stable || b->body == POOL_NONE || b->body == u->body)
+    const struct mask *m = &c->usual.answer;
+    enum alike alike = answer_alike(c, b);
+    if (!outcome_ok(b->status) || alike == ALIKE_SAME)
         return;
-    const struct node *is = contract_json(c, b->body), *usual = contract_json(c, u->body);
-    slice text = pool_text(&c->pool, b->body);
-    if (is && usual && node_eq(is, usual))
+    if (alike == ALIKE_UNKNOWN) {
+        *decide = "a success whose answer cannot be compared, because it differs from run to run "
+                  "without faults: is it good enough?";
         return;
+    }
+    struct arena a = {0};
+    const struct node *is = contract_json(c, b->body);
+    slice text = mask_apply_text(m, &a, pool_text(&c->pool, b->body));
     *decide = "a success with another answer than without faults: is it good enough?";
-    if (is && usual && print_json(is, usual, out))
+    if (is && m->json && print_json(mask_apply(m, &a, (slice){0}, is), m->json, out)) {
+        arena_deinit(&a);
         return;
+    }
     if (!is && text.n <= BODY_TEXT_MAX) {
         buf_adds(out, ", body: ");
         buf_add_json_string(out, text);
-        return;
+    } else {
+        *decide = "a success with another answer than without faults, too long to be written here";
     }
-    *decide = "a success with another answer than without faults, too long to be written here";
+    arena_deinit(&a);
 }
 
 /* ---- effects ---- */
@@ -217,7 +214,8 @@ bool behaviour_print(struct contract *c, const struct behaviour *b, const struct
                      uint32_t n, bool propagates, struct buf *out, const char **decide)
 {
     struct buf why = BUF_INIT(200);
-    bool same = b->ended && unaffected_holds(c, b, faults, n, &why);
+    bool same =
+        b->ended && answer_alike(c, b) == ALIKE_SAME && unaffected_holds(c, b, faults, n, &why);
     buf_deinit(&why);
     *decide = NULL;
     if (!b->ended) {

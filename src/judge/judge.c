@@ -23,6 +23,7 @@ static const struct {
     {oracle_cause, BIT(FAILURE_WITHOUT_CAUSE), true},
     {oracle_status, BIT(WRONG_STATUS), false},
     {oracle_hidden, BIT(HIDDEN_ERROR), false},
+    {oracle_lost, BIT(LOST_VALUE), false},
     {oracle_check, BIT(CHECK_THEN_ACT), false},
     {oracle_retry, BIT(RETRY_WITHOUT_EFFECT) | BIT(UNEVEN_RETRY), false},
     {oracle_duplicate, BIT(DUPLICATE_EFFECT), false},
@@ -39,6 +40,7 @@ static const struct {
 } end_oracles[] = {
     {oracle_status_end, BIT(WRONG_STATUS)},
     {oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_lost_end, BIT(LOST_VALUE)}, /* after hidden-error */
     {oracle_check_end, BIT(CHECK_THEN_ACT)},
     {oracle_retry_end, BIT(RETRY_WITHOUT_EFFECT)},
     {oracle_duplicate_end, BIT(DUPLICATE_EFFECT)},
@@ -72,6 +74,8 @@ void judge_free(struct judge *j)
         return;
     arena_deinit(&j->keep);
     base_deinit(&j->base);
+    pool_deinit(&j->pool);
+    vec_deinit(&j->lost);
     view_deinit(&j->view);
     vec_deinit(&j->reactions);
     map_deinit(&j->reaction_at);
@@ -141,6 +145,12 @@ uid judge_path(struct judge *j, uid call)
     return j->paths.at[call];
 }
 
+void judge_learn(struct judge *j, const struct run *run)
+{
+    if (j->base.known && run->trace.calls.n && is_calm(run) && run_expected(run))
+        base_learn_answers(j, run);
+}
+
 enum effect judge_effect(struct judge *j, uid call)
 {
     while (j->effects.n <= call)
@@ -188,8 +198,28 @@ static void add_remarks(struct judge *j, const struct remark *list, uint32_t n, 
     }
 }
 
+/* What is not compared; of several requests, with their names before it. */
+static void list_volatile(struct judge *j, struct summary *out)
+{
+    out->volatile_.n = 0;
+    for (uint32_t i = 0; i < j->set->volatile_.n; i++)
+        vec_push(&out->volatile_, j->set->volatile_.at[i].p);
+    for (uint32_t i = 0; i < j->base.usual.n; i++) {
+        const struct usual_answer *u = &j->base.usual.at[i];
+        for (uint32_t k = 0; k < u->mask.names.n; k++) {
+            struct buf text = BUF_INIT(1 << 12);
+            if (j->base.usual.n > 1)
+                buf_addf(&text, "%s: ", judge_name(j, u->request));
+            buf_add(&text, u->mask.names.at[k]);
+            vec_push(&out->volatile_, slice_copy(&j->keep, buf_slice(&text)).p);
+            buf_deinit(&text);
+        }
+    }
+}
+
 void judge_finish(struct judge *j, bool complete, struct summary *out)
 {
+    list_volatile(j, out);
     out->remarks.n = 0;
     out->more_remarks = 0;
     j->late.n = 0;

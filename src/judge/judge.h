@@ -51,12 +51,22 @@ struct undo_rule {
     struct pattern effect, undo;
 };
 
+/* JSON pointers into answers, in which a star stands for any step. */
+struct judge_pointers {
+    slice *at;
+    uint32_t n, cap;
+};
+
 struct judge_settings {
     enum severity severity[ORACLES];
     VEC(struct pattern) reads;       /* no side effects, whatever the method says */
     VEC(struct pattern) idempotent;  /* may be made twice */
     VEC(struct effect_rule) effects; /* side effects, and how often they must be made */
     VEC(struct undo_rule) undo;      /* what takes an effect back */
+    struct judge_pointers volatile_; /* what of answers is not compared */
+    struct judge_pointers stable;    /* what is compared although it looks like a moment or an id */
+    struct judge_pointers optional;  /* what may be null, empty or missing under faults */
+    struct arena arena;              /* of these */
     int64_t limit_ns;                /* how long a scenario may take under one fault; 0: not said */
 };
 
@@ -119,8 +129,11 @@ void judge_free(struct judge *j);
 /* A run of the search, fault-free ones included. */
 void judge_run(struct judge *j, const struct run *run);
 
-/* Fills in out->remarks; texts live as long as the judge. May be called again. complete: nothing
- * was left untried. */
+/* Any other fault-free run: what answers are like is learned from it as well. */
+void judge_learn(struct judge *j, const struct run *run);
+
+/* Fills in out->remarks and out->volatile_; texts live as long as the judge. May be called again.
+ * complete: nothing was left untried. */
 void judge_finish(struct judge *j, bool complete, struct summary *out);
 
 /* What something outside of this room saw: a service that died or leaks. */

@@ -15,6 +15,8 @@
 #include "base/index.h"
 #include "judge/body_int.h"
 #include "judge/judge.h"
+#include "judge/pool_int.h"
+#include "judge/request_int.h"
 
 /* ---- one run ---- */
 
@@ -29,6 +31,7 @@ struct view {
     VEC(uint32_t) twin;       /* the same call of the first fault-free run; CALL_NONE: not there */
     VEC(uint32_t) faults;     /* how many faults fired at a call and below it */
     uint32_t n_faults;        /* in all */
+    struct requests requests;
 };
 
 /* The calls that calls[i]'s handler made: view_child(v, i, k) for k < view_children(v, i). */
@@ -104,11 +107,10 @@ struct base {
     bool known;
     struct trace trace;
     struct trace_order order;
-    struct map at;     /* uid -> index */
-    VEC(int64_t) took; /* the longest of the fault-free runs, by index */
-    slice body;        /* what the client received */
-    bool body_stable;  /* the same in all fault-free runs */
-    outcome status;
+    struct map at;                  /* uid -> index */
+    VEC(int64_t) took;              /* the longest of the fault-free runs, by index */
+    outcome status;                 /* of the run */
+    VEC(struct usual_answer) usual; /* of each request */
 };
 
 /* The index of a call in the fault-free trace; CALL_NONE: it is not there. */
@@ -131,8 +133,10 @@ struct reaction {
     bool persistent; /* every try failed, and those with faults in the same way */
     bool injected;   /* a fault fired at it; else it failed because of one below */
     bool ok, pass;   /* the client got a success; the scenario's expectation held */
-    bool same_body;  /* the client received what it receives without faults */
     outcome status;  /* what the client got */
+    uid request;     /* which it had asked for */
+    uint32_t body;   /* what it received, in the pool; POOL_NONE: not known ... */
+    bool same_body;  /* ... or what it receives without faults */
     outcome reply;   /* what the handler that made it answered */
     outcome seen;    /* what the caller of that handler saw of it */
     uid instead;     /* the first other call that this handler makes only then; UID_NONE: none */
@@ -149,6 +153,9 @@ const struct reaction *reaction_find(const struct judge *j, uid group, label lab
  * enough: it may be tried again above.) */
 bool reaction_soft(const struct judge *j, uid call);
 
+/* What the client received, compared as far as is known by now what is volatile. */
+enum alike reaction_alike(const struct judge *j, const struct reaction *r);
+
 /* How soon a call is made again after it failed, over all runs. */
 struct pace {
     int64_t least_ns;
@@ -161,6 +168,8 @@ struct judge {
     int64_t limit_ns;  /* how long the scenario may take under one fault; 0: not said */
     struct arena keep; /* sentences */
     struct base base;
+    struct pool pool; /* bodies */
+    VEC(struct lost) lost;
     struct view view; /* reused from run to run */
     VEC(struct reaction) reactions;
     struct map reaction_at; /* (group, label, persistent, injected) */

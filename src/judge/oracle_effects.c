@@ -238,7 +238,9 @@ static bool absorbed(const struct reaction *r)
 static bool skips(const struct judge *j, const struct reaction *r)
 {
     bool reached = r->label & LABEL_MODE && mode_reached(r->label & ~LABEL_MODE);
-    return absorbed(r) && !reached && r->status == j->base.status && r->same_body &&
+    const struct usual_answer *usual = base_usual(&j->base, r->request);
+    return absorbed(r) && !reached && usual && r->status == usual->status &&
+           reaction_alike(j, r) == ALIKE_SAME &&
            !is_done_before(j, r->call, label_outcome(r->label));
 }
 

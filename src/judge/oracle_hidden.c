@@ -9,100 +9,57 @@
  * 1. Data that another service gave instead may have any text: then only keys count.
  * 2. What is said of a faultload is not said again of larger ones. */
 #include "base/hash.h"
+#include "judge/blame_int.h"
 #include "judge/body_int.h"
 #include "judge/contrast_int.h"
 #include "judge/oracle_int.h"
 
 /* ---- in words ---- */
 
-/* Did a service that is not asked without faults give something? */
-static bool asked_elsewhere(const struct view *v)
-{
-    for (uint32_t i = 1; i < v->n; i++) {
-        uint32_t handler = v->calls[i].parent;
-        if (v->twin.at[i] == CALL_NONE && v->twin.at[handler] != CALL_NONE &&
-            !call_failed(&v->calls[i]) && !view_usual(v, handler, v->calls[i].uid))
-            return true;
-    }
-    return false;
-}
-
 /* Most runs of a campaign end with one of a few bodies: what was found in them is remembered. */
-static bool speaks_of_error(struct judge *j, slice body, bool values)
+static bool speaks_of_error(struct judge *j, const struct request *r, bool values)
 {
-    uint64_t hash = hash_mix(hash_slice(body), values) | 1;
+    uint64_t hash = hash_mix(hash_slice(r->body), (uint64_t)r->usual->request << 1 | values) | 1;
     struct body_memory *m = &j->bodies[hash % BODIES_REMEMBERED];
     struct body_error error;
     if (m->hash != hash)
-        *m = (struct body_memory){hash, body_find_error(body, j->base.body, values, &error)};
+        *m = (struct body_memory){hash, body_find_error(&r->usual->mask, r->body, values, &error)};
     return m->speaks;
 }
 
-/* Is a at some of the points of b? The modes do not count: what one shows, others show as well. */
-static bool is_smaller(const struct judge *j, faultload a, faultload b)
-{
-    const struct faultloads *fl = j->opt.faultloads;
-    if (faultload_size(fl, a) >= faultload_size(fl, b))
-        return false;
-    for (; a != FAULTLOAD_EMPTY; a = fl->rows.at[a].rest)
-        if (faultload_at(fl, b, fl->rows.at[a].last.point) == MODE_NONE)
-            return false;
-    return true;
-}
-
-static bool is_ours(const struct remark *r)
-{
-    return r->why && r->oracle == oracle_rows[ORACLE_HIDDEN_ERROR].name;
-}
-
-static bool said_of_smaller(const struct judge *j, faultload f)
-{
-    for (uint32_t i = 0; i < j->said.n; i++)
-        if (is_ours(&j->said.at[i]) && is_smaller(j, j->said.at[i].faultload, f))
-            return true;
-    return false;
-}
-
-/* The last fault: those before it were needed for its call to be made, or the faultload is not the
- * smallest. */
-static uint32_t last_fault(const struct view *v)
-{
-    uint32_t i = v->n;
-    while (i-- > 1)
-        if (v->calls[i].mode != MODE_NONE)
-            return i;
-    return CALL_NONE;
-}
-
-void oracle_hidden(const struct view *v)
+static void see_request(const struct view *v, const struct request *r)
 {
     struct judge *j = v->judge;
-    slice body = v->run->body;
-    if (body.n == 0 || !j->base.body_stable || !outcome_ok(v->run->verdict.status) ||
-        !outcome_ok(j->base.status) || slice_eq(body, j->base.body))
+    if (r->body.n == 0 || !outcome_ok(r->status) || !r->usual || !outcome_ok(r->usual->status))
         return;
-    bool values = !asked_elsewhere(v);
-    uint32_t at = last_fault(v);
-    if (at == CALL_NONE || !speaks_of_error(j, body, values) ||
-        said_of_smaller(j, v->run->faultload))
+    bool values = !request_elsewhere(v, r);
+    uint32_t at = request_fault(v, r);
+    if (at == CALL_NONE || !speaks_of_error(j, r, values) || request_alike(r) != ALIKE_OTHER ||
+        judge_said_smaller(j, ORACLE_HIDDEN_ERROR, v->run->faultload))
         return;
     const struct call *c = &v->calls[at];
     struct body_error error;
     if (!judge_wants(j, v, ORACLE_HIDDEN_ERROR, c->uid) ||
-        !body_find_error(body, j->base.body, values, &error))
+        !body_find_error(&r->usual->mask, r->body, values, &error))
         return;
-    struct witness witness[] = {{at, "failed"}, {0, "answered with success"}};
+    struct witness witness[] = {{at, "failed"}, {r->call, "answered with success"}};
     judge_tell(j, v, ORACLE_HIDDEN_ERROR, c->uid, witness, 2,
                "the client gets %s although %s %s, and reads of an error only in the body: %s",
-               judge_outcome(j, v->run->verdict.status), judge_name(j, c->uid),
+               judge_outcome(j, r->status), judge_name(j, c->uid),
                call_failed(c) ? "failed" : "did not answer as it should", error.quote);
+}
+
+void oracle_hidden(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->requests.n; i++)
+        see_request(v, &v->requests.at[i]);
 }
 
 /* ---- by absence ---- */
 
 static bool silent(const struct judge *j, const struct reaction *r)
 {
-    return r->ok && !r->same_body && j->base.body_stable && r->instead == UID_NONE;
+    return r->ok && r->instead == UID_NONE && reaction_alike(j, r) == ALIKE_OTHER;
 }
 
 static bool shows(const struct judge *j, const struct reaction *r)
@@ -124,9 +81,6 @@ static void tell_absent(struct judge *j, const struct reaction *hidden,
 
 void oracle_hidden_end(struct judge *j)
 {
-    /* the larger one may have come first */
-    for (uint32_t i = 0; i < j->said.n; i++)
-        if (is_ours(&j->said.at[i]) && said_of_smaller(j, j->said.at[i].faultload))
-            j->said.at[i].why = NULL;
+    judge_unsay_larger(j, ORACLE_HIDDEN_ERROR);
     contrast_find(j, &(struct contrast){silent, shows, tell_absent});
 }

@@ -13,6 +13,8 @@ void oracle_status(const struct view *v);    /* wrong-status: forwarded, and bla
 void oracle_status_end(struct judge *j);     /* wrong-status: hidden in one mode, not in others */
 void oracle_hidden(const struct view *v);    /* hidden-error: text of errors in the body */
 void oracle_hidden_end(struct judge *j);     /* hidden-error: of hard dependencies */
+void oracle_lost(const struct view *v);      /* lost-value */
+void oracle_lost_end(struct judge *j);       /* lost-value: what hidden-error does not say */
 void oracle_check(const struct view *v);     /* check-then-act */
 void oracle_check_end(struct judge *j);      /* check-then-act: does the check decide? */
 void oracle_retry(const struct view *v);     /* retry-without-effect */

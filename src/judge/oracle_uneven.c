@@ -184,7 +184,7 @@ static void tell_retry(struct habits *all, const struct reaction *r)
 /* Did the client get what it asked for? Of a command only its exit code is known. */
 static bool survived(const struct reaction *r)
 {
-    return r->ok || r->status == OUTCOME(OUT_EXIT, 0);
+    return r->ok;
 }
 
 static bool fallback_missing(struct habits *all, const struct reaction *r)

@@ -103,6 +103,30 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
     r->persistent = r->tries == 1 || all_failed;
 }
 
+enum alike reaction_alike(const struct judge *j, const struct reaction *r)
+{
+    const struct usual_answer *usual = base_usual(&j->base, r->request);
+    if (r->same_body)
+        return ALIKE_SAME;
+    return usual && r->body != POOL_NONE ? mask_compare(&usual->mask, pool_text(&j->pool, r->body))
+                                         : ALIKE_UNKNOWN;
+}
+
+/* What the client got in the end. */
+static void look_at_answer(const struct view *v, uint32_t first, struct reaction *r)
+{
+    const struct request *request = view_request(v, first);
+    r->status = request ? request->status : v->run->verdict.status;
+    r->ok = outcome_ok(r->status);
+    r->body = POOL_NONE;
+    if (!request)
+        return;
+    r->request = v->calls[request->call].uid;
+    r->same_body = request_alike(request) == ALIKE_SAME;
+    if (r->ok && !r->same_body && request->told)
+        r->body = pool_put(&v->judge->pool, request->body);
+}
+
 static void remember(const struct view *v, uint32_t handler, uint32_t first)
 {
     struct judge *j = v->judge;
@@ -112,10 +136,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .call = c->uid,
                          .label = call_label(c),
                          .saw = c->seen,
-                         .ok = outcome_ok(v->run->verdict.status),
                          .pass = run_expected(v->run),
-                         .same_body = slice_eq(v->run->body, j->base.body),
-                         .status = v->run->verdict.status,
                          .reply = v->calls[handler].reply,
                          .seen = v->calls[handler].seen,
                          .faultload = v->run->faultload,
@@ -127,6 +148,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
         (!at && j->reactions.n == REACTIONS_MAX) ||
         (r.tries > 1 && unclear(v, handler, first, r.persistent)))
         return;
+    look_at_answer(v, first, &r);
     r.instead = look_round(v, handler, first);
     if (at) {
         j->reactions.at[*at] = r;

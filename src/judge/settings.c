@@ -3,6 +3,8 @@
  * What users say about their system, for the oracles: the key `judge` of a file, and --oracle. */
 #include "judge/judge.h"
 
+#include "base/pointer.h"
+
 enum { ROWS_MAX = 1000, LIMIT_MAX_HOURS = 24 };
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -33,6 +35,10 @@ void judge_settings_deinit(struct judge_settings *s)
     vec_deinit(&s->idempotent);
     vec_deinit(&s->effects);
     vec_deinit(&s->undo);
+    vec_deinit(&s->volatile_);
+    vec_deinit(&s->stable);
+    vec_deinit(&s->optional);
+    arena_deinit(&s->arena);
 }
 
 /* ---- severities ---- */
@@ -208,6 +214,36 @@ static int load_undo(const struct load *l, const struct node *map)
     return 0;
 }
 
+static int load_pointers(const struct load *l, const struct node *list, const char *key,
+                         struct judge_pointers *out)
+{
+    if (want(list, NODE_LIST, key, l->e))
+        return -1;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct node *item = list->list[i];
+        if (item->type != NODE_STR || !pointer_valid(item->text))
+            return err_set(l->e, item->line, item->col,
+                           "\"%s\" has JSON pointers such as /id or /items/*/id", key);
+        vec_push(out, slice_copy(&l->out->arena, item->text));
+    }
+    return 0;
+}
+
+static int load_volatile(const struct load *l, const struct node *list)
+{
+    return load_pointers(l, list, "volatile", &l->out->volatile_);
+}
+
+static int load_stable(const struct load *l, const struct node *list)
+{
+    return load_pointers(l, list, "stable", &l->out->stable);
+}
+
+static int load_optional(const struct load *l, const struct node *list)
+{
+    return load_pointers(l, list, "optional", &l->out->optional);
+}
+
 static int load_limit(const struct load *l, const struct node *value)
 {
     int64_t ns;
@@ -222,8 +258,9 @@ static const struct {
     const char *key;
     int (*load)(const struct load *l, const struct node *value);
 } keys[] = {
-    {"oracles", load_oracles}, {"reads", load_reads}, {"idempotent", load_idempotent},
-    {"effects", load_effects}, {"undo", load_undo},   {"limit", load_limit},
+    {"oracles", load_oracles},   {"reads", load_reads},   {"idempotent", load_idempotent},
+    {"effects", load_effects},   {"undo", load_undo},     {"limit", load_limit},
+    {"volatile", load_volatile}, {"stable", load_stable}, {"optional", load_optional},
 };
 
 static int load_key(const struct load *l, const struct node_pair *pair)
@@ -237,7 +274,7 @@ static int load_key(const struct load *l, const struct node_pair *pair)
     const char *near = err_nearest(pair->key, words, LENGTH(words));
     return err_set(l->e, pair->line, pair->col,
                    "unknown key \"%.*s\" in judge%s%s%s; it has oracles, reads, idempotent, "
-                   "effects, undo and limit",
+                   "effects, undo, limit, volatile, stable and optional",
                    SHORT(pair->key), near ? " (did you mean \"" : "", near ? near : "",
                    near ? "\"?)" : "");
 }

@@ -50,7 +50,8 @@ static json_t *levels_json(const struct summary *s)
 static json_t *scenario_json(const struct report_source *source, uint32_t scenario)
 {
     const struct summary *s = source->scenarios[scenario];
-    json_t *doc = json_object(), *findings = json_array(), *notes = json_array();
+    json_t *doc = json_object(), *findings = json_array(), *notes = json_array(),
+           *hidden = json_array();
     json_object_set_new(doc, "scenario", doc_text(s->scenario));
     for (uint32_t i = 0; i < s->findings.n; i++)
         json_array_append_new(findings, finding_json(source, scenario, i));
@@ -62,6 +63,9 @@ static json_t *scenario_json(const struct report_source *source, uint32_t scenar
     for (uint32_t i = 0; i < s->notes.n; i++)
         json_array_append_new(notes, doc_text(s->notes.at[i]));
     json_object_set_new(doc, "notes", notes);
+    for (uint32_t i = 0; i < s->volatile_.n; i++)
+        json_array_append_new(hidden, doc_text(s->volatile_.at[i]));
+    json_object_set_new(doc, "volatile", hidden);
     json_object_set_new(doc, "took_ns", json_integer(s->took_ns));
     json_object_set_new(doc, "runs_per_second", json_real(report_rate(s)));
     return doc;

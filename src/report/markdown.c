@@ -283,6 +283,7 @@ static void add_figures(struct buf *out, const struct summary *s)
         text_suspects(s, &style_plain, stream);
         text_figures(s, stream);
         text_levels(s, stream);
+        text_volatile(s, stream);
         fclose(stream);
         add_details(out, "figures", slice_of(room));
     }

@@ -6,7 +6,7 @@
 #include "report/text_int.h"
 #include "report/words.h"
 
-enum { CALLS_SHOWN = 60, TREES_SHOWN = 5 };
+enum { CALLS_SHOWN = 60, TREES_SHOWN = 5, VOLATILE_SHOWN = 12 };
 
 static void print_title(const struct summary *s, const struct finding *f, const struct style *st,
                         FILE *out)
@@ -93,6 +93,16 @@ void text_levels(const struct summary *s, FILE *out)
     }
 }
 
+void text_volatile(const struct summary *s, FILE *out)
+{
+    for (uint32_t i = 0; i < s->volatile_.n && i < VOLATILE_SHOWN; i++)
+        fprintf(out, "%s%s", i ? ", " : "  answers are compared without ", s->volatile_.at[i]);
+    if (s->volatile_.n > VOLATILE_SHOWN)
+        fprintf(out, " and %u more", (unsigned)(s->volatile_.n - VOLATILE_SHOWN));
+    if (s->volatile_.n)
+        fputs(": what differs between runs without faults, or is listed as volatile\n", out);
+}
+
 static void print_time(const struct summary *s, FILE *out)
 {
     struct buf took = BUF_INIT(64);
@@ -149,6 +159,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     print_notes(s, st, out);
     text_figures(s, out);
     text_levels(s, out);
+    text_volatile(s, out);
     print_time(s, out);
 }
 

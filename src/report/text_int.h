@@ -27,5 +27,6 @@ void text_figures(const struct summary *s, FILE *out);
 
 /* How the calls of each service are identified. */
 void text_levels(const struct summary *s, FILE *out);
+void text_volatile(const struct summary *s, FILE *out);
 
 #endif

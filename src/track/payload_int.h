@@ -5,6 +5,7 @@
 #define OUTFOX_TRACK_PAYLOAD_INT_H
 
 #include "base/hash.h"
+#include "base/look.h"
 #include "track/payload.h"
 
 enum {
@@ -40,10 +41,5 @@ void leaves_add_word(struct leaves *l, uint64_t path, const char *word);
 /* payload_proto.c: messages of protobuf, with or without the prefixes of gRPC. False: it is none,
  * and some leaves may have been added. */
 bool proto_read(struct leaves *l, slice body);
-
-/* payload_look.c */
-bool look_integer(int64_t number, int64_t now_ns);
-bool look_real(double number, int64_t now_ns);
-bool look_text(slice text, int64_t now_ns);
 
 #endif

@@ -17,6 +17,13 @@ static const uint64_t rest_path = UINT64_MAX; /* of what PAYLOAD_FIELDS_MAX leav
 
 /* ---- leaves ---- */
 
+/* A wrong yes costs a field that might have told calls apart; a wrong no costs a name that does not
+ * come back. */
+static bool looks_volatile(slice text, int64_t now_ns)
+{
+    return look_moment(text, now_ns) || look_id(text, now_ns);
+}
+
 /* Values of different kinds are different. */
 enum kind { KIND_TEXT = 1, KIND_NUMBER, KIND_REAL, KIND_BYTES, KIND_WORD };
 
@@ -27,7 +34,7 @@ static void leaves_add(struct leaves *l, uint64_t path, enum kind kind, uint64_t
 
 void leaves_add_text(struct leaves *l, uint64_t path, slice text)
 {
-    leaves_add(l, path, KIND_TEXT, hash_slice(text), look_text(text, l->now_ns));
+    leaves_add(l, path, KIND_TEXT, hash_slice(text), looks_volatile(text, l->now_ns));
 }
 
 void leaves_add_integer(struct leaves *l, uint64_t path, int64_t number)
@@ -195,7 +202,7 @@ static void opaque_read(struct leaves *l, slice body)
 {
     l->list.n = 0;
     leaves_add(l, root, KIND_BYTES, hash_slice(body),
-               body.n <= LOOK_MOST && look_text(body, l->now_ns));
+               body.n <= LOOK_MOST && looks_volatile(body, l->now_ns));
 }
 
 static int field_cmp(const void *a, const void *b)

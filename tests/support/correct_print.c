@@ -80,8 +80,11 @@ static void open_call(struct printer *w, uint32_t j)
 
 static void add_value(struct printer *w, uint32_t j, bool answered)
 {
-    buf_addf(w->out, answered ? "{ set: { v%u: '{c%u.body}' } }" : "{ set: { v%u: none } }",
-             (unsigned)j, (unsigned)j);
+    const char *none = part_flawed(w->s, FLAW_LOST, j) ? "null" : "none";
+    if (answered)
+        buf_addf(w->out, "{ set: { v%u: '{c%u.body}' } }", (unsigned)j, (unsigned)j);
+    else
+        buf_addf(w->out, "{ set: { v%u: %s } }", (unsigned)j, none);
 }
 
 /* What follows when a read failed for good. */

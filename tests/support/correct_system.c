@@ -367,6 +367,12 @@ static bool fits_hidden(const struct correct_system *s, uint32_t i)
     return i == 0 && makes_hard_calls(s, i);
 }
 
+static bool fits_lost(const struct correct_system *s, uint32_t j)
+{
+    return j > 0 && s->parts[j].caller == 0 && s->parts[j].kind == PART_READ &&
+           part_care(s, j) == CARE_VALUE;
+}
+
 static bool fits_skipped(const struct correct_system *s, uint32_t j)
 {
     return j > 0 && s->parts[j].kind == PART_EFFECT;
@@ -398,6 +404,7 @@ bool correct_system_fits(const struct correct_system *s, enum flaw flaw, uint32_
         [FLAW_INVERTED] = fits_inverted,
         [FLAW_SLOW] = fits_slow,
         [FLAW_HIDDEN] = fits_hidden,
+        [FLAW_LOST] = fits_lost,
         [FLAW_UNCHECKED] = fits_unchecked,
         [FLAW_SKIPPED] = fits_skipped,
         [FLAW_UNREACHED] = fits_unreached,

@@ -59,6 +59,7 @@ struct part {
     FLAW(INVERTED, "inverted-timeouts")                                                            \
     FLAW(SLOW, "slow-elsewhere")                                                                   \
     FLAW(HIDDEN, "hidden-error")                                                                   \
+    FLAW(LOST, "lost-value")                                                                       \
     FLAW(UNCHECKED, "check-then-act")                                                              \
     FLAW(SKIPPED, "skipped-effect")                                                                \
     FLAW(UNREACHED, "fallback-unreached")                                                          \

@@ -1,15 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Does a value look like a moment near now or like a generated id? Comparing runs finds most of
- * what changes; looks find what happens to be equal in runs that follow closely, and what is seen
- * too seldom to be compared. A wrong yes costs a field that might have told calls apart; a wrong no
- * costs a name that does not come back.
- *
- * "Near" is generous, because what expires some weeks from now changes just as the time does. */
-#include "track/payload_int.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/look.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #define NEAR_NS (40 * 24 * 3600 * INT64_C(1000000000))
@@ -147,9 +139,14 @@ static bool look_ulid(slice s, int64_t now_ns)
            is_near(ns, now_ns);
 }
 
-bool look_text(slice text, int64_t now_ns)
+bool look_moment(slice text, int64_t now_ns)
 {
     text = slice_trim(text);
-    return look_hex(text, false) || look_uuid(text) || look_number(text, now_ns) ||
-           look_iso(text, now_ns) || look_ulid(text, now_ns);
+    return look_number(text, now_ns) || look_iso(text, now_ns);
+}
+
+bool look_id(slice text, int64_t now_ns)
+{
+    text = slice_trim(text);
+    return look_hex(text, false) || look_uuid(text) || look_ulid(text, now_ns);
 }
