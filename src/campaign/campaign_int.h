@@ -116,17 +116,6 @@ void campaign_conclude(struct campaign *c);
 /* A sentence for whoever reads the report, once. */
 void campaign_note(struct campaign *c, const char *text);
 
-/* ---- campaign_seen.c ---- */
-
-/* Takes note of who was called. */
-void campaign_seen(struct campaign *c, const struct run *run);
-
-/* Says in the summary why nothing is proved, unless there are calls that can fail. */
-void campaign_doubt(struct campaign *c, bool can_fail);
-
-/* A note for services that no call reached, with what to do. */
-void campaign_note_unseen(struct campaign *c);
-
 /* ---- campaign_usage.c ---- */
 
 /* Looks what the services hold, if it is time for it. */
@@ -196,5 +185,7 @@ int campaign_teach(struct campaign *c, struct err *e) MUST_USE;
 
 /* Begins in the store. */
 int campaign_open_store(struct campaign *c, struct err *e) MUST_USE;
+
+#include "campaign/campaign_notes_int.h"
 
 #endif

@@ -116,27 +116,6 @@ static int check_level(struct campaign *c, struct err *e)
     return 0;
 }
 
-/* A call that is gRPC needs modes that are. */
-static void check_modes(struct campaign *c, const struct trace *trace)
-{
-    uint32_t without = 0;
-    for (uint32_t i = 1; i < trace->calls.n; i++) {
-        bool takes = trace->calls.at[i].flags & CALL_EXEMPT;
-        for (uint32_t k = 0; k < c->opt.search.n_modes; k++)
-            takes |= call_takes(&trace->calls.at[i], c->opt.search.modes[k]);
-        without += !takes;
-    }
-    if (without) {
-        struct buf text = BUF_INIT(300);
-        buf_addf(&text,
-                 "%u %s no mode that fits: give gRPC calls modes such as grpc:14, HTTP calls "
-                 "statuses such as 503",
-                 (unsigned)without, without == 1 ? "call has" : "calls have");
-        campaign_note(c, buf_text(&text));
-        buf_deinit(&text);
-    }
-}
-
 static int observe_lessons(struct campaign *c, struct lessons *all, struct err *e)
 {
     track_decide(live_tracker(c->live), all->lesson, all->n);
@@ -149,7 +128,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
     campaign_contract_learn(c, all->run, all->n);
     learn_quiet(c, all->late_ns);
     learn_levels(c);
-    check_modes(c, &all->run[0].trace);
+    campaign_check_modes(c, &all->run[0].trace);
     if (all->n > 1 && !all->run[all->n - 1].verdict.pass)
         campaign_note(c, "without faults the scenario passed at first and failed later: does it "
                          "leave state behind? The command `before` can bring it back");

@@ -119,6 +119,7 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
                                     .head = a->head,
                                     .interface = a->interface,
                                     .grpc = a->grpc,
+                                    .h2 = a->h2,
                                     .content_type = head_get(a->head, SLICE("content-type")),
                                     .body = body_of(a->body, a->grpc, &text),
                                     .whole = a->whole,

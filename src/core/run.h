@@ -30,7 +30,7 @@ enum run_flag {
     RUN_UNEXPECTED = 32, /* ... and the scenario's own expectation did not hold */
 };
 
-enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 6, CALL_FLAGS = 6 };
+enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 6, CALL_FLAGS = 7 };
 
 /* The words for the bits of enum run_flag and enum call_flag, lowest first. */
 extern const char *const run_flag_names[RUN_FLAGS];

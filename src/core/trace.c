@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/trace.h"
 
-/* Modes that only one kind of call can take. GOAWAY and RST_STREAM are of HTTP/2, which gRPC always
- * is; of a call of plain HTTP it is not known. */
+/* Modes that only calls with one of these flags can take. GOAWAY and RST_STREAM are of HTTP/2. */
 static const uint8_t only_at[MODE_KINDS] = {
     [MODE_STATUS] = CALL_HTTP,
     [MODE_GRPC] = CALL_GRPC,
-    [MODE_RST_STREAM] = CALL_GRPC,
-    [MODE_GOAWAY] = CALL_GRPC,
+    [MODE_RST_STREAM] = CALL_GRPC | CALL_HTTP2,
+    [MODE_GOAWAY] = CALL_GRPC | CALL_HTTP2,
 };
 
 bool call_flags_take(uint8_t flags, mode m)
@@ -20,7 +19,7 @@ bool call_flags_take(uint8_t flags, mode m)
         return true;
     if (kind == CALL_GRPC && mode_field(m).n > 0)
         return false; /* the fields of JSON */
-    return !only || only == kind;
+    return !only || (flags & only);
 }
 
 /* Fills first[] and child[] so that each call's children stand together, in order of start. */

@@ -23,6 +23,7 @@ enum call_flag {
     CALL_OPEN = 16,     /* had not ended when its run did */
     CALL_HUSHED = 32,   /* in a block that prepares a test or looks at what came of it: neither it
                            nor what is below it is part of what is tested */
+    CALL_HTTP2 = 64,    /* of CALL_HTTP: it came in HTTP/2. (gRPC always does) */
 };
 
 struct call {

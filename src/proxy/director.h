@@ -16,7 +16,7 @@ struct call_arrival {
     uint32_t *memo; /* of that connection, 0 at first: for what the director found out about it */
     const struct head *head;
     slice interface;
-    bool grpc;
+    bool grpc, h2;
     const struct chain *body; /* as far as it was waited for */
     bool whole;               /* that is all of it; of gRPC, the first message is there */
     int64_t start_ns;

@@ -37,6 +37,7 @@ static struct call_arrival arrival_of(struct exchange *x)
                                  .head = x->request,
                                  .interface = x->interface,
                                  .grpc = x->grpc,
+                                 .h2 = x->h2,
                                  .body = &x->body,
                                  .whole = x->request_ended || x->framing.messages > 0,
                                  .start_ns = x->start_ns,

@@ -362,8 +362,11 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
                           .request = a->whole ? request_hash(a->head->target, a->body) : 0,
                           .key = key_hash(a->head),
                           .start_ns = a->start_ns - r->start_ns};
-    record.flags = (uint8_t)((a->grpc ? CALL_GRPC : CALL_HTTP) | (exempt ? CALL_EXEMPT : 0) |
-                             (p.ambiguous ? CALL_AMBIGUOUS : 0) | (hushed ? CALL_HUSHED : 0));
+    record.flags = (uint8_t)((a->grpc ? CALL_GRPC
+                              : a->h2 ? CALL_HTTP | CALL_HTTP2
+                                      : CALL_HTTP) |
+                             (exempt ? CALL_EXEMPT : 0) | (p.ambiguous ? CALL_AMBIGUOUS : 0) |
+                             (hushed ? CALL_HUSHED : 0));
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
         record.mode = plan_find(r->plan, t->opt.names, record.uid, &record.fault_point);

@@ -113,7 +113,7 @@ struct track_arrival {
     uint32_t caller;  /* by the address it dialled */
     const struct head *head;
     slice interface;
-    bool grpc;
+    bool grpc, h2;
     slice content_type, body; /* as far as track_wants_body asked for them */
     bool whole;               /* the body is all that was sent; of gRPC, the first message */
     int64_t start_ns;

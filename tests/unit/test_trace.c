@@ -392,20 +392,20 @@ static void test_many_calls(void **state)
 
 static void test_takes(void **state)
 {
-    enum { NONE = 1, HTTP = 2, GRPC = 4, ALL = 7 };
+    enum { NONE = 1, HTTP = 2, GRPC = 4, HTTP2 = 8, ALL = 15 };
     static const struct {
         const char *mode;
         int kinds; /* that take it */
     } rows[] = {
-        {"503", NONE | HTTP},
-        {"200", NONE | HTTP},
-        {"lost-reply:503", NONE | HTTP},
+        {"503", NONE | HTTP | HTTP2},
+        {"200", NONE | HTTP | HTTP2},
+        {"lost-reply:503", NONE | HTTP | HTTP2},
         {"grpc:14", NONE | GRPC},
         {"grpc:0", NONE | GRPC},
         {"lost-reply:grpc:14", NONE | GRPC},
-        {"rst-stream:7", NONE | GRPC},
-        {"lost-reply:rst-stream:8", NONE | GRPC},
-        {"goaway", NONE | GRPC},
+        {"rst-stream:7", NONE | GRPC | HTTP2},
+        {"lost-reply:rst-stream:8", NONE | GRPC | HTTP2},
+        {"goaway", NONE | GRPC | HTTP2},
         {"refuse", ALL},
         {"reset", ALL},
         {"reset:100", ALL},
@@ -419,8 +419,8 @@ static void test_takes(void **state)
         {"duplicate", ALL},
         {"corrupt:empty", ALL},
         {"corrupt:garbage", ALL},
-        {"corrupt:remove=a/b", NONE | HTTP},
-        {"corrupt:null=a", NONE | HTTP},
+        {"corrupt:remove=a/b", NONE | HTTP | HTTP2},
+        {"corrupt:null=a", NONE | HTTP | HTTP2},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -431,7 +431,9 @@ static void test_takes(void **state)
             bool none = call_takes(&(struct call){.flags = other}, m);
             bool http = call_takes(&(struct call){.flags = CALL_HTTP | other}, m);
             bool grpc = call_takes(&(struct call){.flags = CALL_GRPC | other}, m);
-            if ((none ? NONE : 0) + (http ? HTTP : 0) + (grpc ? GRPC : 0) != rows[i].kinds)
+            bool http2 = call_takes(&(struct call){.flags = CALL_HTTP | CALL_HTTP2 | other}, m);
+            if ((none ? NONE : 0) + (http ? HTTP : 0) + (grpc ? GRPC : 0) + (http2 ? HTTP2 : 0) !=
+                rows[i].kinds)
                 fail_msg("%s", rows[i].mode);
             for (uint8_t kind = 0; kind < 8; kind += 2)
                 assert_false(call_takes(&(struct call){.flags = CALL_EXEMPT | kind | other}, m));

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Do modes and calls fit each other? A mode that needs another protocol than a call speaks is left
+ * out there. What is left out without anybody noticing was not tested: it is said, with the reason
+ * and the remedy. */
+#include "campaign/campaign_int.h"
+
+/* ---- what modes need ---- */
+
+static const char *need_of(mode m)
+{
+    static const char *const needs[MODE_KINDS] = {
+        [MODE_STATUS] = "HTTP",
+        [MODE_GRPC] = "gRPC",
+        [MODE_RST_STREAM] = "HTTP/2",
+        [MODE_GOAWAY] = "HTTP/2",
+    };
+    return mode_field(m).n ? "JSON" : needs[mode_kind(m)];
+}
+
+/* ---- calls without a mode ---- */
+
+/* What a call speaks, and a mode for it. */
+static const struct kind {
+    uint8_t flags;
+    const char *name, *remedy;
+} kinds[] = {
+    {CALL_HTTP, "HTTP/1.1", "a status such as 503"},
+    {CALL_HTTP | CALL_HTTP2, "HTTP/2", "a status such as 503"},
+    {CALL_GRPC, "gRPC", "a code such as grpc:14"},
+};
+
+static bool is_kind(const struct call *c, const struct kind *k)
+{
+    return (c->flags & (CALL_HTTP | CALL_HTTP2 | CALL_GRPC)) == k->flags;
+}
+
+static bool takes_any(const struct campaign *c, const struct call *call)
+{
+    bool takes = call->flags & CALL_EXEMPT;
+    for (uint32_t k = 0; k < c->opt.search.n_modes && !takes; k++)
+        takes = call_takes(call, c->opt.search.modes[k]);
+    return takes;
+}
+
+static void note_calls(struct campaign *c, const struct trace *trace, const struct kind *k)
+{
+    uint32_t without = 0;
+    for (uint32_t i = 1; i < trace->calls.n; i++)
+        without += is_kind(&trace->calls.at[i], k) && !takes_any(c, &trace->calls.at[i]);
+    if (!without)
+        return;
+    struct buf text = BUF_INIT(2000);
+    buf_addf(&text, "%u %s %s no mode that fits: ", (unsigned)without, k->name,
+             without == 1 ? "call has" : "calls have");
+    for (uint32_t i = 0; i < c->opt.search.n_modes; i++) {
+        buf_adds(&text, i ? ", " : "");
+        mode_print(c->opt.search.modes[i], &text);
+        buf_addf(&text, " needs %s", need_of(c->opt.search.modes[i]));
+    }
+    buf_addf(&text, ". Add %s to `modes`", k->remedy);
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
+/* ---- modes without a call ---- */
+
+/* Statuses and codes are given side by side, for systems that speak both: they are no surprise. */
+static bool is_surprise(const struct campaign *c, const struct trace *trace, mode m)
+{
+    bool taken = mode_kind(m) == MODE_STATUS || mode_kind(m) == MODE_GRPC;
+    uint32_t open = 0;
+    for (uint32_t i = 1; i < trace->calls.n && !taken; i++) {
+        const struct call *call = &trace->calls.at[i];
+        open += !(call->flags & CALL_EXEMPT) && takes_any(c, call);
+        taken = !(call->flags & CALL_EXEMPT) && call_takes(call, m);
+    }
+    return !taken && open > 0; /* else the calls are told about */
+}
+
+static void note_mode(struct campaign *c, const struct trace *trace, mode m)
+{
+    if (!is_surprise(c, trace, m))
+        return;
+    struct buf text = BUF_INIT(400);
+    buf_adds(&text, "mode ");
+    mode_print(m, &text);
+    buf_addf(&text,
+             " was not tried: it needs %s, which no call speaks that was seen without faults",
+             need_of(m));
+    if (mode_kind(m) == MODE_GOAWAY || mode_kind(m) == MODE_RST_STREAM)
+        buf_addf(&text, ". In HTTP/1.1 the mode %s does the same",
+                 mode_kind(m) == MODE_GOAWAY ? "close" : "reset");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
+void campaign_check_modes(struct campaign *c, const struct trace *trace)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        note_calls(c, trace, &kinds[i]);
+    for (uint32_t i = 0; i < c->opt.search.n_modes; i++)
+        note_mode(c, trace, c->opt.search.modes[i]);
+}
