@@ -70,12 +70,11 @@ struct campaign {
     struct map reached;  /* symbols of services that a call came to, in any run */
     uint64_t n_seen;     /* calls that services made, in any run */
     struct usage *usage; /* of each service; NULL: none was looked at */
-    uint32_t n_sampled;
-    int64_t sampled_ns; /* what looking at them took */
-    uint32_t unfired;   /* patterns of the last replay that matched nothing */
-    struct live *live;  /* NULL: none, now */
-    const char *lines;  /* that are missing in the contract; NULL: not known */
-    bool had_contract;  /* what was restored was judged by one */
+    int64_t sampled_ns;  /* what looking at them took */
+    uint32_t unfired;    /* patterns of the last replay that matched nothing */
+    struct live *live;   /* NULL: none, now */
+    const char *lines;   /* that are missing in the contract; NULL: not known */
+    bool had_contract;   /* what was restored was judged by one */
 };
 
 /* ---- campaign.c ---- */

@@ -7,7 +7,10 @@
 #include "campaign/usage.h"
 #include "io/process.h"
 
-enum { ALWAYS = 40, SHARE = 200 }; /* samples that are always taken; later ones take 1/SHARE */
+/* Looking takes so much time in all, and of every further second a part of it. What it costs
+ * depends on the machine: where it takes long, it is done less often. */
+static const int64_t ALWAYS_NS = 50 * 1000000LL;
+enum { SHARE = 100 };
 
 static void tell_leak(struct campaign *c, uint32_t service, bool broken)
 {
@@ -39,9 +42,8 @@ void campaign_sample(struct campaign *c)
     int64_t now = clock_ns();
     if (!c->usage)
         c->usage = mem_zero(n * sizeof *c->usage);
-    if (c->n_sampled >= ALWAYS && c->sampled_ns * SHARE > now - c->start_ns)
+    if (c->sampled_ns > ALWAYS_NS + (now - c->start_ns) / SHARE)
         return;
-    bool any = false;
     for (uint32_t i = 0; i < n; i++) {
         struct process_usage held;
         int64_t process;
@@ -51,9 +53,7 @@ void campaign_sample(struct campaign *c)
             tell_leak(c, i, true); /* it died, perhaps of that */
         struct usage_sample sample = {c->number, {held.descriptors, held.memory}};
         usage_add(&c->usage[i], process, &sample);
-        any = true;
     }
-    c->n_sampled += any;
     c->sampled_ns += clock_ns() - now;
 }
 

@@ -72,7 +72,7 @@ struct process_usage {
     uint64_t memory;
 };
 
-/* false: not known. Reads all of /proc. */
+/* false: not known. Costs what its family costs, but for kernels without lists of children. */
 bool process_usage(const struct process *p, struct process_usage *out) MUST_USE;
 
 /* The parent of any process; 0: there is no such process. */

@@ -50,7 +50,7 @@ bool process_usage(const struct process *p, struct process_usage *out)
 {
     struct procs f = {0};
     *out = (struct process_usage){0};
-    if (process_guard(p))
+    if (process_guard(p) && !procs_read_below(&f, process_guard(p)))
         family_read(&f, process_guard(p));
     for (uint32_t i = 0; i < f.all.n; i++) {
         if (!f.all.at[i].marked)

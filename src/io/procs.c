@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "io/sys.h"
 
-enum { STAT_MAX = 1024 };
+enum { STAT_MAX = 1024, CHILDREN_STEP = 4096, FAMILY_MAX = 10000 };
 
 static bool next_pid(slice *rest, pid_t *out)
 {
@@ -61,6 +61,51 @@ void procs_read(struct procs *out)
             vec_push(&out->all, p);
     }
     (void)closedir(dir);
+}
+
+/* The children of one thread; false: there is no list. A list is read to its end: it has no size.
+ */
+static bool thread_children(pid_t pid, pid_t thread, struct procs *out)
+{
+    char path[96], text[CHILDREN_STEP];
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    size_t kept = 0; /* of a number that the last piece ended in */
+    for (ssize_t n; (n = sys_read(fd, text + kept, sizeof text - kept)) > 0;) {
+        slice rest = {text, kept + (size_t)n};
+        size_t whole = rest.n;
+        while (whole > 0 && text[whole - 1] != ' ')
+            whole--;
+        slice numbers = {text, whole};
+        for (pid_t child; next_pid(&numbers, &child);)
+            vec_push(&out->all, (struct proc){.pid = child, .parent = pid, .marked = true});
+        kept = rest.n - whole;
+        memmove(text, text + whole, kept);
+    }
+    sys_close(fd);
+    return true;
+}
+
+bool procs_read_below(struct procs *out, pid_t root)
+{
+    bool known = false;
+    out->all.n = 0;
+    for (uint32_t i = 0; i <= out->all.n && i < FAMILY_MAX; i++) {
+        pid_t pid = i ? out->all.at[i - 1].pid : root;
+        char path[64];
+        (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        DIR *dir = opendir(path);
+        for (const struct dirent *d; dir && (d = readdir(dir));) {
+            uint64_t thread;
+            if (slice_to_u64(slice_of(d->d_name), INT32_MAX, &thread))
+                known |= thread_children(pid, (pid_t)thread, out);
+        }
+        if (dir)
+            (void)closedir(dir);
+    }
+    return known;
 }
 
 void procs_deinit(struct procs *p)

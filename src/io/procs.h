@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The processes of this machine, by /proc. It is read as a whole: the kernel's own lists of
- * children are per thread and not in every kernel. */
+ * The processes of this machine, by /proc: all of them, or those below one. The kernel's own lists
+ * of children are per thread, not in every kernel, and may miss a child while others end: good
+ * enough to look at what a service holds, often and on a machine with many processes, but not to
+ * end it. */
 #ifndef OUTFOX_IO_PROCS_H
 #define OUTFOX_IO_PROCS_H
 
@@ -25,6 +27,10 @@ bool proc_read(pid_t pid, struct proc *out) MUST_USE;
 
 /* All of them, in place of what was there. Zero-initialised is empty. */
 void procs_read(struct procs *out);
+
+/* Those below root, marked, in place of what was there; of each only its pid is known. Costs what
+ * the family costs, however many others there are. False: the kernel has no lists of children. */
+bool procs_read_below(struct procs *out, pid_t root) MUST_USE;
 void procs_deinit(struct procs *p);
 
 #endif

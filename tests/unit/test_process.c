@@ -572,6 +572,62 @@ static void tells_the_end_from_being_gone(void **state)
     world_deinit(&w);
 }
 
+/* The least time that it takes to look at a process, of many: a busy machine is fast now and then.
+ */
+static int64_t look_ns(const struct process *p)
+{
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < 60; i++) {
+        struct process_usage usage;
+        int64_t start = clock_ns();
+        assert_true(process_usage(p, &usage));
+        int64_t took = clock_ns() - start;
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+/* What a service holds is looked at after runs: other processes of the machine must not cost. */
+static void looks_at_a_family_alone(void **state)
+{
+    enum { OTHERS = 600, TIMES = 3 };
+    (void)state;
+    struct world w;
+    struct seen s;
+    pid_t others[OTHERS];
+    struct procs f = {0};
+    if (!procs_read_below(&f, getpid()))
+        skip(); /* this kernel has no lists of children */
+    world_init(&w);
+    /* a shell, a child of it, and one in a session of its own whose parent is gone */
+    struct process *p = spawn(
+        &w, "(setsid sleep 86 &) ; sleep 87 & exec 5</dev/null 6</dev/null; wait", &with_gone, &s);
+    assert_false(world_run(&w, 100 * MS_NS, is_gone, &s));
+    assert_int_equal(n_below(process_guard(p)), 3);
+    assert_true(procs_read_below(&f, process_guard(p)));
+    assert_int_equal(f.all.n, 3);
+    procs_deinit(&f);
+    int64_t alone = look_ns(p);
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = fork();
+        if (others[i] == 0) {
+            (void)pause();
+            _exit(0);
+        }
+    }
+    int64_t crowded = look_ns(p);
+    for (int i = 0; i < OTHERS; i++) {
+        (void)kill(others[i], SIGKILL);
+        (void)waitpid(others[i], NULL, 0);
+    }
+    print_message("# %lld us alone, %lld us with %d others\n", (long long)alone / 1000,
+                  (long long)crowded / 1000, OTHERS);
+    assert_true(crowded < TIMES * alone);
+    process_signal(p, SIGKILL);
+    assert_true(world_run(&w, 5 * S_NS, is_gone, &s));
+    world_deinit(&w);
+}
+
 static void ignores_signals_of_people(void **state)
 {
     (void)state;
@@ -856,6 +912,7 @@ int main(void)
         cmocka_unit_test(passes_signals_on),
         cmocka_unit_test(kills_what_forks),
         cmocka_unit_test(tells_the_end_from_being_gone),
+        cmocka_unit_test(looks_at_a_family_alone),
         cmocka_unit_test(ignores_signals_of_people),
         cmocka_unit_test(closes_its_output_early),
         cmocka_unit_test(keeper_killed),
