@@ -53,7 +53,7 @@ static void campaign_deinit(struct campaign *c)
     vec_deinit(&c->known);
     vec_deinit(&c->blasts);
     map_deinit(&c->known_at);
-    map_deinit(&c->reached);
+    seen_deinit(&c->seen);
     arena_deinit(&c->keep);
     arena_deinit(&c->held);
 }
@@ -443,7 +443,7 @@ const struct summary *campaign_finish(struct campaign *c)
         return &c->summary;
     c->finished = true;
     tally_finish(c->tally);
-    if (!c->summary.stopped && !search_done(c->search))
+    if (!c->summary.stopped && !c->summary.broken && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
     note_outlived(c);

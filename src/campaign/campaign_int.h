@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "campaign/campaign.h"
+#include "campaign/campaign_seen.h"
 #include "campaign/tally.h"
 
 enum { RECENT_RUNS = 8, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
@@ -67,8 +68,7 @@ struct campaign {
     slice lesson, quiet; /* what the store says was learned; p == NULL: nothing */
     uint64_t n_outlived; /* runs with calls that were cut off; one of those calls */
     uid outlived;
-    struct map reached;  /* symbols of services that a call came to, in any run */
-    uint64_t n_seen;     /* calls that services made, in any run */
+    struct seen seen;    /* what came through the proxies, and what did not */
     struct usage *usage; /* of each service; NULL: none was looked at */
     int64_t sampled_ns;  /* what looking at them took */
     uint32_t unfired;    /* patterns of the last replay that matched nothing */

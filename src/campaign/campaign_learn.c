@@ -158,12 +158,14 @@ int campaign_learn(struct campaign *c, struct err *e)
     int status = 0;
     tracker_forget(live_tracker(c->live)); /* other scenarios have taught it other things */
     live_set_quiet(c->live, quiet >= 0 ? quiet : (int64_t)LEARNING_QUIET_MS * 1000000);
+    campaign_watch(c);
     while (status == 0 && all.n < n) {
         campaign_show(c, "baseline");
         status = one_run(c, &all, e);
         if (status == 0 && !all.run[all.n - 1].verdict.pass)
             break; /* nothing can be learned of a scenario that fails by itself */
     }
+    campaign_watched(c);
     if (status == 0 && all.n)
         status = observe_lessons(c, &all, e);
     for (uint32_t i = 0; i < all.n; i++)

@@ -62,7 +62,7 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
         vec_deinit(&faulty.trace.calls);
     }
     if (!status) {
-        campaign_doubt(c, c->n_seen > 0);
+        campaign_doubt(c, c->seen.calls > 0);
         campaign_note_unseen(c);
     }
     c->unfired = 0;

@@ -2,6 +2,8 @@
  *
  * What happens to a call that arrives at a door: the tracker says whose it is and what becomes of
  * it. Requests to the control address are answered right here. */
+#include <unistd.h>
+
 #include "campaign/control.h"
 #include "campaign/live_int.h"
 #include "io/owner.h"
@@ -38,19 +40,22 @@ static uint32_t service_of(struct live *l, pid_t pid)
     return found;
 }
 
+static uint32_t holder_of(struct live *l, uint64_t inode)
+{
+    for (uint32_t i = 0; i < l->wiring->n_services; i++)
+        if (owner_holds(services_pid(l->services, i), inode)) /* mostly, and cheap to ask */
+            return i;
+    return service_of(l, owner_pid(inode));
+}
+
 /* The service whose process has the other end, + 1; UINT32_MAX: nobody's that we know. Found out
  * once per connection. */
 static uint32_t owner_of(struct live *l, const struct call_arrival *a)
 {
     uint64_t inode = *a->memo ? 0 : owner_inode(a->fd);
-    uint32_t service = UINT32_MAX;
     if (*a->memo)
         return *a->memo;
-    for (uint32_t i = 0; i < l->wiring->n_services && service == UINT32_MAX; i++)
-        if (owner_holds(services_pid(l->services, i), inode)) /* mostly, and cheap to ask */
-            service = i;
-    if (service == UINT32_MAX)
-        service = service_of(l, owner_pid(inode));
+    uint32_t service = holder_of(l, inode);
     *a->memo = service == UINT32_MAX ? UINT32_MAX : service + 1;
     return *a->memo;
 }
@@ -61,6 +66,21 @@ static bool owns(void *ctx, uint32_t service)
     const struct ownership *o = ctx;
     uint32_t owner = owner_of(o->live, o->arrival);
     return owner != UINT32_MAX && (owner - 1 == service || owner - 1 == o->live->sim_process);
+}
+
+void live_links(const struct live *l, struct owner_links *out)
+{
+    owner_links(l->wiring->address, l->wiring->n_services, out);
+}
+
+uint32_t live_holder(struct live *l, uint64_t inode)
+{
+    return !inode || owner_holds(getpid(), inode) ? UINT32_MAX : holder_of(l, inode);
+}
+
+void live_address(const struct live *l, uint32_t service, struct buf *out)
+{
+    addr_print(&l->wiring->address[service], out);
 }
 
 /* ---- the control address ---- */

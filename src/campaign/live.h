@@ -98,6 +98,17 @@ int live_heal(struct live *l, bool all, struct err *e) MUST_USE;
 /* Are there services that we started, and so can start again? */
 bool live_has_own(const struct live *l);
 
+struct owner_links;
+
+/* Who is connected to the services' own addresses now (io/owner.h). */
+void live_links(const struct live *l, struct owner_links *out);
+
+/* The service whose process has this socket; UINT32_MAX: nobody's, or our own. */
+uint32_t live_holder(struct live *l, uint64_t inode);
+
+/* The service's own address, HOST:PORT. */
+void live_address(const struct live *l, uint32_t service, struct buf *out);
+
 struct process_usage;
 
 /* What the processes of a service hold now, and which process it is (another one: it was started

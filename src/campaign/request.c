@@ -2,6 +2,7 @@
  *
  * What an execution sends, and the commands that it starts: both with the context of the run. */
 #include <ctype.h>
+#include <stdlib.h>
 
 #include "campaign/execution_int.h"
 #include "core/interface.h"
@@ -129,6 +130,21 @@ static void add_context(struct environment *env, const struct execution *x)
     buf_deinit(&text);
 }
 
+/* So that a test finds `outfox fault-injected` even where outfox is not installed. */
+static void add_path(struct environment *env, const char *program)
+{
+    const char *path = getenv("PATH"), *slash = strrchr(program, '/');
+    struct buf text = BUF_INIT(1 << 16);
+    if (!slash)
+        return;
+    if (path && *path)
+        buf_addf(&text, "%s:", path);
+    buf_add(&text, (slice){program, (size_t)(slash - program)});
+    if (!text.full)
+        add_pair(env, "PATH", buf_slice(&text));
+    buf_deinit(&text);
+}
+
 static int add_own(struct environment *env, const struct execution *x, struct err *e)
 {
     const struct scenario_spec *spec = spec_of(x);
@@ -155,6 +171,7 @@ void command_run(struct execution *x, slice text,
     struct err e = {0};
     buf_addf(&control, "http://%s", wiring_control(l->wiring));
     add_pair(&env, "OUTFOX_CONTROL", buf_slice(&control));
+    add_path(&env, l->opt.program);
     add_urls(&env, x);
     if (x->run)
         add_context(&env, x);

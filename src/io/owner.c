@@ -204,39 +204,44 @@ static bool line_end(slice text, bool v6, struct end *out)
     return true;
 }
 
+struct line {
+    struct end own, other;
+    uint32_t state; /* TCP_LISTEN, or another */
+    uint64_t inode;
+};
+
 /* NUMBER: OWN OTHER STATE QUEUES TIMER RETRANSMITS UID TIMEOUT INODE ... */
-static uint32_t line_match(slice line, const struct ends *asked, bool v6, uint64_t *inode)
+static bool line_read(slice line, bool v6, struct line *out)
 {
     slice word[10];
-    struct end own, other;
-    uint64_t number;
     for (size_t i = 0; i < 10; i++)
         if (!slice_word(&line, &word[i]))
-            return 0;
-    if (!line_end(word[1], v6, &own) || !line_end(word[2], v6, &other) || word[3].n != 2 ||
-        !slice_to_u64(word[9], UINT64_MAX, &number))
-        return 0;
-    uint32_t state = slice_is(word[3], "0A") ? TCP_LISTEN : TCP_ESTABLISHED;
-    uint32_t match = ends_match(asked, v6, own, other, state);
-    if (match)
-        *inode = number;
-    return match;
+            return false;
+    if (!line_end(word[1], v6, &out->own) || !line_end(word[2], v6, &out->other) ||
+        word[3].n != 2 || !slice_to_u64(word[9], UINT64_MAX, &out->inode))
+        return false;
+    out->state = slice_is(word[3], "0A") ? TCP_LISTEN : TCP_ESTABLISHED;
+    return true;
 }
+
+static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
 
 static uint64_t table_find(const struct ends *asked)
 {
-    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-    uint64_t found = 0, inode;
+    uint64_t found = 0;
     uint32_t best = 0;
+    struct line l;
     for (uint32_t i = 0; i < 2 && best < 2; i++) {
         char line[512];
         FILE *f = fopen(tables[i], "re");
         while (f && best < 2 && fgets(line, sizeof line, f)) {
-            uint32_t match = line_match(slice_of(line), asked, i == 1, &inode);
+            if (!line_read(slice_of(line), i == 1, &l))
+                continue;
+            uint32_t match = ends_match(asked, i == 1, l.own, l.other, l.state);
             if (match <= best)
                 continue;
             best = match;
-            found = inode;
+            found = l.inode;
         }
         if (f)
             fclose(f);
@@ -266,6 +271,57 @@ uint64_t owner_inode(int fd)
         return 0;
     asked.scope = scope_of(&there);
     return ends_find(&asked);
+}
+
+/* ---- who is connected to an address ---- */
+
+static bool end_is_loopback(const struct end *e, bool v6)
+{
+    if (!v6)
+        return (ntohl(e->word[0]) >> 24) == 127;
+    return !(e->word[0] | e->word[1] | e->word[2]) && e->word[3] == htonl(1);
+}
+
+/* Is it this address? Of a name such as localhost nobody knows which address was taken. */
+static bool end_is(struct end e, bool v6, const struct ends *asked)
+{
+    end_unmap(&e, &v6);
+    return (v6 == asked->v6 && end_eq(&e, &asked->own)) ||
+           (e.port == asked->own.port && end_is_loopback(&e, v6) &&
+            end_is_loopback(&asked->own, asked->v6));
+}
+
+static void links_take(const struct ends *asked, uint32_t n, const struct line *l, bool v6,
+                       struct owner_links *out)
+{
+    for (uint32_t i = 0; i < n && l->state != TCP_LISTEN; i++) {
+        if (!asked[i].own.port)
+            continue;
+        if (end_is(l->other, v6, &asked[i]))
+            vec_push(&out->list, ((struct owner_link){i, l->own.port, l->inode}));
+        else if (end_is(l->own, v6, &asked[i]))
+            vec_push(&out->list, ((struct owner_link){i, l->other.port, 0}));
+    }
+}
+
+void owner_links(const struct addr *to, uint32_t n, struct owner_links *out)
+{
+    struct ends *asked = mem_zero((n + 1) * sizeof *asked);
+    out->list.n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (addr_is_unix(&to[i]) || !end_of(&to[i].sa, &asked[i].v6, &asked[i].own))
+            asked[i].own.port = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        char line[512];
+        struct line l;
+        FILE *f = fopen(tables[i], "re");
+        while (f && fgets(line, sizeof line, f))
+            if (line_read(slice_of(line), i == 1, &l))
+                links_take(asked, n, &l, i == 1, out);
+        if (f)
+            fclose(f);
+    }
+    mem_free(asked);
 }
 
 /* ---- processes ---- */

@@ -29,6 +29,19 @@ pid_t owner_listener(const struct addr *a);
 /* The inode of the socket that listens there; 0: none that we can see. No directory is read. */
 uint64_t owner_listening(const struct addr *a);
 
+/* TCP connections to these addresses, as the system has them now: open ones, and those that were
+ * closed a moment ago (whose end has no owner any more). A loopback address stands for all of them.
+ * *out is zero-initialised or from an earlier call; its list is the caller's to free. */
+struct owner_links {
+    VEC(struct owner_link {
+        uint32_t to;    /* which of the addresses */
+        uint16_t port;  /* of the other end */
+        uint64_t inode; /* of the other end's socket; 0: not known */
+    })
+    list;
+};
+void owner_links(const struct addr *to, uint32_t n, struct owner_links *out);
+
 /* pid and all its descendants that are alive, pid first; and what is left of its process group,
  * when it leads one: descendants whose own parent has ended. *out is zero-initialised or from an
  * earlier call; its list is the caller's to free. Zombies are not alive. */

@@ -211,6 +211,45 @@ static void the_peer_is_found(void **state)
     }
 }
 
+static uint32_t links_of(const struct owner_links *links, uint32_t to, uint64_t inode)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < links->list.n; i++)
+        n += links->list.at[i].to == to && links->list.at[i].inode == inode;
+    return n;
+}
+
+/* By any loopback address; listeners are no connections; closed ones are there without an owner. */
+static void connections_are_listed(void **state)
+{
+    (void)state;
+    struct addr at[3] = {parsed("127.0.0.1:0"), parsed("127.0.0.1:0"), parsed("unix:/nowhere")};
+    struct owner_links links = {.list = {0}};
+    int listener[2] = {listening(&at[0]), listening(&at[1])};
+    owner_links(at, 3, &links);
+    assert_int_equal(links.list.n, 0);
+    struct child c = child_start(connect_and_tell, &at[1]);
+    uint64_t inode;
+    child_hear(&c, &inode, sizeof inode);
+    int fd = accepted(listener[1]);
+    owner_links(at, 3, &links);
+    assert_int_equal(links_of(&links, 1, inode), 1);
+    assert_int_equal(links_of(&links, 1, 0), 1); /* the end of the service */
+    assert_int_equal(links.list.n, 2);
+    struct addr named = parsed("[::1]:1");
+    set_port(&named, addr_port(&at[1]));
+    owner_links(&named, 1, &links);
+    assert_int_equal(links_of(&links, 0, inode), 1);
+    close(fd); /* first: its end is remembered for a while */
+    child_end(&c);
+    owner_links(at, 3, &links);
+    assert_int_equal(links_of(&links, 1, inode), 0);
+    assert_int_not_equal(links.list.n, 0);
+    close(listener[0]);
+    close(listener[1]);
+    vec_deinit(&links.list);
+}
+
 static void nobody_knows(void **state)
 {
     (void)state;
@@ -408,9 +447,10 @@ static void the_family_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peer_is_found),     cmocka_unit_test(nobody_knows),
-        cmocka_unit_test(a_listener_is_no_peer), cmocka_unit_test(the_listener_is_found),
-        cmocka_unit_test(nobody_listens),        cmocka_unit_test(the_family_is_found),
+        cmocka_unit_test(the_peer_is_found),      cmocka_unit_test(nobody_knows),
+        cmocka_unit_test(a_listener_is_no_peer),  cmocka_unit_test(the_listener_is_found),
+        cmocka_unit_test(nobody_listens),         cmocka_unit_test(the_family_is_found),
+        cmocka_unit_test(connections_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@ Words:
 
   pass:HEADER,...  passes these headers on
   fallback         calls the second only when the first fails
+  keep             keeps its connections open
   lose             passes nothing on (which is so anyway)
   large            answers with much
   file             fails unless there is a file `well`
@@ -27,8 +28,11 @@ passed = [name for word in words if word.startswith("pass:") for name in word[5:
 callees = os.environ["CALLEES"].split()
 
 
+kept = {}
+
+
 def ask(url, headers):
-    link = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=10)
+    link = kept.get(url) or http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=10)
     try:
         link.request("GET", "/value", headers=headers)
         answer = link.getresponse()
@@ -37,7 +41,10 @@ def ask(url, headers):
     except (OSError, http.client.HTTPException):
         return False
     finally:
-        link.close()
+        if "keep" in words:
+            kept[url] = link
+        else:
+            link.close()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
