@@ -181,7 +181,7 @@ const struct summary *reports_summary(struct session *s, uint32_t i)
     if (!out->runs_by_size.n && !out->stopped)
         out->stopped = "not-run"; /* that nothing was found is no news then */
     if (!out->assumptions.n)
-        search_assumptions(campaign_search(s->campaigns.at[i]), &s->search, &s->arena, out);
+        search_assumptions(&s->search, &s->arena, out);
     return campaign_finish(s->campaigns.at[i]);
 }
 

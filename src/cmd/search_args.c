@@ -82,6 +82,11 @@ int search_args(const struct args *args, mode *modes, struct search_options *out
         out->assume |= 1u << REDUCE_T_WAY;
         out->t_way = (uint32_t)args->t_way;
     }
+    if (out->t_way == 4 && out->n_modes > FOUR_WAY_MODES_MAX)
+        return err_set(e, 0, 0,
+                       "4-way takes at most %u modes, not %u: any four calls alone would need more "
+                       "than a million runs; name fewer modes, or use 3-way",
+                       (unsigned)FOUR_WAY_MODES_MAX, (unsigned)out->n_modes);
     if (args->audit > 0 && !out->assume)
         return err_set(
             e, 0, 0,
@@ -89,16 +94,10 @@ int search_args(const struct args *args, mode *modes, struct search_options *out
     return 0;
 }
 
-/* The assumptions in use, in words. A t-way search may have done less than it was asked for. */
-void search_assumptions(const struct search *search, const struct search_options *options,
-                        struct arena *arena, struct summary *summary)
+/* The assumptions in use, in words. */
+void search_assumptions(const struct search_options *options, struct arena *arena,
+                        struct summary *summary)
 {
-    struct search_stats stats;
-    search_stats(search, &stats);
-    if (options->t_way && stats.t_way < options->t_way)
-        fprintf(stderr, "outfox: --t-way %u would take too many rows; %s\n",
-                (unsigned)options->t_way,
-                stats.t_way < 2 ? "the search was exact" : "a smaller one was done");
     for (enum reduction r = 0; r < REDUCTIONS; r++) {
         if (!(options->assume >> r & 1))
             continue;
@@ -107,7 +106,7 @@ void search_assumptions(const struct search *search, const struct search_options
         if (r == REDUCE_MAX_FAULTS)
             buf_addf(&text, " %u", (unsigned)options->max_faults);
         if (r == REDUCE_T_WAY)
-            buf_addf(&text, " %u", (unsigned)stats.t_way);
+            buf_addf(&text, " %u", (unsigned)options->t_way);
         buf_addf(&text, ": %s", reduction_rows[r].assumption);
         vec_push(&summary->assumptions, arena_copy(arena, text.p, text.n));
         buf_deinit(&text);

@@ -12,8 +12,8 @@ enum { MODES_MAX = 64 };
 int search_args(const struct args *args, mode *modes, struct search_options *out,
                 struct err *e) MUST_USE;
 
-/* The assumptions in use, in words. A t-way search may have done less than it was asked for. */
-void search_assumptions(const struct search *search, const struct search_options *options,
-                        struct arena *arena, struct summary *summary);
+/* The assumptions in use, in words. */
+void search_assumptions(const struct search_options *options, struct arena *arena,
+                        struct summary *summary);
 
 #endif

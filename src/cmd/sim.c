@@ -246,7 +246,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
     int status = explore(&x, summary, e);
     if (state.shown && state.terminal)
         fputs("\r\033[K", stderr);
-    search_assumptions(*search, &options, &b->arena, summary);
+    search_assumptions(&options, &b->arena, summary);
     return status;
 }
 

@@ -27,11 +27,17 @@ static bool keeps_shapes(enum reduction r)
     return r == REDUCE_STATELESS || r == REDUCE_MODES || r == REDUCE_MODES_ONCE;
 }
 
-void audit_skip(struct search *s, struct frontier_item item, enum reduction why)
+bool audit_draws(struct search *s)
 {
+    if (s->opt.audit <= 0)
+        return false;
     double draw = (double)(rng_next(&s->audit_rng) >> 11) / (double)(1ull << 53) * 100;
-    if (draw < s->opt.audit)
-        vec_push(&s->to_audit, (struct audit_item){item, why});
+    return draw < s->opt.audit;
+}
+
+void audit_add(struct search *s, faultload f, enum reduction why)
+{
+    vec_push(&s->to_audit, (struct audit_item){{f, NODE_NONE}, why});
 }
 
 /* The path with the first of equal siblings in place of each: under `retries` it does not matter

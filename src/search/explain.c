@@ -15,7 +15,8 @@ struct walk {
     VEC(uint32_t) fired_edge; /* by fault: the edge that it takes */
     VEC(uid) reached;         /* handlers that were entered */
     VEC(uint32_t) end;        /* and where each one's walk ended */
-    uint32_t stop;            /* the edge that nobody has seen, or NODE_NONE */
+    uint32_t stop;            /* the edge that nobody has seen, or NODE_NONE, */
+    uint32_t stop_prefix;     /* and the prefix before it */
     uid stop_handler, stop_call;
     label stop_label;
 };
@@ -67,6 +68,7 @@ static label follow(struct walk *w, uid handler)
         uint32_t edge = tree_find(tree, node, element, l);
         if (edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
             w->stop = edge;
+            w->stop_prefix = node;
             w->stop_handler = handler;
             w->stop_call = names_uid(w->s->names, handler, element);
             w->stop_label = l;
@@ -278,6 +280,11 @@ static void explain_walk(struct walk *w, struct explanation *out)
         const struct tree_node *edge = &s->tree.nodes.at[w->stop];
         bool skipped = w->stop != NODE_NONE && edge->state == EDGE_SKIPPED;
         enum reduction why = skipped ? (enum reduction)edge->why : REDUCTIONS;
+        uint8_t left_out = s->tree.nodes.at[w->stop_prefix].left_out;
+        if (left_out && (w->stop == NODE_NONE || edge->state == EDGE_NEW)) {
+            skipped = true; /* and not kept */
+            why = (enum reduction)(left_out - 1);
+        }
         if (!skipped && w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES))
             why = REDUCE_RETRIES; /* a try that was never let through */
         if (!skipped && outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))

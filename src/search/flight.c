@@ -50,9 +50,18 @@ static bool worth(struct search *s, struct frontier_item item)
         s->n_dropped++;
         return false;
     }
-    if (suspect_blocks(s, s->fl->rows.at[item.faultload].last.point))
-        return false;
     bool row = item.edge == NODE_NONE; /* of t-way */
+    bool blocked = suspect_blocks(s, s->fl->rows.at[item.faultload].last.point);
+    if (row && (blocked || tway_row_shows_nothing(s, item.faultload))) {
+        tway_row_dropped(s, item.faultload);
+        return false;
+    }
+    if (blocked)
+        return false;
+    if (!row && ASSUMES(s, REDUCE_T_WAY) && tway_ask(s, item.faultload) == TWAY_SKIP) {
+        search_skip(s, item, REDUCE_T_WAY); /* a run has shown all its parts meanwhile */
+        return false;
+    }
     if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item.faultload)) {
         search_skip(s, item, REDUCE_MODES_ONCE);
         return false;
@@ -143,8 +152,9 @@ bool search_next(struct search *s, faultload *out)
 
 bool search_done(const struct search *s)
 {
-    return s->flights.list.n == 0 && s->frontier.n + s->tway.waiting.n == 0 &&
-           s->baselines_done >= s->opt.baselines && s->audit_at == s->to_audit.n;
+    return s->flights.list.n == 0 && s->frontier.n == 0 && s->tway.n_waiting == 0 &&
+           s->tway.waiting.n == 0 && s->baselines_done >= s->opt.baselines &&
+           s->audit_at == s->to_audit.n;
 }
 
 uint64_t flights_waiting(const struct search *s)

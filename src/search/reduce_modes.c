@@ -42,3 +42,9 @@ bool modes_once_skips(const struct search *s, faultload f)
     const uint32_t *alike = map_get(&s->mode_classes, class_key(row->last.point, row->last.mode));
     return n && *n == search_modes(s, row->last.point) && alike && *alike != row->last.mode;
 }
+
+mode modes_alike(const struct search *s, struct fault fault)
+{
+    const uint32_t *alike = map_get(&s->mode_classes, class_key(fault.point, fault.mode));
+    return alike ? *alike : fault.mode;
+}

@@ -52,6 +52,14 @@ static void meet(struct search *s, const struct trace *trace, uint32_t call,
     if (row->n == 0 || some_mode_gives(s, prefix->callee, row->outcome) ||
         (edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW))
         return;
+    if (!duplicate && skip_beyond(s, faultload_size(s->fl, prefix->causes) + row->n)) {
+        faultload f = skip_unmade(s, prefix->node, REDUCE_MAX_FAULTS)
+                          ? append(s, prefix->causes, row, prefix->callee, row->faultload, row->n)
+                          : FAULTLOAD_EMPTY;
+        if (f != FAULTLOAD_EMPTY)
+            audit_add(s, f, REDUCE_MAX_FAULTS);
+        return; /* the two lists never meet here again: nothing to remember */
+    }
     struct candidate c = {.edge = tree_child(&s->tree, prefix->node, element, row->outcome)};
     faultload all = append(s, prefix->causes, row, prefix->callee, row->faultload, row->n);
     c.fault = s->fl->rows.at[all].last;

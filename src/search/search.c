@@ -76,11 +76,7 @@ void search_free(struct search *s)
     map_deinit(&s->mode_classes);
     map_deinit(&s->stateless);
     map_deinit(&s->queued);
-    vec_deinit(&s->tway.waiting);
-    vec_deinit(&s->tway.factors);
-    vec_deinit(&s->tway.values);
-    vec_deinit(&s->tway.absorbed);
-    map_deinit(&s->tway.baseline);
+    tway_deinit(&s->tway);
     map_deinit(&s->shard_of);
     map_deinit(&s->elsewhere);
     mem_free(s);
@@ -125,8 +121,8 @@ void search_queue(struct search *s, struct frontier_item item)
 void search_count_skip(struct search *s, struct frontier_item item, enum reduction why)
 {
     s->n_skipped[why]++;
-    if (s->opt.audit > 0)
-        audit_skip(s, item, why);
+    if (audit_draws(s))
+        audit_add(s, item.faultload, why);
 }
 
 void search_skip(struct search *s, struct frontier_item item, enum reduction why)
@@ -189,6 +185,23 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     }
 }
 
+/* Under t-way: does this mode wait for its phase, or is it skipped? Neither makes an edge. */
+static bool set_aside(struct search *s, uint32_t node, faultload causes, struct fault fault,
+                      enum tway_answer *answer)
+{
+    *answer = tway_ask_more(s, causes, fault);
+    if (*answer == TWAY_RUN || !tway_may_be_factors(s, causes, fault))
+        return false;
+    uint32_t element = s->names->uids.at[fault.point].element;
+    uint32_t edge = tree_find(&s->tree, node, element, mode_label(fault.mode));
+    if ((edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW) ||
+        shard_elsewhere(s, causes, fault))
+        *answer = TWAY_RUN; /* not by this one */
+    else if (*answer == TWAY_SKIP && !s->tree.nodes.at[node].counted)
+        skip_mode(s, node, causes, fault, REDUCE_T_WAY);
+    return true;
+}
+
 /* All modes of one call, and all that its callee may answer. */
 static void expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate)
 {
@@ -199,22 +212,30 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
     replies_expand(s, trace, call, duplicate);
     if (ASSUMES(s, REDUCE_STATELESS))
         stateless_skip(s, trace, call);
-    if (s->tree.nodes.at[node].expanded)
+    if (s->tree.nodes.at[node].expanded || skip_whole(s, trace, call, duplicate))
         return;
-    bool final = !duplicate;
+    bool final = !duplicate, skips = false;
+    faultload causes = s->reading.prefix.at[s->reading.causes.at[call]];
+    struct tway_call waiting = {node, c->uid, causes, 0};
     for (uint32_t i = 0; i < s->opt.n_modes; i++) {
-        mode m = s->opt.modes[i];
-        if (!call_takes(c, m))
+        struct fault fault = {c->uid, s->opt.modes[i]};
+        enum tway_answer answer;
+        if (!call_takes(c, fault.mode))
             continue;
+        if (ASSUMES(s, REDUCE_T_WAY) && !duplicate && set_aside(s, node, causes, fault, &answer)) {
+            waiting.modes |= (uint64_t)(answer == TWAY_WAIT) << i;
+            skips |= answer == TWAY_SKIP;
+            continue;
+        }
         uint32_t edge =
-            tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(m));
-        struct candidate candidate = {.edge = edge,
-                                      .fault = {c->uid, m},
-                                      .causes = s->reading.prefix.at[s->reading.causes.at[call]]};
-        search_consider(s, trace, call, candidate, duplicate);
+            tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(fault.mode));
+        search_consider(s, trace, call, (struct candidate){edge, fault, causes}, duplicate);
         uint8_t state = s->tree.nodes.at[edge].state;
         final &= state == EDGE_QUEUED || state == EDGE_SEEN;
     }
+    if (waiting.modes && !s->tree.nodes.at[node].waits)
+        tway_wait(s, waiting);
+    s->tree.nodes.at[node].counted |= skips;
     /* an unstable handler may make another call next time */
     s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;
 }
@@ -271,7 +292,7 @@ void search_observe(struct search *s, faultload f, const struct trace *trace,
         return;
     bool duplicate = ASSUMES(s, REDUCE_MODES) && modes_duplicate(s, trace, verdict);
     if (ASSUMES(s, REDUCE_T_WAY))
-        tway_observe(s, trace);
+        tway_observe(s, f, trace, duplicate);
     for (uint32_t i = 0; i < s->reading.post.n; i++)
         expand(s, trace, s->reading.post.at[i], duplicate);
     if (s->now.purpose == FOR_BASELINE && ++s->baselines_done == s->opt.baselines)
@@ -289,9 +310,9 @@ void search_stats(const struct search *s, struct search_stats *out)
                                  .transcripts = s->tree.transcripts,
                                  .dropped = s->n_dropped,
                                  .elsewhere = s->elsewhere.items.n,
-                                 .queued = s->frontier.n + s->tway.waiting.n + flights_waiting(s),
-                                 .complete = search_done(s),
-                                 .t_way = s->opt.t_way};
+                                 .queued = s->frontier.n + s->tway.n_waiting + s->tway.waiting.n +
+                                           flights_waiting(s),
+                                 .complete = search_done(s)};
     memcpy(out->skipped, s->n_skipped, sizeof out->skipped);
     for (uint32_t u = 0; u < s->seen_in.n; u++) {
         out->points += search_point(s, u);

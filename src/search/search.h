@@ -41,12 +41,15 @@ struct order_row {
 extern const struct order_row *const order_rows;
 extern const uint32_t order_count;
 
+/* With more modes than this, a 4-way search would need more than a million runs for four calls. */
+enum { FOUR_WAY_MODES_MAX = 31 };
+
 struct search_options {
     const mode *modes; /* lives as long as the search */
     uint32_t n_modes;
     uint32_t assume;     /* bits 1 << enum reduction */
     uint32_t max_faults; /* with REDUCE_MAX_FAULTS */
-    uint32_t t_way;      /* with REDUCE_T_WAY: 2 to 4 */
+    uint32_t t_way;      /* with REDUCE_T_WAY: 2 to 4; 4 with at most FOUR_WAY_MODES_MAX modes */
     double audit;        /* per cent of what reductions skip that is run after all, 0 to 100 */
     uint32_t order;      /* index into order_rows */
     uint64_t seed;       /* of the random order and of the audit */
@@ -103,14 +106,13 @@ struct search_stats {
     uint64_t runs;                /* different faultloads that were run, without the audit */
     uint64_t repeats;             /* further fault-free runs and attempts */
     uint64_t audited;
-    uint64_t edges;               /* of the handler trees: seen, queued or skipped */
+    uint64_t edges;               /* of the handler trees, without what was only counted */
     uint64_t transcripts;         /* different (handler, transcript, reply) */
     uint64_t dropped;             /* queued, but seen before their turn came */
     uint64_t elsewhere;           /* faultloads that fell to other shards */
     uint64_t skipped[REDUCTIONS]; /* faultloads that a reduction kept from being run */
     uint64_t queued;              /* what is left */
     bool complete;                /* nothing is left */
-    uint32_t t_way; /* that was done: less than asked for where the array was too large */
 };
 
 void search_stats(const struct search *s, struct search_stats *out);

@@ -7,6 +7,7 @@
  *   suspect.c    is it a result at all?
  *   audit.c      does it contradict an assumption?
  *   reduce_*.c   what of it need not be followed up?
+ *   skip.c       that is counted, not kept
  *   search.c     the rest is queued */
 #ifndef OUTFOX_SEARCH_SEARCH_INT_H
 #define OUTFOX_SEARCH_SEARCH_INT_H
@@ -16,6 +17,7 @@
 #include "search/frontier.h"
 #include "search/read_int.h"
 #include "search/tree.h"
+#include "search/tway_int.h"
 
 /* replies.c: what a callee may answer besides the modes, and who would meet that. */
 struct replies {
@@ -35,22 +37,6 @@ struct replies {
     })
     prefixes;
     struct map row_of, prefix_of; /* root of the callee's tree -> first row, first prefix, + 1 */
-};
-
-/* t-way: see reduce_tway.c */
-struct tway_factor {
-    uid point;
-    uint32_t n_values;
-    mode value[65]; /* [0] is MODE_NONE: not failed */
-};
-
-struct tway {
-    enum { TWAY_SINGLES, TWAY_ROWS, TWAY_CHECKED } phase;
-    VEC(struct frontier_item) waiting;
-    VEC(struct tway_factor) factors;
-    VEC(uint32_t) values; /* of each run, factors.n long; TWAY_ABSENT: the call did not happen */
-    struct map baseline;  /* point -> signature without it, folded */
-    VEC(struct fault) absorbed; /* single faults after which all went on as without */
 };
 
 struct audit_item {
@@ -120,13 +106,15 @@ void suspect_baselines(struct search *s);
 bool suspect_blocks(const struct search *s, uid u);
 
 /* audit.c */
-void audit_skip(struct search *s, struct frontier_item item, enum reduction why);
+bool audit_draws(struct search *s); /* this one? */
+void audit_add(struct search *s, faultload f, enum reduction why);
 void audit_observe(struct search *s, const struct trace *trace, const struct verdict *verdict);
 
 /* reduce_modes.c: does this run go on exactly as one with another mode in place of its last fault
  * did? */
 bool modes_duplicate(struct search *s, const struct trace *trace, const struct verdict *verdict);
 bool modes_once_skips(const struct search *s, faultload f);
+mode modes_alike(const struct search *s, struct fault fault); /* the one that speaks for it */
 
 /* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. `call` is the one
  * whose outcome the candidate's edge is about. */
@@ -139,19 +127,17 @@ void replies_deinit(struct replies *replies);
 /* reduce_stateless.c: counts what this call would be tried with if only its own context counted. */
 void stateless_skip(struct search *s, const struct trace *trace, uint32_t call);
 
-/* reduce_tway.c */
-enum tway_answer { TWAY_RUN, TWAY_WAIT, TWAY_SKIP };
-enum tway_answer tway_ask(struct search *s, faultload f);
-void tway_observe(struct search *s, const struct trace *trace);
+/* skip.c: is the call left out as a whole, whatever its mode? */
+bool skip_whole(struct search *s, const struct trace *trace, uint32_t call, bool duplicate);
 
-/* The frontier is empty: moves on to the next phase. True when that queued something. */
-bool tway_advance(struct search *s);
+/* Are so many faults more than max-faults allows, whatever else is assumed? */
+bool skip_beyond(const struct search *s, uint32_t faults);
 
-/* covering.c: rows of a covering array of strength t over factors with n_values[i] values each,
- * without the rows that have at most one value other than 0. Calls row() with each; false when it
- * would be too large. */
-bool covering_array(const uint32_t *n_values, uint32_t n, uint32_t t,
-                    void (*row)(void *ctx, const uint32_t *values), void *ctx) MUST_USE;
+/* Counts a faultload that is skipped. Nothing is kept of it but that outcomes after this prefix
+ * that have no edge were skipped. True: it is chosen for the audit, see audit_add. */
+bool skip_unmade(struct search *s, uint32_t node, enum reduction why) MUST_USE;
+void skip_mode(struct search *s, uint32_t node, faultload causes, struct fault fault,
+               enum reduction why);
 
 /* policies.c: shares n impossible faultloads between exclusion, inclusion and unreachability.
  * True when the shares are estimated. */

@@ -34,6 +34,12 @@ struct tree_node {
     bool expanded; /* every mode of the next call was queued or seen */
     bool listed;   /* the callee of the next call knows that it is called from here (replies.c) */
     bool unstable; /* the handler went on in different ways from here */
+
+    /* skip.c: outcomes of the next call that have no edge were skipped by the reduction left_out
+     * - 1; `counted`: every mode of the call was counted so */
+    uint8_t left_out;
+    bool counted;
+    bool waits; /* the next call waits for its phase (reduce_tway.c) */
 };
 
 struct tree {

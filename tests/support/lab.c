@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/lab.h"
 
+#include <stdlib.h>
+
 #include "base/hash.h"
 #include "base/yaml.h"
 
@@ -19,6 +21,27 @@ int lab_init_text(struct lab *lab, const char *yaml, struct err *e)
     if (lab_init(lab, NULL, e) || yaml_parse(slice_of(yaml), &lab->arena, &root, e))
         return -1;
     return sim_load(root, &lab->names, &lab->sim, e);
+}
+
+void lab_init_many(struct lab *lab, uint32_t n, const char *modes, bool deep)
+{
+    struct buf text = BUF_INIT(1 << 24);
+    struct err e = {0};
+    buf_addf(&text, "system: many\nmodes: [%s]\nservices:\n  top:\n    GET /:\n      - parallel:\n",
+             modes);
+    for (uint32_t i = 0; i < n; i++)
+        buf_addf(&text, "          - call: s%u GET /\n", (unsigned)i);
+    for (uint32_t i = 0; i < n; i++)
+        buf_addf(&text,
+                 deep
+                     ? "  s%u: { GET /: [ { call: d%u GET /, on: { failed: { reply: 404 } } } ] }\n"
+                       "  d%u: { GET /: }\n"
+                     : "  s%u: { GET /: }\n",
+                 (unsigned)i, (unsigned)i, (unsigned)i);
+    buf_adds(&text, "scenarios: { main: { request: top GET / } }\n");
+    if (lab_init_text(lab, buf_text(&text), &e))
+        abort(); /* the text is ours */
+    buf_deinit(&text);
 }
 
 int lab_init_file(struct lab *lab, const char *path, struct err *e)

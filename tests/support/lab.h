@@ -31,6 +31,10 @@ struct lab {
 int lab_init(struct lab *lab, const struct node *system, struct err *e);
 int lab_init_text(struct lab *lab, const char *yaml, struct err *e);
 int lab_init_file(struct lab *lab, const char *path, struct err *e);
+
+/* A handler with n calls side by side, s0 to sN, all of whose failures are absorbed; `deep`: each
+ * has a call below it and answers 404 when that fails. */
+void lab_init_many(struct lab *lab, uint32_t n, const char *modes, bool deep);
 void lab_deinit(struct lab *lab);
 
 /* One run; trace and verdict are in the lab, its facts are added. */

@@ -2,6 +2,7 @@
  *
  * Covering arrays: what they promise, checked combination by combination. */
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-enum { FACTORS = 40 };
+enum { FACTORS = 2000 };
 
 struct array {
     const uint32_t *n_values;
@@ -36,19 +37,6 @@ static void take_row(void *ctx, const uint32_t *values)
     }
     assert_true(others > 1); /* the rest is given */
     add_row(a, values);
-}
-
-/* The rows that are given: at most one value is not 0. */
-static void add_given(struct array *a)
-{
-    uint32_t row[FACTORS] = {0};
-    add_row(a, row);
-    for (uint32_t f = 0; f < a->n; f++)
-        for (uint32_t v = 1; v < a->n_values[f]; v++) {
-            row[f] = v;
-            add_row(a, row);
-            row[f] = 0;
-        }
 }
 
 static bool has(const struct array *a, const uint32_t *factor, const uint32_t *value, uint32_t t)
@@ -85,6 +73,15 @@ static bool next_factors(uint32_t *factor, uint32_t n, uint32_t t)
     return false;
 }
 
+/* At most one value is not 0: such a row is given. */
+static bool is_given(const uint32_t *value, uint32_t t)
+{
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < t; i++)
+        others += value[i] > 0;
+    return others < 2;
+}
+
 static void check_covered(const struct array *a, uint32_t t)
 {
     uint32_t factor[4], value[4] = {0};
@@ -92,7 +89,7 @@ static void check_covered(const struct array *a, uint32_t t)
         factor[i] = i;
     do
         do
-            if (!has(a, factor, value, t))
+            if (!is_given(value, t) && !has(a, factor, value, t))
                 fail_msg("%u factors, %u-way: factors %u, %u .. do not take values %u, %u ..",
                          (unsigned)a->n, (unsigned)t, (unsigned)factor[0], (unsigned)factor[1],
                          (unsigned)value[0], (unsigned)value[1]);
@@ -102,7 +99,7 @@ static void check_covered(const struct array *a, uint32_t t)
 
 static const struct {
     uint32_t n, t, most; /* rows that a good array does not exceed */
-    uint32_t n_values[FACTORS];
+    uint32_t n_values[40];
 } cases[] = {
     {2, 2, 1, {2, 2}},
     {2, 2, 16, {5, 5}},
@@ -138,7 +135,6 @@ static void test_covered(void **state)
         assert_true(covering_array(a.n_values, a.n, cases[i].t, take_row, &a));
         if (a.rows > cases[i].most)
             fail_msg("case %u has %u rows", (unsigned)i, (unsigned)a.rows);
-        add_given(&a);
         check_covered(&a, cases[i].t);
         vec_deinit(&a.values);
     }
@@ -179,13 +175,48 @@ static void count_row(void *ctx, const uint32_t *values)
     ++*rows;
 }
 
+/* Many factors: their rows grow with the logarithm of their number, without a step. */
+static const struct {
+    uint32_t n, t, values, most;
+    bool check; /* every combination */
+} large[] = {
+    {64, 2, 2, 1, true},      {2000, 2, 2, 2, true},     {8, 2, 3, 8, true},
+    {64, 2, 3, 18, true},     {68, 2, 3, 18, true},      {80, 2, 3, 19, true},
+    {200, 2, 3, 24, true},    {500, 2, 3, 28, true},     {2000, 2, 3, 36, true},
+    {64, 2, 5, 60, true},     {200, 2, 5, 90, true},     {500, 2, 5, 90, true},
+    {2000, 2, 5, 110, false}, {60, 3, 2, 40, true},      {150, 3, 2, 90, true},
+    {40, 3, 4, 520, true},    {2000, 3, 5, 2500, false}, {24, 4, 2, 260, true},
+    {16, 4, 3, 900, true},    {8, 4, 17, 90000, false},  {300, 2, 65, 16000, false},
+};
+
+static void test_large(void **state)
+{
+    (void)state;
+    static uint32_t n_values[FACTORS];
+    for (size_t i = 0; i < LENGTH(large); i++) {
+        struct array a = {.n_values = n_values, .n = large[i].n};
+        for (uint32_t k = 0; k < a.n; k++) /* a few have fewer values than the others */
+            n_values[k] = large[i].values - (k % 7 == 3 && large[i].values > 2);
+        assert_true(covering_array(n_values, a.n, large[i].t, take_row, &a));
+        if (getenv("SHOW"))
+            print_message("%u-way of %u factors with %u values: %u rows\n", (unsigned)large[i].t,
+                          (unsigned)a.n, (unsigned)large[i].values, (unsigned)a.rows);
+        if (a.rows > large[i].most)
+            fail_msg("%u-way of %u factors with %u values: %u rows", (unsigned)large[i].t,
+                     (unsigned)a.n, (unsigned)large[i].values, (unsigned)a.rows);
+        if (large[i].check)
+            check_covered(&a, large[i].t);
+        vec_deinit(&a.values);
+    }
+}
+
 /* In a process of its own: what is not refused as too large would not fit into memory either. */
 static void test_too_large(void **state)
 {
     static const struct {
         uint32_t n, t, values;
-    } rows[] = {{300, 3, 65},    {1000, 4, 2},  {1000, 2, 65},    {2, 2, 65536},
-                {3, 3, 1 << 21}, {4, 4, 65536}, {4, 4, 1u << 31}, {2, 2, UINT32_MAX}};
+    } rows[] = {{300, 4, 65},  {1000, 3, 200},   {2, 2, 65536},     {3, 3, 1 << 21},
+                {4, 4, 65536}, {4, 4, 1u << 31}, {2, 2, UINT32_MAX}};
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
         pid_t child = fork();
@@ -210,9 +241,8 @@ static void test_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_covered),
-        cmocka_unit_test(test_repeatable),
-        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_covered),   cmocka_unit_test(test_repeatable),
+        cmocka_unit_test(test_few),       cmocka_unit_test(test_large),
         cmocka_unit_test(test_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

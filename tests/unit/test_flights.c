@@ -196,8 +196,7 @@ static const char *same_course(const struct trial *a, const struct trial *b)
     if (x.points != y.points || x.conditional != y.conditional || x.runs != y.runs ||
         x.repeats != y.repeats || x.audited != y.audited || x.edges != y.edges ||
         x.transcripts != y.transcripts || x.dropped != y.dropped || x.queued != y.queued ||
-        x.complete != y.complete || x.t_way != y.t_way ||
-        memcmp(x.skipped, y.skipped, sizeof x.skipped) != 0)
+        x.complete != y.complete || memcmp(x.skipped, y.skipped, sizeof x.skipped) != 0)
         return "other figures";
     if (!same_counts(&a->counts, &b->counts))
         return "other faultloads";

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is skipped, and not kept. A bounded search skips far more than it runs: after the last fault
+ * that it may inject, every mode of every call that follows. So there is neither an edge nor a
+ * faultload for it. It is counted, and the prefix before the call remembers that this was done, and
+ * which reduction it was (for explain). */
+#include "search/search_int.h"
+
+/* Under `retries` a fault at a call that is made in any case, and behind no lasting fault, is what
+ * it is; all others are looked at one by one. */
+static bool retries_have_a_say(const struct search *s, uid call, faultload causes)
+{
+    if (!ASSUMES(s, REDUCE_RETRIES))
+        return false;
+    bool say = !s->happy.at[call];
+    for (faultload f = causes; f != FAULTLOAD_EMPTY && !say; f = s->fl->rows.at[f].rest)
+        say = uid_element(s->names, s->fl->rows.at[f].last.point)->n == N_ANY;
+    return say;
+}
+
+static enum reduction whole(const struct search *s, uid call, faultload causes, bool duplicate)
+{
+    if (retries_have_a_say(s, call, causes))
+        return REDUCTIONS;
+    if (duplicate)
+        return REDUCE_MODES;
+    bool full = ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, causes) >= s->opt.max_faults;
+    return full ? REDUCE_MAX_FAULTS : REDUCTIONS;
+}
+
+bool skip_beyond(const struct search *s, uint32_t faults)
+{
+    return ASSUMES(s, REDUCE_MAX_FAULTS) && !ASSUMES(s, REDUCE_RETRIES) && s->opt.shards < 2 &&
+           faults > s->opt.max_faults;
+}
+
+bool skip_unmade(struct search *s, uint32_t node, enum reduction why)
+{
+    s->tree.nodes.at[node].left_out = (uint8_t)(why + 1);
+    s->n_skipped[why]++;
+    return audit_draws(s);
+}
+
+void skip_mode(struct search *s, uint32_t node, faultload causes, struct fault fault,
+               enum reduction why)
+{
+    if (skip_unmade(s, node, why))
+        audit_add(s, faultload_extend(s->fl, causes, fault), why);
+}
+
+bool skip_whole(struct search *s, const struct trace *trace, uint32_t call, bool duplicate)
+{
+    const struct call *c = &trace->calls.at[call];
+    uint32_t node = s->reading.node.at[call], element = s->names->uids.at[c->uid].element;
+    faultload causes = s->reading.prefix.at[s->reading.causes.at[call]];
+    enum reduction why = whole(s, c->uid, causes, duplicate);
+    bool counted = s->tree.nodes.at[node].counted;
+    if (why == REDUCTIONS)
+        return false;
+    for (uint32_t i = 0; i < s->opt.n_modes; i++) {
+        struct fault fault = {c->uid, s->opt.modes[i]};
+        if (!call_takes(c, fault.mode))
+            continue;
+        uint32_t edge = tree_find(&s->tree, node, element, mode_label(fault.mode));
+        if ((edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW) ||
+            shard_elsewhere(s, causes, fault))
+            continue;
+        if (!counted)
+            skip_mode(s, node, causes, fault, why);
+        s->tree.nodes.at[node].counted = true;
+    }
+    return true;
+}
