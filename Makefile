@@ -133,7 +133,7 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
 
 # --- Targets -------------------------------------------------------------------------------------
 
-.PHONY: all demo test check-programs bench labelled fuzz fuzz-run lint fmt fmt-check clean install help
+.PHONY: all demo test check-programs bench labelled soak fuzz fuzz-run lint fmt fmt-check clean install help
 .PHONY: deps deps-test FORCE
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
@@ -157,6 +157,10 @@ bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/in
 
 labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
 	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)
+
+soak: $(BIN) ## run the everyday systems of tests/campaign/trials in all their ways (TIMES=10)
+	@dir=$$(mktemp -d) && cd $$dir && OUTFOX=$(abspath $(BIN)) TOP=$(CURDIR) TMPDIR=$$dir TIMES=$(or $(TIMES),10) \
+		$(CURDIR)/tests/campaign/trials; code=$$?; rm -rf $$dir; exit $$code
 
 fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run
