@@ -190,9 +190,9 @@ void campaign_tell(struct campaign *c, const struct run *run)
     vec_deinit(&tested.trace.calls);
 }
 
-void campaign_show_check(struct campaign *c, const struct run *run)
+void campaign_show_rest(struct campaign *c, const struct run *run)
 {
-    if (run->purpose != RUN_CHECK || !c->judge)
+    if ((run->purpose != RUN_CHECK && run->purpose != RUN_CONFIRM) || !c->judge)
         return;
     struct run tested = campaign_tested(run);
     judge_learn(c->judge, &tested);
@@ -211,7 +211,7 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     campaign_contract_note(c, run);
     if (asked)
         campaign_tell(c, run);
-    campaign_show_check(c, run);
+    campaign_show_rest(c, run);
     campaign_sample(c);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "campaign/campaign_int.h"
 
-enum { SHRINK_RUNS_MAX = 64 }; /* per finding */
+enum { SHRINK_RUNS_MAX = 64, DOUBTS_MAX = 6, DOUBT_ROUNDS = 2 }; /* the first per finding */
 static const int64_t CONFIRM_NS = 5000000000;
 
 enum { NOT_KNOWN = 2 };
@@ -160,6 +160,26 @@ static bool too_late(const struct campaign *c)
     return most && clock_ns() - c->start_ns > most + most / 10 + CONFIRM_NS;
 }
 
+/* What an oracle says of times is run again, too, unless it is a finding's faultload and has been.
+ */
+static int repeat_doubtful(struct campaign *c, struct err *e)
+{
+    for (uint32_t round = 0; round < DOUBT_ROUNDS && c->judge; round++) {
+        faultload doubts[DOUBTS_MAX];
+        uint32_t n = judge_doubts(c->judge, doubts, DOUBTS_MAX);
+        for (uint32_t i = 0; i < n && !too_late(c); i++) {
+            const char *why;
+            const struct known *k = campaign_known(c, doubts[i]);
+            if (k && k->why)
+                continue;
+            int status = live_signal(c->live) ? 1 : result_of(c, doubts[i], RUN_CONFIRM, &why, e);
+            if (status)
+                return status;
+        }
+    }
+    return 0;
+}
+
 int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
 {
     c->live = live;
@@ -168,6 +188,8 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
     for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++)
         status = live_signal(live) ? 1 : shrink_and_confirm(c, &c->summary.findings.at[i], e);
     merge_equal(c);
+    if (status == 0)
+        status = repeat_doubtful(c, e);
     campaign_conclude(c);
     campaign_abandon(c);
     if (status == 0)

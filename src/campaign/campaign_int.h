@@ -100,10 +100,10 @@ void campaign_hold(struct arena *a, struct run *run);
  * depend on state, time and chance as it likes. The trace is the caller's. */
 struct run campaign_tested(const struct run *run);
 
-/* The search asked for this run: it, the tally and the judge see it. Of a check the judge learns.
- */
+/* The search asked for this run: it, the tally and the judge see it. Of a check, and of a run that
+ * was made once more, the judge learns. */
 void campaign_tell(struct campaign *c, const struct run *run);
-void campaign_show_check(struct campaign *c, const struct run *run);
+void campaign_show_rest(struct campaign *c, const struct run *run);
 
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;

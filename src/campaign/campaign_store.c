@@ -204,7 +204,7 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
         if (run->purpose == RUN_BASELINE && !run->verdict.pass)
             c->summary.broken = run->verdict.why;
     }
-    campaign_show_check(c, &copy);
+    campaign_show_rest(c, &copy);
     vec_deinit(&copy.trace.calls);
     return 0;
 }

@@ -47,6 +47,7 @@ static const struct {
     {oracle_storm_end, BIT(RETRY_STORM)},
     {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
     {oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
+    {oracle_slow_end, BIT(SLOW_ELSEWHERE)},
     {oracle_effects_end, BIT(SKIPPED_EFFECT) | BIT(PARTIAL_EFFECTS)},
 };
 
@@ -91,7 +92,7 @@ void judge_free(struct judge *j)
     vec_deinit(&j->effects);
     vec_deinit(&j->paths);
     deps_memory_free(j->deps);
-    map_deinit(&j->slow_once);
+    slow_memory_free(j->slow);
     mem_free(j);
 }
 
@@ -119,6 +120,7 @@ void judge_run(struct judge *j, const struct run *run)
         return;
     if (calm)
         base_learn(j, run);
+    j->timed |= run->wall_ns != 0;
     view_make(j, run, v);
     for (uint32_t i = 1; i < v->n; i++)
         map_set(&j->called, uid_element(v->names, v->calls[i].uid)->service, 1);
@@ -147,8 +149,15 @@ uid judge_path(struct judge *j, uid call)
 
 void judge_learn(struct judge *j, const struct run *run)
 {
-    if (j->base.known && run->trace.calls.n && is_calm(run) && run_expected(run))
+    if (!j->base.known || run->trace.calls.n == 0)
+        return;
+    if (!is_calm(run)) {
+        view_make(j, run, &j->view);
+        if (wanted(j, BIT(SLOW_ELSEWHERE)))
+            oracle_slow(&j->view);
+    } else if (run_expected(run)) {
         base_learn_answers(j, run);
+    }
 }
 
 enum effect judge_effect(struct judge *j, uid call)

@@ -186,9 +186,9 @@ struct judge {
     struct dep_memory *deps;
     struct body_memory bodies[BODIES_REMEMBERED];
     VEC(struct pace) paces;
-    struct map pace_at;   /* (call, outcome): pace.c */
-    bool timed;           /* runs are real: times vary */
-    struct map slow_once; /* what was slow in one real run -> its number */
+    struct map pace_at;       /* (call, outcome): pace.c */
+    bool timed;               /* runs are real: times vary */
+    struct slow_memory *slow; /* oracle_slow.c */
 };
 
 /* The effect of a call, remembered. */

@@ -30,5 +30,9 @@ void oracle_timeout(const struct view *v);   /* no-timeout, inverted-timeouts, o
 void oracle_effects(const struct view *v);   /* partial-effects, and declared ones skipped */
 void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependencies */
 void oracle_slow(const struct view *v);      /* slow-elsewhere */
+void oracle_slow_end(struct judge *j);       /* slow-elsewhere: is it no chance? */
+
+/* Frees what oracle_slow.c remembers; NULL: nothing. */
+void slow_memory_free(struct slow_memory *m);
 
 #endif

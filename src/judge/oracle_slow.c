@@ -10,7 +10,11 @@
  *
  * 1. What is compared with is the longest of the fault-free runs.
  * 2. Of a slow call within a slow one only the inner is said.
- * 3. Of real runs it takes two. */
+ * 3. Only what comes after the beginning of the fault can be its consequence.
+ * 4. A real machine is slow now and then, whatever fails. So of real runs it takes three, and
+ *    nearly all with a fault at the same call, counted apart by whether that fails at once or takes
+ *    its time. Where most of them are slow, but too few to be sure, they are asked for again. */
+#include "base/hash.h"
 #include "judge/oracle_int.h"
 
 enum { FACTOR = 5, NOTICED_NS = 100 * 1000 * 1000 };
@@ -20,17 +24,114 @@ static bool much_longer(int64_t now, int64_t before)
     return now > FACTOR * before && now - before >= NOTICED_NS;
 }
 
-/* Times of real runs vary: a busy machine is slow once, somewhere. So what is slow must be so in
- * two of them. */
-static bool believed(const struct view *v, uid call)
+/* ---- what real runs show ---- */
+
+enum { SURE_RUNS = 3, SURE_PART = 4 }; /* so many; and but for one in so many, all */
+
+/* A part that was slow with a fault at some call. */
+struct slow {
+    uid part;
+    uint64_t fault; /* of this kind */
+    uint32_t runs;  /* that were slow */
+    faultload faultload;
+};
+
+struct slow_memory {
+    struct map faults; /* fault_kind -> runs */
+    struct map at;     /* (part, fault) */
+    VEC(struct slow) all;
+};
+
+void slow_memory_free(struct slow_memory *m)
+{
+    if (!m)
+        return;
+    map_deinit(&m->faults);
+    map_deinit(&m->at);
+    vec_deinit(&m->all);
+    mem_free(m);
+}
+
+/* Faults at one call that should have the same consequences, as far as time goes. */
+static uint64_t fault_kind(const struct view *v, uint32_t faulty)
+{
+    bool quick = call_took(&v->calls[faulty]) < NOTICED_NS, lasts = !view_made_good(v, faulty);
+    return hash_mix(judge_path(v->judge, v->calls[faulty].uid), (uint64_t)quick << 1 | lasts);
+}
+
+static void count_fault(const struct view *v, uint32_t faulty)
 {
     struct judge *j = v->judge;
-    uid group = names_uid_all(j->opt.names, call);
-    const uint32_t *seen = map_get(&j->slow_once, group);
-    if (v->run->wall_ns == 0 || (seen && *seen != (uint32_t)v->run->number))
-        return true;
-    map_set(&j->slow_once, group, (uint32_t)v->run->number);
-    return false;
+    if (!j->slow)
+        j->slow = mem_zero(sizeof *j->slow);
+    (void)map_count(&j->slow->faults, fault_kind(v, faulty));
+}
+
+static void count_slow(struct slow_memory *m, uid part, uint64_t fault, faultload f)
+{
+    uint64_t key = hash_mix(fault, part);
+    if (!map_get(&m->at, key)) {
+        map_set(&m->at, key, m->all.n);
+        vec_push(&m->all, (struct slow){part, fault, 0, f});
+    }
+    m->all.at[*map_get(&m->at, key)].runs++;
+}
+
+static bool is_sure(const struct slow_memory *m, const struct slow *s)
+{
+    uint32_t runs = *map_get(&m->faults, s->fault);
+    return s->runs >= SURE_RUNS && s->runs * SURE_PART >= runs * (SURE_PART - 1);
+}
+
+uint32_t judge_doubts(const struct judge *j, faultload *out, uint32_t most)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n && n < most; i++) {
+        const struct slow *s = &j->slow->all.at[i];
+        bool mostly = s->runs * 2 > *map_get(&j->slow->faults, s->fault), known = false;
+        for (uint32_t k = 0; k < n; k++)
+            known |= out[k] == s->faultload;
+        if (mostly && !known && !is_sure(j->slow, s))
+            out[n++] = s->faultload;
+    }
+    return n;
+}
+
+static uid slow_part(struct judge *j, const struct remark *r)
+{
+    (void)j;
+    return r->evidence[0].call;
+}
+
+void oracle_slow_end(struct judge *j)
+{
+    for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n; i++) {
+        const struct slow *s = &j->slow->all.at[i];
+        if (!is_sure(j->slow, s))
+            judge_unsay(j, ORACLE_SLOW_ELSEWHERE, topic_of(s->part, (uint32_t)s->fault));
+    }
+    judge_pick(j, ORACLE_SLOW_ELSEWHERE, slow_part); /* one call that makes a part slow is enough */
+}
+
+static void tell(const struct view *v, uint32_t i, uint32_t faulty, bool itself)
+{
+    struct judge *j = v->judge;
+    uid part = judge_path(j, v->calls[i].uid);
+    uint64_t fault = fault_kind(v, faulty);
+    topic t = topic_of(part, (uint32_t)fault);
+    count_slow(j->slow, part, fault, v->run->faultload);
+    if (!judge_wants(j, v, ORACLE_SLOW_ELSEWHERE, t))
+        return;
+    struct witness shown[] = {{i, itself ? "slow by itself" : "slow"}, {faulty, "has the fault"}};
+    const char *slow = judge_name(j, part), *why = judge_name(j, v->calls[faulty].uid);
+    if (itself)
+        judge_tell(j, v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
+                   "%s itself takes much longer when %s fails: it waits, and not for a call", slow,
+                   why);
+    else
+        judge_tell(j, v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
+                   "%s takes much longer when %s fails, a call that it has nothing to do with",
+                   slow, why);
 }
 
 /* ---- calls ---- */
@@ -45,36 +146,33 @@ static bool within_retry(const struct view *v, uint32_t i, uint32_t faulty)
     return faulty && view_equal(v, i, faulty);
 }
 
-static bool call_slow(const struct view *v, uint32_t i)
+/* Of its time that counts which was after from_ns. */
+static bool call_slow(const struct view *v, uint32_t i, int64_t from_ns)
 {
     const struct base *b = &v->judge->base;
+    const struct call *c = &v->calls[i];
     uint32_t twin = v->twin.at[i];
-    if (v->faults.at[i] || twin == CALL_NONE ||
-        !much_longer(call_took(&v->calls[i]), b->took.at[twin]))
+    int64_t took = c->end_ns - (c->start_ns > from_ns ? c->start_ns : from_ns);
+    if (v->faults.at[i] || twin == CALL_NONE || !much_longer(took, b->took.at[twin]))
         return false;
     uint32_t was = b->trace.calls.at[twin].request;
     return !was || !v->calls[i].request || was == v->calls[i].request;
 }
 
-static bool child_slow(const struct view *v, uint32_t i)
+static bool child_slow(const struct view *v, uint32_t i, int64_t from_ns)
 {
     for (uint32_t k = 0; k < view_children(v, i); k++)
-        if (call_slow(v, view_child(v, i, k)))
+        if (call_slow(v, view_child(v, i, k), from_ns))
             return true;
     return false;
 }
 
 static void see_call(const struct view *v, uint32_t i, uint32_t faulty)
 {
-    struct judge *j = v->judge;
-    uid call = v->calls[i].uid;
-    if (!call_slow(v, i) || view_below(v, faulty, i) || within_retry(v, i, faulty) ||
-        child_slow(v, i) || !believed(v, call) || !judge_wants(j, v, ORACLE_SLOW_ELSEWHERE, call))
-        return;
-    struct witness shown[] = {{i, "slow"}, {faulty, "has the fault"}};
-    judge_tell(j, v, ORACLE_SLOW_ELSEWHERE, call, shown, 2,
-               "%s takes much longer when %s fails, a call that it has nothing to do with",
-               judge_name(j, call), judge_name(j, v->calls[faulty].uid));
+    int64_t from_ns = v->calls[faulty].start_ns;
+    if (call_slow(v, i, from_ns) && !view_below(v, faulty, i) && !within_retry(v, i, faulty) &&
+        !child_slow(v, i, from_ns))
+        tell(v, i, faulty, false);
 }
 
 /* ---- the time of a handler itself ---- */
@@ -92,10 +190,10 @@ static bool is_retry(const struct view *v, uint32_t handler, uint32_t k)
     return false;
 }
 
-/* What the calls of the handler leave of its time, waits before retries aside. */
-static int64_t own_time(const struct view *v, uint32_t i)
+/* What the calls of the handler leave of its time after from_ns, waits before retries aside. */
+static int64_t own_time(const struct view *v, uint32_t i, int64_t from_ns)
 {
-    int64_t at = v->calls[i].start_ns, end = v->calls[i].end_ns, own = 0;
+    int64_t at = from_ns, end = v->calls[i].end_ns, own = 0;
     for (uint32_t k = 0; k < view_children(v, i); k++) {
         const struct call *c = &v->calls[view_child(v, i, k)];
         if (c->start_ns > at && c->start_ns < end && !is_retry(v, i, k))
@@ -121,17 +219,12 @@ static int64_t usual_own_time(const struct base *b, uint32_t i)
 
 static void see_handler(const struct view *v, uint32_t i, uint32_t faulty)
 {
-    struct judge *j = v->judge;
+    const struct base *b = &v->judge->base;
     uint32_t twin = v->twin.at[i];
-    uid call = v->calls[i].uid;
-    if (twin == CALL_NONE || call_took(&v->calls[i]) - j->base.took.at[twin] < NOTICED_NS ||
-        !much_longer(own_time(v, i), usual_own_time(&j->base, twin)) || !believed(v, call) ||
-        !judge_wants(j, v, ORACLE_SLOW_ELSEWHERE, call))
-        return;
-    struct witness shown[] = {{i, "slow by itself"}, {faulty, "has the fault"}};
-    judge_tell(j, v, ORACLE_SLOW_ELSEWHERE, call, shown, 2,
-               "%s itself takes much longer when %s fails: it waits, and not for a call",
-               judge_name(j, call), judge_name(j, v->calls[faulty].uid));
+    int64_t from_ns = v->calls[faulty].start_ns;
+    if (twin != CALL_NONE && call_took(&v->calls[i]) - b->took.at[twin] >= NOTICED_NS &&
+        much_longer(own_time(v, i, from_ns), usual_own_time(b, twin)))
+        tell(v, i, faulty, true);
 }
 
 /* The first call with a fault, when all others with one are tries of it; CALL_NONE: they are not.
@@ -156,6 +249,7 @@ void oracle_slow(const struct view *v)
     uint32_t faulty = planned > v->n_faults ? CALL_NONE : the_faulty(v);
     if (faulty == CALL_NONE || v->run->flags & (RUN_HUNG | RUN_CRASHED))
         return;
+    count_fault(v, faulty);
     for (uint32_t i = faulty; i != 0 && call_sure(&v->calls[i]); i = v->calls[i].parent)
         see_handler(v, v->calls[i].parent, faulty);
     for (uint32_t i = 1; i < v->n; i++)

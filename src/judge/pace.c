@@ -45,7 +45,6 @@ static bool is_wait(outcome o)
 void pace_learn(const struct view *v, uid call, outcome seen, int64_t gap_ns)
 {
     struct judge *j = v->judge;
-    j->timed |= v->run->wall_ns != 0;
     add(j, pace_key(j, call, seen), gap_ns);
     if (!is_wait(seen))
         add(j, pace_key(j, call, ANY_FAILURE), gap_ns);

@@ -37,13 +37,18 @@ static uint32_t court_count(struct court *c, const char *oracle)
 
 /* ---- slow-elsewhere ---- */
 
-/* The call to a fails, and b takes a second longer. */
+/* The call to a fails, and b takes so many milliseconds. */
+static void run_beside(struct court *c, int64_t ms)
+{
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, ms + 90);
+    struct fault f = fire(court_call(c, 0, "a", "GET /", 0, 0, 10), false);
+    court_call(c, 0, "b", "GET /", 0, 20, ms);
+    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+}
+
 static void slow_run(struct court *c)
 {
-    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 1100);
-    struct fault f = fire(court_call(c, 0, "a", "GET /", 0, 0, 10), false);
-    court_call(c, 0, "b", "GET /", 0, 20, 1010);
-    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+    run_beside(c, 1010);
 }
 
 static void usual_run(struct court *c)
@@ -57,19 +62,75 @@ static void usual_run(struct court *c)
 static void a_machine_may_be_slow_once(void **state)
 {
     struct court c;
+    faultload doubts[4];
     (void)state;
     court_open(&c);
     c.run.wall_ns = 1;
     usual_run(&c);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 0);
+    slow_run(&c);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 1); /* it is worth another run */
     slow_run(&c);
     assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
     slow_run(&c);
     assert_int_equal(court_count(&c, "slow-elsewhere"), 1);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 0);
+    court_close(&c);
+
+    court_open(&c); /* fast runs with the same fault count as well */
+    c.run.wall_ns = 1;
+    usual_run(&c);
+    for (uint32_t i = 0; i < 3; i++) {
+        slow_run(&c);
+        run_beside(&c, 10);
+    }
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 0);
     court_close(&c);
 
     court_open(&c); /* in memory */
     usual_run(&c);
     slow_run(&c);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 1);
+    court_close(&c);
+}
+
+/* The client's service pauses before it calls anybody, or before b: with a fault at a, or at b. */
+static void pause_run(struct court *c, bool before_a, bool at_b)
+{
+    int64_t a = before_a ? 500 : 0, b = a + (before_a ? 20 : 520);
+    court_call(c, CALL_NONE, "web", "GET /", 0, 0, 560);
+    struct call *first = court_call(c, 0, "a", "GET /", 0, a, 10);
+    struct fault f = {0};
+    if (!at_b)
+        f = fire(first, false);
+    struct call *second = court_call(c, 0, "b", "GET /", 0, b, 10);
+    if (at_b)
+        f = fire(second, false);
+    court_judge(c, faultload_extend(&c->faultloads, FAULTLOAD_EMPTY, f));
+}
+
+static void pauses_that_the_fault_did_not_make(void **state)
+{
+    struct court c;
+    (void)state;
+    court_open(&c); /* before the fault */
+    c.run.wall_ns = 1;
+    usual_run(&c);
+    for (uint32_t i = 0; i < 4; i++)
+        pause_run(&c, true, false);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    for (uint32_t i = 0; i < 4; i++)
+        pause_run(&c, false, true);
+    assert_int_equal(court_count(&c, "slow-elsewhere"), 0);
+    court_close(&c);
+
+    court_open(&c); /* after it, in all runs with it: so it is told */
+    c.run.wall_ns = 1;
+    usual_run(&c);
+    for (uint32_t i = 0; i < 3; i++)
+        pause_run(&c, false, false);
     assert_int_equal(court_count(&c, "slow-elsewhere"), 1);
     court_close(&c);
 }
@@ -352,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_may_be_slow_once),
+        cmocka_unit_test(pauses_that_the_fault_did_not_make),
         cmocka_unit_test(a_run_that_was_cut_off_is_no_measure),
         cmocka_unit_test(a_test_that_is_killed_does_not_give_up),
         cmocka_unit_test(the_name_of_a_retry_may_be_that_of_another_item),
