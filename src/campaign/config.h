@@ -50,6 +50,8 @@ struct service_spec {
     slice address;      /* of one that runs already: HOST:PORT or unix:PATH; empty: host and port */
     bool tls, insecure; /* the service speaks TLS; its certificate is not checked */
     slice ca;           /* file; empty: the system's */
+    slice host_header;  /* Host that it gets; "keep": the caller's; empty: that of its address, or,
+                           of a service that we start, the caller's */
     slice listen;       /* where the proxy listens for callers that we do not start; empty: nowhere,
                            unless the service has an address: then 127.0.0.1, any port */
     slice run;          /* command; empty: it runs already */

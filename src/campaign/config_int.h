@@ -126,7 +126,7 @@ bool conf_token_ok(slice token); /* RFC 9110: methods, names of fields */
 /* A service with nothing set but its name. */
 struct service_spec conf_service(const struct conf_reader *r, const struct node_pair *pair);
 
-conf_read conf_services, conf_simulate, conf_address, conf_host, conf_ready;
+conf_read conf_services, conf_simulate, conf_host_header, conf_address, conf_host, conf_ready;
 /* Is this what a judge can read? What is wrong with it is in *e. */
 int conf_judge_check(const struct node *judge, struct err *e) MUST_USE;
 

@@ -273,6 +273,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "", .doc = "of a service that runs already: HOST:PORT or unix:PATH"},
     {IN_SERVICE, "tls", CONF_SWITCH, SERVE(tls),
      .fallback = "false", .doc = "it speaks TLS"},
+    {IN_SERVICE, "host-header", CONF_TEXT, SERVE(host_header), .read = conf_host_header,
+     .fallback = "the address's", .doc = "Host that it gets: NAME, or keep for the one that the caller sent"},
     {IN_SERVICE, "insecure", CONF_SWITCH, SERVE(insecure),
      .fallback = "false", .doc = "its certificate is not verified"},
     {IN_SERVICE, "ca", CONF_PATH, SERVE(ca),

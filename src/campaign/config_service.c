@@ -45,17 +45,42 @@ static bool is_address(slice text, uint64_t least_port)
     return is_host(host);
 }
 
+/* https://HOST and http://HOST, with or without a port: the rest follows from the scheme. */
+static int read_url(struct conf_reader *r, const struct conf_key *key, struct service_spec *s,
+                    const struct node *value)
+{
+    bool tls = slice_starts(value->text, SLICE("https://"));
+    slice rest = slice_from(value->text, tls ? 8 : 7);
+    if (rest.n && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    size_t bracket = slice_find(rest, ']');
+    slice behind = slice_from(rest, bracket < rest.n ? bracket : 0);
+    struct buf text = BUF_INIT(400);
+    buf_add(&text, rest);
+    if (slice_find(behind, ':') == behind.n)
+        buf_adds(&text, tls ? ":443" : ":80");
+    bool ok = rest.n && rest.p[0] != ':' && slice_find(rest, '/') == rest.n &&
+              is_address(buf_slice(&text), true);
+    s->address = slice_copy(&r->c->arena, buf_slice(&text));
+    s->tls |= tls;
+    buf_deinit(&text);
+    return ok ? 0
+              : conf_fail(r, value,
+                          "\"%s\" is HOST:PORT or https://HOST, without a path, not \"%.*s\"",
+                          key->name, SHORT(value->text));
+}
+
 int conf_address(struct conf_reader *r, const struct conf_key *key, void *into,
                  const struct node *value)
 {
-    (void)into;
     bool listens = strcmp(key->name, "listen") == 0; /* port 0: any */
     slice text = value->text;
-    if (slice_starts(text, SLICE("http://")) || slice_starts(text, SLICE("https://")))
-        return conf_fail(r, value,
-                         "\"%s\" is HOST:PORT without http:// (a service with TLS has \"tls: "
-                         "true\"), not \"%.*s\"",
-                         key->name, SHORT(text));
+    if (slice_starts(text, SLICE("http://")) || slice_starts(text, SLICE("https://"))) {
+        if (!listens)
+            return read_url(r, key, into, value);
+        return conf_fail(r, value, "\"%s\" is HOST:PORT without http://, not \"%.*s\"", key->name,
+                         SHORT(text));
+    }
     if (slice_starts(text, SLICE("unix:")) ? text.n > 5 : is_address(text, !listens))
         return 0;
     return conf_fail(r, value, "\"%s\" is HOST:PORT, [IPV6]:PORT, PORT or unix:PATH, not \"%.*s\"",
@@ -70,6 +95,17 @@ int conf_host(struct conf_reader *r, const struct conf_key *key, void *into,
         return 0;
     return conf_fail(r, value, "\"%s\" is a name or an IP address, not \"%.*s\"", key->name,
                      SHORT(value->text));
+}
+
+int conf_host_header(struct conf_reader *r, const struct conf_key *key, void *into,
+                     const struct node *value)
+{
+    (void)into;
+    slice text = value->text;
+    if (is_host(text) || is_address(text, true))
+        return 0;
+    return conf_fail(r, value, "\"%s\" is keep, NAME or NAME:PORT, not \"%.*s\"", key->name,
+                     SHORT(text));
 }
 
 /* ---- readiness ---- */
@@ -111,8 +147,6 @@ static const struct pairing {
     {"dir", "run", true, "it is for the command"},
     {"env", "run", true, "it is for the command"},
     {"stop-within", "run", true, "only what was started is stopped"},
-    {"insecure", "tls", true, "it is about certificates"},
-    {"ca", "tls", true, "it is about certificates"},
 };
 
 static const struct node_pair *pair_of(const struct node *map, const char *key)
@@ -133,6 +167,13 @@ static int service_check(struct conf_reader *r, const struct service_spec *s,
             return err_set(r->e, key->line, key->col, "\"%s\" does not go %s \"%s\": %s", p->key,
                            p->together ? "without" : "with", p->other, p->why);
     }
+    for (int i = 0; i < 2 && !s->tls; i++) {
+        const char *name = i ? "ca" : "insecure";
+        const struct node_pair *key = pair_of(map, name);
+        if (key)
+            return err_set(r->e, key->line, key->col,
+                           "\"%s\" does not go without \"tls\": it is about certificates", name);
+    }
     if (s->run.n || s->address.n)
         return 0;
     return err_set(
@@ -149,6 +190,7 @@ struct service_spec conf_service(const struct conf_reader *r, const struct node_
                                  .host = SLICE("127.0.0.1"),
                                  .address = none,
                                  .ca = none,
+                                 .host_header = none,
                                  .listen = none,
                                  .run = none,
                                  .dir = r->c->dir,

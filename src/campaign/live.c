@@ -116,13 +116,12 @@ static int open_tls(struct live *l, struct err *e)
     const struct campaign_config *c = l->config;
     l->tls = mem_zero((c->services.n + 1) * sizeof *l->tls);
     for (uint32_t i = 0; i < c->services.n; i++) {
-        const struct service_spec *spec = &c->services.at[i];
-        struct tls_client_options o = {.ca = spec->ca.n ? spec->ca.p : NULL,
-                                       .name = l->wiring->address[i].host,
-                                       .insecure = spec->insecure};
-        if (!spec->tls)
+        struct buf name = BUF_INIT(400);
+        if (!c->services.at[i].tls)
             continue;
+        struct tls_client_options o = wiring_tls(l->wiring, i, &name);
         l->tls[i] = tls_client(&o, e);
+        buf_deinit(&name);
         if (!l->tls[i])
             return -1;
     }

@@ -44,7 +44,7 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
     struct field *own = arena_alloc(&x->arena, (spec->headers.n + 2) * sizeof *own);
     struct buf target = BUF_INIT(1 << 16), authority = BUF_INIT(300);
     buf_addf(&target, "%s%.*s", grpc ? "/" : "", SLICE_ARG(spec->target));
-    addr_print(&l->wiring->address[spec->service], &authority);
+    wiring_authority(l->wiring, spec->service, &authority);
     struct head head = {.method = grpc ? SLICE("POST") : spec->method,
                         .scheme = l->tls[spec->service] ? SLICE("https") : SLICE("http"),
                         .authority = buf_slice(&authority),

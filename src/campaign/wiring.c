@@ -191,6 +191,76 @@ static int set(struct proxy_config *c, uint32_t proxy, const char *key, slice va
     return value.n ? proxy_set(c, proxy, slice_of(key), value, e) : 0;
 }
 
+/* Remedies in the words of outfox.yaml. */
+static const struct tls_terms terms = {
+    .authority = "\"ca\"",
+    .ca = "`ca: FILE`",
+    .cert = "a certificate, which `outfox proxy --to-cert` in front of it can show",
+    .key = "its key",
+    .name = "`host-header: NAME`",
+    .insecure = "`insecure: true`",
+    .plain = "leave `tls: true` or https:// out",
+    .tls = "add `tls: true`, or write https:// in `address`",
+};
+
+static bool names_host(const struct service_spec *spec)
+{
+    return spec->host_header.n && !slice_is(spec->host_header, "keep");
+}
+
+void wiring_authority(const struct wiring *w, uint32_t service, struct buf *out)
+{
+    const struct addr *a = &w->address[service];
+    const struct service_spec *spec =
+        service < w->config->services.n ? &w->config->services.at[service] : NULL;
+    uint16_t usual = spec && spec->tls ? 443 : 80;
+    if (spec && names_host(spec)) {
+        buf_add(out, spec->host_header);
+    } else if (addr_is_unix(a)) {
+        buf_adds(out, "localhost");
+    } else {
+        bool ipv6 = slice_find(slice_of(a->host), ':') < strlen(a->host);
+        buf_addf(out, ipv6 ? "[%s]" : "%s", a->host);
+        if (addr_port(a) != usual)
+            buf_addf(out, ":%u", (unsigned)addr_port(a));
+    }
+}
+
+struct tls_client_options wiring_tls(const struct wiring *w, uint32_t service, struct buf *name)
+{
+    const struct service_spec *spec = &w->config->services.at[service];
+    slice host = slice_of(w->address[service].host);
+    if (names_host(spec))
+        host = (slice){spec->host_header.p, slice_find(spec->host_header, ':')};
+    buf_add(name, host);
+    return (struct tls_client_options){.terms = &terms,
+                                       .ca = spec->ca.n ? spec->ca.p : NULL,
+                                       .name = buf_text(name),
+                                       .insecure = spec->insecure};
+}
+
+/* What of TLS and of the name of the service is said to it. */
+static int set_names(const struct wiring *w, const struct wiring_door *d, struct proxy_config *c,
+                     uint32_t proxy, struct err *e)
+{
+    const struct service_spec *spec = &w->config->services.at[d->callee];
+    struct buf host = BUF_INIT(400), name = BUF_INIT(400);
+    int failed = 0;
+    if (names_host(spec) || (spec->address.n && !slice_is(spec->host_header, "keep"))) {
+        wiring_authority(w, d->callee, &host);
+        c->proxies.at[proxy].host = slice_copy(&c->arena, buf_slice(&host));
+    }
+    if (spec->tls) {
+        wiring_tls(w, d->callee, &name);
+        failed = set(c, proxy, "to-name", buf_slice(&name), e) ||
+                 set(c, proxy, "to-ca", spec->ca, e) ||
+                 (spec->insecure && set(c, proxy, "insecure", SLICE("on"), e));
+    }
+    buf_deinit(&host);
+    buf_deinit(&name);
+    return failed;
+}
+
 static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct proxy_config *c,
                      struct err *e)
 {
@@ -213,11 +283,8 @@ static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct
     int failed = set(c, proxy, "service", w->name[d->callee], e) ||
                  set(c, proxy, "listen", shared ? spec->listen : SLICE("127.0.0.1:0"), e) ||
                  set(c, proxy, "to", buf_slice(&to), e);
-    if (!failed && spec && spec->tls) {
-        failed = set(c, proxy, "to-name", slice_of(w->address[d->callee].host), e) ||
-                 set(c, proxy, "to-ca", spec->ca, e) ||
-                 (spec->insecure && set(c, proxy, "insecure", SLICE("on"), e));
-    }
+    if (!failed && spec)
+        failed = set_names(w, d, c, proxy, e);
     buf_deinit(&to);
     return failed ? -1 : 0;
 }
@@ -225,6 +292,7 @@ static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct
 int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err *e)
 {
     struct proxy_config *c = config_new();
+    c->terms = &terms;
     c->fresh = w->config->connections == CONNECTIONS_FRESH;
     int failed = config_set(c, SLICE("fault-header"),
                             w->config->fault_header ? SLICE("on") : SLICE("off"), e);

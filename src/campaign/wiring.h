@@ -11,6 +11,7 @@
 
 #include "campaign/config.h"
 #include "io/addr.h"
+#include "io/tls.h"
 #include "proxy/proxy.h"
 #include "sim/sim.h"
 #include "track/track.h"
@@ -40,6 +41,13 @@ void wiring_free(struct wiring *w);
 
 /* The configuration of the proxies: one per door, in their order. */
 int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err *e) MUST_USE;
+
+/* What a service is called in Host and :authority: as its file says, or its address, without the
+ * usual port. */
+void wiring_authority(const struct wiring *w, uint32_t service, struct buf *out);
+
+/* How to speak TLS to it; the name is put into *name, which lives as long. */
+struct tls_client_options wiring_tls(const struct wiring *w, uint32_t service, struct buf *name);
 
 /* The plane listens: takes the addresses over. */
 void wiring_bind(struct wiring *w, const struct plane *plane);

@@ -136,7 +136,7 @@ void tls_free(struct tls *t)
 static void set_error(struct tls *t)
 {
     if (ERR_peek_error())
-        tls_words(t->ctx->server, SSL_get_verify_result(t->ssl), &t->error);
+        tls_words(t->ctx, SSL_get_verify_result(t->ssl), &t->error);
     else if (t->sys_errno)
         buf_adds(&t->error, strerror(t->sys_errno));
     else if (t->eof && !SSL_is_init_finished(t->ssl))

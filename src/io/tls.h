@@ -28,8 +28,18 @@ struct tls_context *tls_server(const char *cert, const char *key, const char *cl
  * all, readable by all. 0, or -1 with the cause. */
 int tls_write_cert(const struct tls_context *ctx, const char *path, struct err *e) MUST_USE;
 
+/* How messages name what helps: options of a command, or keys of a file. */
+struct tls_terms {
+    const char *authority; /* the name of `ca` alone: "--to-ca" */
+    const char *ca, *cert, *key, *name, *insecure;
+    const char *plain, *tls; /* how to speak without TLS, and with it: "write http:// in --to" */
+};
+
+extern const struct tls_terms tls_options; /* of `outfox proxy` */
+
 struct tls_client_options {
-    const char *ca;         /* PEM file of authorities; NULL: those of the system */
+    const struct tls_terms *terms; /* lives as long as the context; NULL: tls_options */
+    const char *ca;                /* PEM file of authorities; NULL: those of the system */
     const char *cert, *key; /* client certificate; NULL: none, or the key in the file of cert */
     const char *name;       /* host name or address to verify, and SNI when it is a name */
     bool insecure;          /* do not verify; name may be NULL then */

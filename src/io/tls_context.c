@@ -221,6 +221,7 @@ static struct tls_context *context_new(const SSL_METHOD *method, bool server)
     struct tls_context *ctx = mem_zero(sizeof *ctx);
     atomic_init(&ctx->refs, 1);
     ctx->server = server;
+    ctx->terms = &tls_options;
     ctx->bio = tls_bio_method();
     ctx->ssl = SSL_CTX_new(method);
     if (!ctx->ssl || !SSL_CTX_set_min_proto_version(ctx->ssl, TLS1_2_VERSION))
@@ -297,7 +298,8 @@ static int use_name(struct tls_context *ctx, const char *name, bool insecure, st
     if (s.n == 0)
         return err_set(e, 0, 0,
                        "there is no name that the service's certificate could be verified for; "
-                       "give one with --to-name NAME, or do not verify: --insecure");
+                       "give one with %s, or do not verify: %s",
+                       ctx->terms->name, ctx->terms->insecure);
     char *copy = mem_zero(s.n + 1);
     memcpy(copy, s.p, s.n);
     X509_VERIFY_PARAM *param = SSL_CTX_get0_param(ctx->ssl);
@@ -308,16 +310,19 @@ static int use_name(struct tls_context *ctx, const char *name, bool insecure, st
     }
     ctx->sni = copy;
     if (!X509_VERIFY_PARAM_set1_host(param, copy, s.n) || s.n > TLSEXT_MAXLEN_host_name)
-        return err_set(e, 0, 0, "--to-name: \"%s\" is not the name of a host", copy);
+        return err_set(e, 0, 0, "\"%s\" is not the name of a host; give one with %s", copy,
+                       ctx->terms->name);
     return 0;
 }
 
 struct tls_context *tls_client(const struct tls_client_options *o, struct err *e)
 {
     struct tls_context *ctx = context_new(TLS_client_method(), false);
+    if (o->terms)
+        ctx->terms = o->terms;
     int result = use_name(ctx, o->name, o->insecure, e);
     if (!result && o->ca)
-        result = use_authorities(ctx->ssl, "--to-ca", o->ca, false, e);
+        result = use_authorities(ctx->ssl, ctx->terms->authority, o->ca, false, e);
     else if (!result && !o->insecure)
         (void)SSL_CTX_set_default_verify_paths(ctx->ssl); /* none: verifying says so */
     if (!result && o->cert)

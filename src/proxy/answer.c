@@ -54,7 +54,9 @@ void exchange_forward(struct exchange *x)
         x->forward_ns = clock_ns();
     const struct door *door = &exchange_setup(x)->door[x->door];
     x->request->scheme = door->to_tls ? SLICE("https") : SLICE("http");
-    if (x->request->authority.n == 0)
+    if (door->spec->host.n)
+        x->request->authority = door->spec->host;
+    else if (x->request->authority.n == 0)
         x->request->authority =
             addr_is_unix(&door->to) ? SLICE("localhost") : slice_of(door->to.text);
     bool end = x->request_ended && x->body.n == 0 && !x->request_trailers;
@@ -104,6 +106,40 @@ static bool may_retry(const struct exchange *x, enum wire_cut why)
     " (a call that comes in HTTP/2 goes on in HTTP/2: if the service speaks HTTP/1.1 alone, see "  \
     "--http1)"
 
+static const struct tls_terms *terms_of(const struct exchange *x)
+{
+    const struct tls_terms *own = exchange_setup(x)->config->terms;
+    return own ? own : &tls_options;
+}
+
+/* Does the service speak TLS where we do not? Then its first bytes are of TLS, or it says so in
+ * words, as nginx and Go do; or it says nothing at all. */
+static bool is_plain(const struct exchange *x)
+{
+    return !exchange_setup(x)->door[x->door].to_tls;
+}
+
+static bool looks_like_tls(slice bytes)
+{
+    return bytes.n >= 2 && (bytes.p[0] == 0x15 || bytes.p[0] == 0x16) && bytes.p[1] == 3;
+}
+
+static void hint_tls(const struct exchange *x, const char *what)
+{
+    struct buf text = BUF_INIT(400);
+    buf_addf(&text, "%s %s", what, terms_of(x)->tls);
+    plane_warn(x->worker->plane, exchange_setup(x)->door[x->door].spec->service.p, buf_text(&text));
+    buf_deinit(&text);
+}
+
+static bool contains(slice text, slice word)
+{
+    for (size_t i = 0; i + word.n <= text.n; i++)
+        if (memcmp(text.p + i, word.p, word.n) == 0)
+            return true;
+    return false;
+}
+
 /* There is no connection at all. */
 static void fail_unreachable(struct exchange *x, const struct link *l)
 {
@@ -122,9 +158,14 @@ static void fail_malformed(struct exchange *x, const struct link *l, enum wire_c
     struct buf text = BUF_INIT(400);
     buf_adds(&text, why == CUT_BAD ? "the service's answer is malformed"
                                    : "the head of the service's answer is too large");
-    if (l->wire->error)
+    bool tls = is_plain(x) && looks_like_tls((slice){l->sniffed, l->n_sniffed});
+    if (tls)
+        buf_addf(&text, ": it speaks TLS; %s", terms_of(x)->tls);
+    else if (l->wire->error)
         buf_addf(&text, ": %s", l->wire->error);
-    if (why == CUT_BAD && x->h2 && !x->answer_begun)
+    if (tls)
+        hint_tls(x, "the service speaks TLS:");
+    if (why == CUT_BAD && !tls && x->h2 && !x->answer_begun)
         buf_adds(&text, HTTP2_HINT);
     exchange_fail(x, 502, buf_text(&text));
     buf_deinit(&text);
@@ -150,6 +191,8 @@ static void mirror(struct exchange *x, const struct link *l, enum wire_cut why, 
 {
     bool reset = why == CUT_RESET || why == CUT_REFUSED;
     bool lost = why == CUT_CLOSED || l->wire->finish != FINISH_NOT;
+    if (lost && !l->heard && !l->upstream->heard && is_plain(x))
+        hint_tls(x, "the service ended the connection without a word. If it speaks TLS,");
     if (x->grpc && lost) {
         fail_grpc(x);
     } else if (x->h2 && lost && !l->heard && !x->told) {
@@ -234,6 +277,8 @@ static void up_data(struct stream *s, slice bytes)
     struct exchange *x = s->user;
     x->active_ns = x->worker->loop.now_ns;
     x->unread += bytes.n;
+    if (x->reply == OUTCOME(OUT_STATUS, 400) && is_plain(x) && contains(bytes, SLICE("HTTPS")))
+        hint_tls(x, "the service answers 400 and speaks of HTTPS:");
     if (x->way->takes_over)
         exchange_consume(x, bytes.n);
     x->way->data(x, bytes);

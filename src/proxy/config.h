@@ -28,6 +28,7 @@ struct proxy_spec {
     bool listen_tls, to_tls;
     const char *cert, *key, *test_cert, *client_ca; /* of the listener; NULL: none */
     const char *to_ca, *to_cert, *to_key, *to_name; /* towards the service; NULL: none */
+    slice host; /* Host and :authority that the service gets; empty: the caller's */
     bool insecure;
     bool http1; /* TLS clients are offered HTTP/1.1 alone */
     struct rules rules;
@@ -50,6 +51,7 @@ struct proxy_config {
     uint64_t seed;
     bool identify_payload;
     bool fault_header;
+    const struct tls_terms *terms; /* how messages name settings; NULL: as `outfox proxy` does */
     bool fresh; /* a campaign's: a connection carries one call, see upstream.c and link.c */
     struct rewrite *normalise;
     struct limits limits;

@@ -196,9 +196,19 @@ static bool wants_more(const struct link *l)
     return l->upstream ? l->n_calls > 0 : l->unfinished;
 }
 
+/* A service's first bytes, in case that they are of another protocol. */
+static void listen_in(struct link *l, slice bytes)
+{
+    l->upstream->heard = true;
+    l->n_sniffed = (uint8_t)(bytes.n < sizeof l->sniffed ? bytes.n : sizeof l->sniffed);
+    memcpy(l->sniffed, bytes.p, l->n_sniffed);
+}
+
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct link *l = c->user;
+    if (l->upstream && !l->heard)
+        listen_in(l, bytes);
     l->heard = true;
     if (l->wire)
         wire_feed(l->wire, bytes);

@@ -22,7 +22,7 @@ struct link {
     struct generation *generation;
     struct link *next_idle, **idle_self; /* in upstream->idle or upstream->shared */
     int64_t idle_ns;                     /* since when it is idle */
-    char sniffed[24];
+    char sniffed[24]; /* the first bytes of the peer: of a client's, until the protocol is known */
     uint8_t n_sniffed;
     uint32_t memo;      /* the director's */
     uint32_t n_calls;   /* exchanges that have a stream on it */
@@ -83,6 +83,7 @@ struct upstream {
     struct link *idle;   /* HTTP/1.1, not in use; the last used first */
     struct link *shared; /* HTTP/2 */
     uint32_t n_links;
+    bool heard; /* the service has sent a byte, ever */
 };
 
 /* How careful to be with connections that were used before. */

@@ -32,7 +32,8 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static int open_tls(struct door *d, const struct door *old, struct err *e)
+static int open_tls(struct door *d, const struct tls_terms *terms, const struct door *old,
+                    struct err *e)
 {
     const struct proxy_spec *spec = d->spec;
     if (spec->listen_tls) {
@@ -52,7 +53,8 @@ static int open_tls(struct door *d, const struct door *old, struct err *e)
             return -1;
     }
     if (spec->to_tls) {
-        struct tls_client_options o = {.ca = spec->to_ca,
+        struct tls_client_options o = {.terms = terms,
+                                       .ca = spec->to_ca,
                                        .cert = spec->to_cert,
                                        .key = spec->to_key,
                                        .name = spec->to_name ? spec->to_name : d->to.host,
@@ -107,7 +109,7 @@ static int open_door(struct setup *s, struct door *d, const struct setup *old, s
     const struct door *before = find_door(old, spec);
     if (read_addresses(spec, &d->listen, &d->to, e))
         return -1;
-    if (open_tls(d, before, e))
+    if (open_tls(d, s->config->terms, before, e))
         return -1;
     if (before) {
         d->listen = before->listen;

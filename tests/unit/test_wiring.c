@@ -65,6 +65,50 @@ static void test_doors(void **state)
     lab_close(&l);
 }
 
+/* What a service is called: in requests of the scenario, and in those that doors pass on. */
+static void test_authority(void **state)
+{
+    static const struct {
+        const char *service, *authority, *passed; /* NULL: the caller's stays */
+    } rows[] = {
+        {"{ address: \"127.0.0.1:8080\" }", "127.0.0.1:8080", "127.0.0.1:8080"},
+        {"{ address: \"localhost:80\" }", "localhost", "localhost"},
+        {"{ address: \"localhost:443\" }", "localhost:443", "localhost:443"},
+        {"{ address: \"https://localhost\" }", "localhost", "localhost"},
+        {"{ address: \"https://localhost/\" }", "localhost", "localhost"},
+        {"{ address: \"https://localhost:8443\" }", "localhost:8443", "localhost:8443"},
+        {"{ address: \"http://127.0.0.1\" }", "127.0.0.1", "127.0.0.1"},
+        {"{ address: \"https://[::1]\" }", "[::1]", "[::1]"},
+        {"{ address: \"[::1]:9\" }", "[::1]:9", "[::1]:9"},
+        {"{ address: \"unix:/x\" }", "localhost", "localhost"},
+        {"{ address: \"localhost:443\", tls: true }", "localhost", "localhost"},
+        {"{ address: \"localhost:9\", host-header: keep }", "localhost:9", NULL},
+        {"{ address: \"localhost:9\", host-header: api.test }", "api.test", "api.test"},
+        {"{ run: x, port: 10997 }", "127.0.0.1:10997", NULL},
+        {"{ run: x, port: 10997, host-header: \"api.test:1\" }", "api.test:1", "api.test:1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct lab l;
+        struct buf yaml = BUF_INIT(1000), text = BUF_INIT(200);
+        struct proxy_config *proxies;
+        buf_addf(&yaml, HEAD "services:\n  a: %s\n  b: { run: \"{url:a}\" }\n" ASK,
+                 rows[i].service);
+        lab_open(&l, buf_text(&yaml), 1);
+        wiring_authority(l.w, 0, &text);
+        assert_string_equal(buf_text(&text), rows[i].authority);
+        assert_int_equal(wiring_proxies(l.w, &proxies, &l.e), 0);
+        for (uint32_t k = 0; k < l.w->doors.n; k++)
+            if (l.w->doors.at[k].caller == 1)
+                assert_true(
+                    slice_is(proxies->proxies.at[k].host, rows[i].passed ? rows[i].passed : ""));
+        config_free(proxies);
+        buf_deinit(&yaml);
+        buf_deinit(&text);
+        lab_close(&l);
+    }
+}
+
 static void test_client_doors(void **state)
 {
     (void)state;
@@ -160,9 +204,10 @@ static void test_proxies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_doors),        cmocka_unit_test(test_client_doors),
-        cmocka_unit_test(test_ports),        cmocka_unit_test(test_many_ports),
-        cmocka_unit_test(test_placeholders), cmocka_unit_test(test_proxies),
+        cmocka_unit_test(test_doors),        cmocka_unit_test(test_authority),
+        cmocka_unit_test(test_client_doors), cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_many_ports),   cmocka_unit_test(test_placeholders),
+        cmocka_unit_test(test_proxies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
