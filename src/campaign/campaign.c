@@ -151,6 +151,8 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         *e = r->why;
         return -1;
     }
+    campaign_learn_late(c, &out->trace, r->late_ns);
+    c->death_ns = r->death_ns;
     campaign_contract_judge(c, out);
     return 0;
 }
@@ -186,7 +188,7 @@ void campaign_tell(struct campaign *c, const struct run *run)
     tally_run(c->tally, run);
     if (c->judge)
         judge_run(c->judge, &tested);
-    c->recent[c->n_recent++ % RECENT_RUNS] = run->faultload;
+    c->recent[c->n_recent++ % RECENT_KEPT] = run->faultload;
     vec_deinit(&tested.trace.calls);
 }
 
@@ -237,8 +239,8 @@ static bool campaign_stopped(struct campaign *c)
 static void fill(struct campaign *c)
 {
     faultload f;
-    while (live_running(c->live) < c->jobs && !campaign_is_due(c) && !campaign_stopped(c) &&
-           search_next(c->search, &f)) {
+    while (live_running(c->live) < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
+           !campaign_stopped(c) && search_next(c->search, &f)) {
         campaign_begin(c, f, RUN_SEARCH, false);
         c->explored++;
     }
@@ -312,12 +314,25 @@ static int step(struct campaign *c, struct err *e)
     return status;
 }
 
+/* Nothing is left to be run, or it is to stop. */
+static int explore_end(struct campaign *c, struct err *e)
+{
+    int status = 0;
+    if (live_signal(c->live))
+        return 0;
+    if (!campaign_stopped(c))
+        status = campaign_look_late(c, true, e);
+    return status ? status : campaign_check(c, true, e);
+}
+
 static int explore_on(struct campaign *c, struct err *e)
 {
     for (uint32_t healed = 0;;) {
         campaign_show(c, "search");
         if (live_running(c->live) == 0) {
-            int status = campaign_check(c, false, e);
+            int status = campaign_look_late(c, false, e);
+            if (status == 0)
+                status = campaign_check(c, false, e);
             if (status)
                 return status;
         }
@@ -329,13 +344,36 @@ static int explore_on(struct campaign *c, struct err *e)
                                "its log");
             continue;
         }
+        if (live_running(c->live) == 0 && campaign_is_late(c) && !campaign_stopped(c))
+            continue;
         if (live_running(c->live) == 0)
-            return live_signal(c->live) ? 0 : campaign_check(c, true, e);
+            return explore_end(c, e);
         healed = 0;
         int status = step(c, e);
         if (status)
             return status;
     }
+}
+
+/* Begins anew with what was learned about late things; what the runs so far have shown is
+ * forgotten, in the store too. */
+static int start_over(struct campaign *c, struct err *e)
+{
+    struct campaign was = *c;
+    campaign_abandon(c);
+    campaign_reset(c);
+    if (c->opt.contract)
+        contract_forget(c->opt.contract);
+    c->live = was.live;
+    c->start_ns = was.start_ns;
+    c->explored = was.explored;
+    c->late.quiet_ns = was.late.quiet_ns;
+    memcpy(c->late.why, was.late.why, sizeof c->late.why);
+    campaign_note_late(c);
+    int status = campaign_heal(c, false, e);
+    if (!status)
+        status = campaign_open_store(c, e);
+    return status ? status : campaign_learn(c, e);
 }
 
 int campaign_explore(struct campaign *c, struct live *live, struct err *e)
@@ -349,8 +387,12 @@ int campaign_explore(struct campaign *c, struct live *live, struct err *e)
     int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
     if (!status && !c->learned)
         status = campaign_learn(c, e);
-    if (!status && !c->summary.broken)
-        status = explore_on(c, e);
+    do {
+        if (status == CAMPAIGN_AGAIN)
+            status = start_over(c, e);
+        if (!status && !c->summary.broken)
+            status = explore_on(c, e);
+    } while (status == CAMPAIGN_AGAIN);
     campaign_abandon(c);
     if (status > 0)
         c->summary.stopped = "interrupt";
@@ -398,43 +440,12 @@ static void add_blasts(struct campaign *c)
     }
 }
 
-static void note_strays(struct campaign *c)
-{
-    slice example;
-    uint64_t n = track_strays(live_tracker(c->live), &example);
-    struct buf text = BUF_INIT(600);
-    if (n)
-        buf_addf(&text,
-                 "%llu calls came after their run had ended (%.*s): they were not failed. Give "
-                 "`quiet` a time that they come within",
-                 (unsigned long long)n, SLICE_ARG(example));
-    if (text.n)
-        campaign_note(c, buf_text(&text));
-    buf_deinit(&text);
-}
-
-static void note_outlived(struct campaign *c)
-{
-    struct buf text = BUF_INIT(1 << 14);
-    if (!c->n_outlived)
-        return;
-    buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
-             (unsigned long long)c->n_outlived, c->n_outlived == 1 ? "run" : "runs");
-    if (c->outlived) {
-        buf_adds(&text, ", such as ");
-        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);
-    }
-    buf_adds(&text, ": they were cut off");
-    campaign_note(c, buf_text(&text));
-    buf_deinit(&text);
-}
-
 void campaign_conclude(struct campaign *c)
 {
     if (!c->judge)
         return;
     campaign_tell_leaks(c, false);
-    judge_finish(c->judge, tally_exhaustive(c->tally), &c->summary);
+    judge_finish(c->judge, tally_exhaustive(c->tally) && !c->summary.doubt, &c->summary);
 }
 
 const struct summary *campaign_finish(struct campaign *c)
@@ -446,10 +457,11 @@ const struct summary *campaign_finish(struct campaign *c)
     if (!c->summary.stopped && !c->summary.broken && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     add_blasts(c);
-    note_outlived(c);
+    campaign_note_outlived(c);
     campaign_doubt(c, c->summary.space > 1);
+    campaign_note_hiccups(c);
     if (c->live) {
-        note_strays(c);
+        campaign_note_strays(c);
         campaign_note_unseen(c);
     }
     campaign_settle_known(c);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of a campaign: campaign.c (the loop), campaign_learn.c (fault-free runs and what they
- * teach), campaign_trust.c (is a failure to be believed?), campaign_confirm.c (findings made small
- * and sure), campaign_seen.c (did calls come through the proxies?), campaign_store.c (kept and
- * restored), campaign_contract.c (judged by a contract). */
+ * teach), campaign_late.c (what comes after the end of its run), campaign_trust.c (is a failure to
+ * be believed?), campaign_confirm.c (findings made small and sure), campaign_seen.c (did calls come
+ * through the proxies?), campaign_store.c (kept and restored), campaign_contract.c (judged by a
+ * contract). */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 
 #include "base/index.h"
 #include "campaign/campaign.h"
 #include "campaign/campaign_seen.h"
+#include "campaign/campaign_trust_int.h"
 #include "campaign/tally.h"
 
-enum { RECENT_RUNS = 8, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
+enum { RECENT_RUNS = 8, RECENT_KEPT = 32, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
 
 /* A faultload whose result is known. */
 struct known {
@@ -61,14 +63,18 @@ struct campaign {
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
-    faultload recent[RECENT_RUNS]; /* the last ones, a ring */
+    faultload recent[RECENT_KEPT]; /* the last ones, a ring */
     uint32_t n_recent;
     int64_t show_ns;     /* when progress is told next */
     int64_t start_ns;    /* of this process */
     slice lesson, quiet; /* what the store says was learned; p == NULL: nothing */
+    uint64_t n_hiccups;  /* runs that failed by themselves, and were repeated */
+    const char *hiccup;  /* what one of them was like */
     uint64_t n_outlived; /* runs with calls that were cut off; one of those calls */
     uid outlived;
-    struct seen seen;    /* what came through the proxies, and what did not */
+    struct seen seen; /* what came through the proxies, and what did not */
+    struct late late;
+    int64_t death_ns;    /* of the last run: so long after the answer a service died; 0: none did */
     struct usage *usage; /* of each service; NULL: none was looked at */
     int64_t sampled_ns;  /* what looking at them took */
     uint32_t unfired;    /* patterns of the last replay that matched nothing */
@@ -145,21 +151,6 @@ int campaign_contract_check(struct campaign *c, struct err *e) MUST_USE;
 /* The fault-free runs. */
 int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
-/* ---- campaign_trust.c ---- */
-
-/* A run that failed, alone or not: is it to be believed? Replaces it by a repetition where it is
- * not, and looks whether the system still works. */
-int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
-
-/* A fault-free run now and then; `last`: after any run with faults. */
-int campaign_check(struct campaign *c, bool last, struct err *e) MUST_USE;
-
-/* Is a fault-free run due, or a service to be started again? */
-bool campaign_is_due(const struct campaign *c);
-
-/* Services that died are started again. 0, 1: interrupted, -1. */
-int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
-
 /* ---- campaign_confirm.c ---- */
 
 /* The findings made as small and sure as what is known allows, without any further run. */
@@ -175,6 +166,7 @@ int campaign_keep(struct campaign *c, const struct run *run, struct err *e) MUST
 int campaign_keep_facts(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_findings(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_blasts(struct campaign *c, struct err *e) MUST_USE;
+int campaign_keep_hiccups(struct campaign *c, struct err *e) MUST_USE;
 
 /* Nothing is left to be done. */
 int campaign_keep_end(struct campaign *c, struct err *e) MUST_USE;

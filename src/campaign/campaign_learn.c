@@ -5,7 +5,7 @@
  * the answer calls may still begin. */
 #include "campaign/campaign_int.h"
 
-enum { LEARNING_QUIET_MS = 100, QUIET_MAX_MS = 2000, LESSONS_MAX = 16 };
+enum { LEARNING_QUIET_MS = 100, LESSONS_MAX = 16 };
 
 struct lessons {
     struct track_lesson *lesson[LESSONS_MAX];
@@ -43,9 +43,8 @@ static void learn_quiet(struct campaign *c, int64_t late_ns)
 {
     if (c->opt.config->quiet_ns >= 0)
         return;
-    int64_t quiet = late_ns ? 3 * late_ns + 20000000 : 0;
-    int64_t most = (int64_t)QUIET_MAX_MS * 1000000;
-    live_set_quiet(c->live, quiet < most ? quiet : most);
+    int64_t quiet = campaign_quiet_for(late_ns);
+    live_set_quiet(c->live, quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns);
 }
 
 /* ---- levels ---- */
@@ -154,10 +153,13 @@ int campaign_learn(struct campaign *c, struct err *e)
     struct lessons all = {0};
     uint32_t n = c->opt.search.baselines ? c->opt.search.baselines : 3;
     n = n < LESSONS_MAX ? n : LESSONS_MAX;
-    int64_t quiet = c->opt.config->quiet_ns;
+    int64_t quiet = (int64_t)LEARNING_QUIET_MS * 1000000;
     int status = 0;
+    quiet = quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns;
+    if (c->opt.config->quiet_ns >= 0)
+        quiet = c->opt.config->quiet_ns;
     tracker_forget(live_tracker(c->live)); /* other scenarios have taught it other things */
-    live_set_quiet(c->live, quiet >= 0 ? quiet : (int64_t)LEARNING_QUIET_MS * 1000000);
+    live_set_quiet(c->live, quiet);
     campaign_watch(c);
     while (status == 0 && all.n < n) {
         campaign_show(c, "baseline");

@@ -145,6 +145,17 @@ int campaign_keep_blasts(struct campaign *c, struct err *e)
     return failed;
 }
 
+/* How many, and what one was like. */
+int campaign_keep_hiccups(struct campaign *c, struct err *e)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    buf_addf(&text, "%llu %s", (unsigned long long)c->n_hiccups, c->hiccup);
+    int failed =
+        c->opt.store ? store_set(c->opt.store, c->id, SLICE("hiccups"), buf_slice(&text), e) : 0;
+    buf_deinit(&text);
+    return failed;
+}
+
 int campaign_keep_end(struct campaign *c, struct err *e)
 {
     struct buf notes = BUF_INIT(1 << 20);
@@ -152,6 +163,8 @@ int campaign_keep_end(struct campaign *c, struct err *e)
     print_notes(c, &notes);
     if (c->opt.store)
         failed = store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
+                 (c->summary.doubt &&
+                  store_set(c->opt.store, c->id, SLICE("doubt"), slice_of(c->summary.doubt), e)) ||
                  store_set(c->opt.store, c->id, SLICE("ended"), SLICE("1"), e);
     c->ended = !failed;
     buf_deinit(&notes);
@@ -249,6 +262,19 @@ static int restore_blasts(struct campaign *c, slice text, struct err *e)
     return 0;
 }
 
+/* What runs that were made again, and calls that nobody waited for, leave to be said. */
+static int restore_doubts(struct campaign *c, struct err *e)
+{
+    slice text, n, doubt;
+    if (store_get(c->opt.store, c->id, SLICE("hiccups"), &c->keep, &text, e) ||
+        store_get(c->opt.store, c->id, SLICE("doubt"), &c->keep, &doubt, e))
+        return -1;
+    c->summary.doubt = doubt.p;
+    if (text.p && slice_word(&text, &n) && slice_to_u64(n, UINT32_MAX, &c->n_hiccups))
+        c->hiccup = slice_copy(&c->keep, slice_trim(text)).p;
+    return 0;
+}
+
 int campaign_recall(struct campaign *c, struct err *e)
 {
     slice learned, quiet;
@@ -289,7 +315,7 @@ int campaign_restore(struct campaign *c, struct err *e)
                        restore_overlaps, c, e) < 0 ||
         store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e) ||
-        restore_blasts(c, blasts, e))
+        restore_blasts(c, blasts, e) || restore_doubts(c, e))
         return -1;
     c->ended = ended.p != NULL;
     parse_levels(c, levels);

@@ -10,7 +10,12 @@
 
 #include "base/clock.h"
 
-enum { CHECKS = 2 }; /* a system may need a moment: one that works at the second look works */
+enum {
+    CHECKS = 2,       /* a system may need a moment: one that works at the second look works */
+    REPEATS = 2,      /* of a run that failed by itself */
+    HICCUPS = 3,      /* so many, and */
+    HICCUP_PART = 20, /* one in so many runs: the scenario cannot be relied on */
+};
 
 static int add_blast(struct campaign *c, faultload f, const char *why, bool certain, struct err *e)
 {
@@ -26,7 +31,7 @@ static int suspect_last(struct campaign *c, const char *why, struct err *e)
 {
     uint32_t n = c->n_recent < RECENT_RUNS ? c->n_recent : RECENT_RUNS;
     for (uint32_t i = 0; i < n; i++) {
-        faultload f = c->recent[(c->n_recent - 1 - i) % RECENT_RUNS];
+        faultload f = c->recent[(c->n_recent - 1 - i) % RECENT_KEPT];
         if (f != FAULTLOAD_EMPTY)
             return add_blast(c, f, why, false, e);
     }
@@ -50,9 +55,55 @@ int campaign_heal(struct campaign *c, bool all, struct err *e)
     return live_heal(c->live, all, e);
 }
 
-/* Does the scenario pass without faults? 0, 1: interrupted, -1. */
-static int look(struct campaign *c, bool *works, const char **why, struct err *e)
+/* ---- deaths that come after their run ---- */
+
+/* Does a service die of this faultload, when it is given so much time? */
+static int try_death(struct campaign *c, faultload f, int64_t patience_ns, bool *dies,
+                     struct err *e)
 {
+    struct run run = {0};
+    int64_t quiet = live_quiet(c->live);
+    int status = campaign_heal(c, false, e);
+    live_set_quiet(c->live, quiet > patience_ns ? quiet : patience_ns);
+    if (status == 0)
+        status = campaign_run_alone(c, f, RUN_CONFIRM, &run, e);
+    live_set_quiet(c->live, quiet);
+    *dies = run.flags & RUN_CRASHED;
+    if (status == 0)
+        status = campaign_observe(c, &run, e);
+    vec_deinit(&run.trace.calls);
+    return status;
+}
+
+/* A service died, and the run that was under way is not the cause: is it one before that? Its
+ * faultload is `first`, or among the last ones. Its run ended too early then, and so may others:
+ * CAMPAIGN_AGAIN. 0: it is none of them, or a blast if runs cannot wait longer. */
+static int find_killer(struct campaign *c, faultload first, const char *how, struct err *e)
+{
+    static const int64_t patience_ns[] = {50000000, 500000000};
+    uint32_t n = c->n_recent < RECENT_RUNS ? c->n_recent : RECENT_RUNS;
+    for (size_t p = 0; p < sizeof patience_ns / sizeof *patience_ns; p++)
+        for (uint32_t i = 0; i <= n; i++) {
+            faultload f = i ? c->recent[(c->n_recent - i) % RECENT_KEPT] : first;
+            bool dies = false;
+            int status = f == FAULTLOAD_EMPTY ? 0 : try_death(c, f, patience_ns[p], &dies, e);
+            if (status)
+                return status;
+            if (dies && !campaign_wait_longer(c, c->death_ns))
+                return add_blast(c, f, how, true, e);
+            if (dies) {
+                campaign_explain_death(c, how);
+                return CAMPAIGN_AGAIN;
+            }
+        }
+    return 0;
+}
+
+/* Does the scenario pass without faults, now that f was run? 0, 1: interrupted, -1,
+ * CAMPAIGN_AGAIN. */
+static int look(struct campaign *c, faultload f, bool *works, const char **why, struct err *e)
+{
+    const char *died = NULL;
     *works = false;
     for (int i = 0; i < CHECKS && !*works; i++) {
         struct run run = {0};
@@ -63,13 +114,15 @@ static int look(struct campaign *c, bool *works, const char **why, struct err *e
             return status;
         *works = run.verdict.pass;
         *why = run.verdict.why;
+        if (run.flags & RUN_CRASHED)
+            died = arena_copy(&c->keep, run.event, strlen(run.event));
         status = campaign_observe(c, &run, e);
         vec_deinit(&run.trace.calls);
         if (status)
             return status;
     }
     c->since_check = 0;
-    return 0;
+    return died && *works ? find_killer(c, f, died, e) : 0;
 }
 
 /* The system is broken: makes it work again by starting our services anew. */
@@ -85,7 +138,7 @@ static int repair(struct campaign *c, struct err *e)
     campaign_tell_leaks(c, true);
     int status = campaign_heal(c, true, e);
     if (status == 0)
-        status = look(c, &works, &why, e);
+        status = look(c, FAULTLOAD_EMPTY, &works, &why, e);
     if (status == 0 && !works)
         return err_set(e, 0, 0,
                        "the scenario fails without any fault, also after all services were started "
@@ -105,7 +158,7 @@ static int try_blast(struct campaign *c, faultload f, bool *broken, struct run *
         status = campaign_run_alone(c, f, RUN_CONFIRM, run, e);
     if (status == 0) {
         campaign_hold(&c->held, run);
-        status = look(c, &works, &why, e);
+        status = look(c, f, &works, &why, e);
     }
     *broken = status == 0 && !works;
     return status;
@@ -116,7 +169,7 @@ static int find_culprit(struct campaign *c, const char *why, struct err *e)
 {
     uint32_t n = c->n_recent < RECENT_RUNS ? c->n_recent : RECENT_RUNS;
     for (uint32_t i = 0; i < n; i++) {
-        faultload f = c->recent[(c->n_recent - 1 - i) % RECENT_RUNS];
+        faultload f = c->recent[(c->n_recent - 1 - i) % RECENT_KEPT];
         bool broken;
         struct run run;
         if (f == FAULTLOAD_EMPTY)
@@ -147,15 +200,31 @@ bool campaign_is_due(const struct campaign *c)
     return live_hurt(c->live) || (every && c->since_check >= every);
 }
 
+/* A service died when no run was under way: which one was it? */
+static int find_death(struct campaign *c, struct err *e)
+{
+    const char *death = live_death(c->live);
+    if (!death)
+        return 0;
+    death = arena_copy(&c->keep, death, strlen(death));
+    uint32_t blasts = c->blasts.n;
+    int status = live_heal(c->live, false, e);
+    if (status == 0)
+        status = find_killer(c, FAULTLOAD_EMPTY, death, e);
+    return status == 0 && c->blasts.n == blasts ? suspect_last(c, death, e) : status;
+}
+
 int campaign_check(struct campaign *c, bool last, struct err *e)
 {
     bool works = false;
     const char *why;
     uint32_t every = last ? 1 : c->opt.config->search.check_every;
-    int status = campaign_heal(c, false, e);
+    int status = find_death(c, e);
+    if (status == 0)
+        status = campaign_heal(c, false, e);
     if (status || !c->opt.config->search.check_every || c->since_check < every)
         return status;
-    status = look(c, &works, &why, e);
+    status = look(c, FAULTLOAD_EMPTY, &works, &why, e);
     if (status || works)
         return status;
     status = repair(c, e);
@@ -178,15 +247,85 @@ static int repeat(struct campaign *c, struct run *run, struct err *e)
     return status;
 }
 
+/* ---- failures that no fault is to blame for ---- */
+
+static bool failed_by_itself(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->trace.calls.n; i++)
+        if (run->trace.calls.at[i].mode != MODE_NONE)
+            return false;
+    return !run->verdict.pass;
+}
+
+/* A run that failed before any fault fired says nothing about faults: it is made again. *n counts
+ * how often. */
+static int repeat_hiccup(struct campaign *c, struct run *run, uint32_t *n, struct err *e)
+{
+    int status = 0;
+    for (*n = 0; *n < REPEATS && status == 0 && failed_by_itself(run); ++*n) {
+        const struct verdict *v = &run->verdict;
+        const char *what = v->detail ? v->detail : v->why;
+        if (!c->hiccup)
+            c->hiccup = arena_copy(&c->keep, what, strlen(what));
+        status = repeat(c, run, e);
+    }
+    return status;
+}
+
+static int count_hiccups(struct campaign *c, uint32_t n, struct err *e)
+{
+    c->n_hiccups += n;
+    return n ? campaign_keep_hiccups(c, e) : 0;
+}
+
+void campaign_note_hiccups(struct campaign *c)
+{
+    struct buf text = BUF_INIT(1 << 12);
+    if (!c->n_hiccups)
+        return;
+    bool often = c->n_hiccups >= HICCUPS && c->n_hiccups * HICCUP_PART > c->number;
+    if (often && !c->summary.doubt)
+        c->summary.doubt = "the scenario also fails when no fault has fired";
+    buf_addf(&text,
+             "the scenario failed before any fault had fired, %llu %s in %llu runs (%s). Those "
+             "runs were made again and do not count",
+             (unsigned long long)c->n_hiccups, c->n_hiccups == 1 ? "time" : "times",
+             (unsigned long long)(c->number + c->n_hiccups), c->hiccup);
+    if (c->summary.doubt)
+        buf_adds(&text, ". Make it pass without faults every time, then run this again: `before` "
+                        "can bring state back");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
+/* A service died during the run: of it? It does again then. */
+static int check_crash(struct campaign *c, const struct run *run, struct err *e)
+{
+    bool dies = false;
+    if (!(run->flags & RUN_CRASHED))
+        return 0;
+    int status = try_death(c, run->faultload, 0, &dies, e);
+    return status || dies ? status : find_killer(c, FAULTLOAD_EMPTY, run->event, e);
+}
+
 int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e)
 {
     bool works = false;
     const char *why;
+    uint32_t hiccups = 0;
     int status = alone ? 0 : repeat(c, run, e);
+    if (status == 0)
+        status = repeat_hiccup(c, run, &hiccups, e);
+    if (status == 0 && !failed_by_itself(run))
+        status = count_hiccups(c, hiccups, e);
     if (status || run->verdict.pass || !tally_is_new(c->tally, run))
         return status;
     campaign_hold(&c->held, run);
-    status = look(c, &works, &why, e);
+    status = check_crash(c, run, e);
+    if (status == 0)
+        status = look(c, run->faultload, &works, &why, e);
+    if (status == 0 && works && failed_by_itself(run))
+        status = count_hiccups(c, hiccups, e);
     if (status || works)
         return status;
     status = repair(c, e);

@@ -124,6 +124,15 @@ static slice body_of(const struct chain *body, bool grpc, struct buf *text)
     return grpc ? grpc_first(whole) : whole;
 }
 
+/* Services that start, and commands around a run, may cause calls that belong to no run. */
+static bool is_idle(const struct live *l)
+{
+    bool idle = !l->starting;
+    for (uint32_t i = 0; i < l->opt.slots && l->n_running > 0; i++)
+        idle &= l->slot[i].command == NULL;
+    return idle;
+}
+
 static void decide(void *ctx, const struct call_arrival *a, struct call_fate *out)
 {
     struct live *l = ctx;
@@ -145,6 +154,7 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
                                     .whole = a->whole,
                                     .start_ns = a->start_ns,
                                     .crowded = l->n_running > 1,
+                                    .idle = is_idle(l),
                                     .owns = owns,
                                     .ctx = &ownership};
     struct track_answer answer;

@@ -17,7 +17,12 @@
 #include "io/owner.h"
 
 enum { TURNS = 3 };
-static const int64_t DEATH_NS = 1000000000; /* from a broken connection to the news of a death */
+
+/* From a broken connection to the news of a death: of a service that listens no more; of one that
+ * still does, because it is cleaning up, or because it does not die at all. Who is waited for in
+ * vain so often breaks connections off as a habit. */
+static const int64_t DEATH_NS = 1000000000, CLEANUP_NS = 500000000;
+enum { SPARED_MAX = 3 };
 
 static const struct scenario_spec *spec_of(const struct execution *x)
 {
@@ -131,39 +136,48 @@ static void act(struct execution *x)
 
 /* ---- the end of a run ---- */
 
-/* A service of ours that has broken a connection off, and listens no more, is dying; the news of
- * that takes a moment. */
-static bool is_dying(const struct execution *x, const struct call *c)
+/* The service of ours that this call was broken off by, of itself; UINT32_MAX: none. */
+static uint32_t broken_off_by(const struct live *l, const struct call *c)
 {
-    const struct live *l = x->live;
     enum outcome_kind kind = outcome_kind(c->reply);
-    if (kind != OUT_RESET && kind != OUT_CLOSED && kind != OUT_REFUSED)
-        return false;
+    if (c->mode != MODE_NONE || (kind != OUT_RESET && kind != OUT_CLOSED && kind != OUT_REFUSED))
+        return UINT32_MAX;
     slice name = names_text(l->opt.names, uid_element(l->opt.names, c->uid)->service);
     uint32_t service = config_service(l->config, name);
-    return service != UINT32_MAX && l->config->services.at[service].run.n &&
-           !addr_is_unix(&l->wiring->address[service]) &&
-           !owner_listening(&l->wiring->address[service]);
+    bool ours = service != UINT32_MAX && l->config->services.at[service].run.n &&
+                !addr_is_unix(&l->wiring->address[service]);
+    return ours ? service : UINT32_MAX;
 }
 
-static bool may_be_dying(const struct execution *x)
+/* How long to wait for the news that a service has died. */
+static int64_t death_wait(struct execution *x)
 {
+    const struct live *l = x->live;
     const struct trace *trace = track_trace(x->run);
-    bool dying = false;
-    for (uint32_t i = 0; i < trace->calls.n && !dying; i++)
-        dying = is_dying(x, &trace->calls.at[i]);
-    return dying && !(x->result.run.flags & RUN_CRASHED);
+    int64_t wait = 0;
+    x->dying = UINT32_MAX;
+    for (uint32_t i = 0; i < trace->calls.n && !(x->result.run.flags & RUN_CRASHED); i++) {
+        uint32_t service = broken_off_by(l, &trace->calls.at[i]);
+        if (service == UINT32_MAX)
+            continue;
+        if (!owner_listening(&l->wiring->address[service]))
+            wait = DEATH_NS;
+        else if (l->spared[service] < SPARED_MAX && wait < CLEANUP_NS)
+            wait = CLEANUP_NS;
+        if (wait == CLEANUP_NS)
+            x->dying = service;
+    }
+    return wait;
 }
 
 /* When there is nothing more to be waited for; INT64_MAX: not before an open call ends. */
-static int64_t settled_ns(const struct execution *x)
+static int64_t settled_ns(struct execution *x)
 {
     if (track_open(x->run) > 0)
         return INT64_MAX;
     int64_t last = track_active_ns(x->run);
-    int64_t quiet = live_quiet(x->live);
-    if (quiet < DEATH_NS && may_be_dying(x))
-        quiet = DEATH_NS;
+    int64_t quiet = live_quiet(x->live), death = death_wait(x);
+    quiet = quiet > death ? quiet : death;
     return (last > x->answered_ns ? last : x->answered_ns) + quiet;
 }
 
@@ -180,6 +194,8 @@ static void leave_run(struct execution *x, int64_t now)
     }
     if (l->config->connections == CONNECTIONS_FRESH)
         plane_part(l->plane);
+    if (x->dying != UINT32_MAX && !(run->flags & RUN_CRASHED))
+        l->spared[x->dying]++;
     x->result.late_ns = track_late_ns(x->run);
     run->took_ns = x->answered_ns - x->begun_ns;
     if (x->order.learning)
@@ -362,6 +378,7 @@ void live_begin(struct live *l, const struct execution_order *order)
                             .slot = slot,
                             .order = *order,
                             .arena = arena,
+                            .dying = UINT32_MAX,
                             .timer.fire = on_timer,
                             .turn.fire = on_turn};
     l->n_running++;
@@ -389,8 +406,10 @@ bool execution_hurt(struct live *l, const char *how)
             continue;
         x->result.run.flags |= RUN_CRASHED;
         x->result.run.event = arena_copy(&x->arena, how, strlen(how));
-        if (x->state == EXECUTION_SETTLING)
+        if (x->state == EXECUTION_SETTLING) {
+            x->result.death_ns = clock_ns() - x->answered_ns;
             timer_start(l->loop, &x->timer, l->loop->now_ns);
+        }
     }
     return any;
 }

@@ -183,8 +183,10 @@ static void watch_signals(struct live *l)
 static int wait_ready(struct live *l, struct err *e)
 {
     l->ready = l->failed = false;
+    l->starting = true;
     while (!l->ready && !l->failed && !l->signal)
         run_once(l);
+    l->starting = false;
     if (l->failed) {
         *e = l->failure;
         return -1;
@@ -217,6 +219,7 @@ static int open_all(struct live *l, struct err *e)
         return -1;
     uint32_t n = l->wiring->n_services + 1;
     l->pid = mem_zero(n * sizeof *l->pid);
+    l->spared = mem_zero(n * sizeof *l->spared);
     make_tracker(l);
     if (open_plane(l, e))
         return -1;
@@ -287,6 +290,7 @@ void live_close(struct live *l)
     rewrite_free(l->rewrite);
     mem_free(l->tls);
     mem_free(l->pid);
+    mem_free(l->spared);
     mem_free(l);
 }
 
@@ -305,6 +309,15 @@ void live_set_quiet(struct live *l, int64_t ns)
 int64_t live_quiet(const struct live *l)
 {
     return l->quiet_ns;
+}
+
+void live_rest(struct live *l, int64_t ns)
+{
+    struct deadline d = {.timer.fire = on_deadline, .live = l};
+    timer_start(l->loop, &d.timer, clock_ns() + ns);
+    while (!d.passed && !l->signal)
+        run_once(l);
+    timer_stop(l->loop, &d.timer);
 }
 
 int live_signal(const struct live *l)

@@ -71,7 +71,8 @@ struct execution_result {
     struct execution_order order;
     struct run run;              /* all but its number; the trace is the receiver's */
     struct track_lesson *lesson; /* of a learning run: in place of the trace */
-    int64_t late_ns;             /* a call began so long after the answer; 0: none */
+    int64_t late_ns;             /* track_late_ns */
+    int64_t death_ns;            /* so long after the answer a service died; 0: none did */
     uint64_t trace_key;
     bool broken; /* it could not be executed at all; `why` says why not */
     struct err why;
@@ -80,6 +81,9 @@ struct execution_result {
 /* Waits for the next one to end. 1: somebody wants to stop (SIGINT, SIGTERM), -1: none is running.
  * The result lives until the next call. */
 int live_wait(struct live *l, const struct execution_result **out) MUST_USE;
+
+/* Lets the system be for so long, or until somebody wants to stop; nothing is running. */
+void live_rest(struct live *l, int64_t ns);
 
 /* SIGINT, SIGTERM, or 0. */
 int live_signal(const struct live *l);

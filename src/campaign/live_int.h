@@ -37,6 +37,7 @@ struct execution {
     struct timer timer;
     int64_t begun_ns, answered_ns;
     struct turn turn;
+    uint32_t dying;              /* a service that may be, and is waited for; UINT32_MAX: none */
     uint32_t turns;              /* of the loop, since the answer was there */
     struct client_answer answer; /* kept in the arena */
     struct command_result ended;
@@ -60,11 +61,13 @@ struct live {
     int64_t quiet_ns;
     uv_signal_t on_int, on_term;
     int signal;
-    bool waiting; /* the loop is to be left when something happened */
+    bool waiting;  /* the loop is to be left when something happened */
+    bool starting; /* services are about to become ready */
     bool ready, failed, stopped;
     struct err failure;
     uint32_t n_died;
     char death[400];      /* of a service that died when no run was under way */
+    uint32_t *spared;     /* by service: how often it did not die when it seemed to */
     pid_t *pid;           /* of services that others run; 0: not looked for, -1: not known */
     uint32_t sim_process; /* the service that serves the simulated system; UINT32_MAX: none */
 };

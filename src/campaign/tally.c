@@ -28,7 +28,8 @@ struct tally {
     struct map finding_at; /* why and points -> finding */
     struct map started;    /* why and points of failures, as they come */
     uint64_t n_started;
-    struct arena keep; /* details */
+    uint64_t by_itself; /* runs that failed although no fault had fired */
+    struct arena keep;  /* details */
 };
 
 struct tally *tally_new(struct search *search, struct faultloads *fl, struct summary *out)
@@ -149,7 +150,11 @@ void tally_run(struct tally *t, const struct run *run)
         t->out->runs_by_size.at[size]++;
         count_outcome(t->out, &run->verdict);
     }
-    if (!run->verdict.pass)
+    if (run->verdict.pass)
+        return;
+    if (r->happened == FAULTLOAD_EMPTY && r->purpose != FOR_BASELINE)
+        t->by_itself++; /* there is nothing to blame, nor to replay */
+    else
         add_failure(t, run, r->happened, n - 1);
 }
 
@@ -324,6 +329,8 @@ void tally_finish(struct tally *x)
     for (enum reduction r = 0; r < REDUCTIONS; r++)
         add_skip(out, reduction_rows[r].name, reduction_rows[r].assumption,
                  (double)stats.skipped[r]);
+    if (x->by_itself && !out->doubt)
+        out->doubt = "the scenario also fails when no fault has fired";
     sort_failures(x);
 }
 
@@ -337,5 +344,5 @@ bool tally_exhaustive(const struct tally *t)
     for (enum reduction r = 0; r < REDUCTIONS; r++)
         left += stats.skipped[r];
     return stats.complete && !t->out->stopped && !t->out->broken && !suspects && !left &&
-           !stats.elsewhere;
+           !stats.elsewhere && !t->by_itself;
 }

@@ -51,6 +51,9 @@ void contract_judge(struct contract *c, struct run *run);
 /* Remembers what a run with faults has shown. */
 void contract_note(struct contract *c, const struct run *run);
 
+/* Forgets all runs: they are made again. */
+void contract_forget(struct contract *c);
+
 /* ---- the end ---- */
 
 /* The lines that would declare what was seen and is not declared, ready to be put under `when:`

@@ -300,3 +300,15 @@ void contract_note(struct contract *c, const struct run *run)
         vec_push(&c->faults, faults[i]);
     vec_push(&c->seen, seen);
 }
+
+void contract_forget(struct contract *c)
+{
+    vec_deinit(&c->usual.trace.calls);
+    vec_deinit(&c->usual.effects);
+    vec_deinit(&c->usual.calls);
+    c->usual = (struct usual){0};
+    c->faults.n = c->seen.n = 0;
+    map_deinit(&c->broken);
+    for (uint32_t i = 0; i < c->rules.n; i++)
+        c->rules.at[i].used = 0;
+}

@@ -10,7 +10,7 @@ static bool known_run(void *ctx, uint64_t key)
     if (track_find(t, key))
         return true;
     for (uint32_t i = 0; i < ENDED_KEPT; i++) /* of a run that has ended: known, but not any more */
-        if (t->ended[i] == key)
+        if (t->ended[i].key == key)
             return true;
     return false;
 }

@@ -57,7 +57,8 @@ void tracker_forget(struct tracker *t)
     payload_rules_free(t->payloads);
     t->payloads = payload_rules_new();
     memset(t->facts, 0, (t->opt.n_services + 1) * sizeof *t->facts);
-    t->strays = t->lost = 0;
+    t->strays = (struct track_strays){0};
+    t->lost = 0;
 }
 
 /* ---- runs ---- */
@@ -197,7 +198,9 @@ static void leave(struct tracker *t, struct track_run *r, int64_t now_ns)
     }
     t->slot[r->slot] = NULL;
     t->n_runs--;
-    t->ended[t->n_ended++ % ENDED_KEPT] = r->key;
+    uint32_t at = (uint32_t)(t->n_ended++ % ENDED_KEPT);
+    t->ended[at].key = r->key;
+    t->ended[at].answered_ns = r->answered ? r->answered_ns : now_ns;
 }
 
 void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_t now_ns)
@@ -317,15 +320,41 @@ void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, s
         r->all.trace.calls.at[call].request = request_hash(target, body);
 }
 
-static void count_stray(struct tracker *t, const struct track_arrival *a)
+/* When the run of this key was answered; 0: the last of all. */
+static int64_t answered_ns(const struct tracker *t, uint64_t key)
 {
-    if (t->strays++ == 0) {
-        struct buf text = BUF_INIT(1000);
-        buf_addf(&text, "%.*s %.*s", SLICE_ARG(t->opt.services[a->service]),
-                 SLICE_ARG(a->interface));
-        t->stray = slice_copy(&t->arena, buf_slice(&text));
-        buf_deinit(&text);
-    }
+    uint32_t last = (uint32_t)((t->n_ended - 1) % ENDED_KEPT);
+    for (uint32_t i = 0; i < ENDED_KEPT && key; i++)
+        if (t->ended[i].key == key)
+            return t->ended[i].answered_ns;
+    return t->ended[last].answered_ns;
+}
+
+static void count_stray(struct tracker *t, const struct track_arrival *a, uint64_t run)
+{
+    int64_t late_ns = a->start_ns - answered_ns(t, run);
+    if (t->strays.n++ > 0 && late_ns <= t->strays.late_ns)
+        return;
+    struct buf text = BUF_INIT(1000);
+    buf_addf(&text, "%.*s %.*s", SLICE_ARG(t->opt.services[a->service]), SLICE_ARG(a->interface));
+    t->strays.late_ns = late_ns;
+    t->strays.caller = a->caller < t->opt.n_services ? a->caller : CALLER_UNKNOWN;
+    if (!slice_eq(t->strays.call, buf_slice(&text)))
+        t->strays.call = slice_copy(&t->arena, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+/* Does a service of ours make this call that would say so if it were on behalf of a run? */
+static bool says_nothing(const struct tracker *t, const struct track_arrival *a)
+{
+    uint32_t caller = a->caller;
+    for (uint32_t i = 0; i < t->opt.n_services && caller == CALLER_UNKNOWN && a->owns; i++)
+        if (a->owns(a->ctx, i))
+            caller = i;
+    if (caller >= t->opt.n_services)
+        return false;
+    const struct track_facts *f = &t->facts[caller];
+    return f->by[TRACK_NONE] || !f->made;
 }
 
 /* It belongs to no run: is that as it should be? */
@@ -333,9 +362,20 @@ static void count_foreign(struct tracker *t, const struct track_arrival *a,
                           const struct track_parent *p)
 {
     if (p->context.run)
-        count_stray(t, a);
+        count_stray(t, a, p->context.run);
     else if (t->n_runs > 0 && a->caller < t->opt.n_services && t->lost++ == 0)
         t->lost_by = a->caller;
+    else if (t->n_runs == 0 && t->n_ended > 0 && a->idle && says_nothing(t, a))
+        count_stray(t, a, 0);
+}
+
+/* A call begins after the answer: how long was nothing heard of the run before it? */
+static void note_late(struct track_run *r, int64_t start_ns)
+{
+    int64_t heard_ns = r->active_ns > r->answered_ns ? r->active_ns : r->answered_ns;
+    int64_t late_ns = start_ns - heard_ns + 1;
+    if (late_ns > r->late_ns)
+        r->late_ns = late_ns;
 }
 
 void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
@@ -370,8 +410,8 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
         record.mode = plan_find(r->plan, t->opt.names, record.uid, &record.fault_point);
-    if (r->answered && !r->late_ns)
-        r->late_ns = a->start_ns - r->answered_ns + 1;
+    if (r->answered)
+        note_late(r, a->start_ns);
     count(t, &p, a->service);
     r->n_open++;
     r->active_ns = a->start_ns;
@@ -411,10 +451,9 @@ const struct track_facts *track_service(const struct tracker *t, uint32_t servic
     return &t->facts[service];
 }
 
-uint64_t track_strays(const struct tracker *t, slice *example)
+const struct track_strays *track_strays(const struct tracker *t)
 {
-    *example = t->stray;
-    return t->strays;
+    return &t->strays;
 }
 
 uint64_t track_lost(const struct tracker *t, uint32_t *service)

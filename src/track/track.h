@@ -84,7 +84,8 @@ void track_answered(struct track_run *r, outcome seen, int64_t now_ns);
 uint32_t track_open(const struct track_run *r);
 int64_t track_active_ns(const struct track_run *r);
 
-/* When the first call began after the scenario's own request had ended, how long after; 0: none. */
+/* After the scenario's own request had ended: for how long no call ended, nor any began, until
+ * the next one did; the longest such time. 0: none did. */
 int64_t track_late_ns(const struct track_run *r);
 
 /* The trace so far; times count from the run's beginning. */
@@ -118,6 +119,7 @@ struct track_arrival {
     bool whole;               /* the body is all that was sent; of gRPC, the first message */
     int64_t start_ns;
     bool crowded; /* others are under way, or about to begin: what says nothing is of no run */
+    bool idle;    /* nothing is under way that calls services, a run or a command */
     /* Could the other end of the connection be this service's? Asked where the address says
      * nothing. */
     bool (*owns)(void *ctx, uint32_t service);
@@ -161,8 +163,16 @@ struct track_facts {
 
 const struct track_facts *track_service(const struct tracker *t, uint32_t service);
 
-/* Calls that came for a run that had ended; the name of one of them. */
-uint64_t track_strays(const struct tracker *t, slice *example);
+/* Calls that came for a run that had ended. A service that does not say for which run it calls is
+ * known to be late when no run is under way: of the last one, at the earliest. */
+struct track_strays {
+    uint64_t n;
+    int64_t late_ns; /* the latest: so long after the answer of its run, at least, */
+    slice call;      /* which call that was: "b GET /x", */
+    uint32_t caller; /* and by which service; CALLER_UNKNOWN */
+};
+
+const struct track_strays *track_strays(const struct tracker *t);
 
 /* Calls of services that said nothing while several runs were under way: whose they were is not
  * known. The service that made the first of them. */

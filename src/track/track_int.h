@@ -7,7 +7,7 @@
 
 #include "track/track.h"
 
-enum { SLOTS_MAX = 64, ENDED_KEPT = 256 };
+enum { SLOTS_MAX = 64, ENDED_KEPT = 4096 };
 
 /* What is known of a call besides its record. */
 struct track_call {
@@ -55,11 +55,13 @@ struct tracker {
     struct track_run *slot[SLOTS_MAX];
     uint32_t n_runs; /* under way */
     uint64_t n_begun;
-    uint64_t ended[ENDED_KEPT]; /* keys of runs that ended, the newest ones */
+    struct {
+        uint64_t key;
+        int64_t answered_ns;
+    } ended[ENDED_KEPT]; /* runs that ended, the newest ones */
     uint64_t n_ended;
     struct track_facts *facts; /* by service */
-    uint64_t strays;
-    slice stray; /* the name of one */
+    struct track_strays strays;
     uint64_t lost;
     uint32_t lost_by; /* the service that made the first of them */
     bool decided;

@@ -253,12 +253,45 @@ static void test_news(void **state)
     close_all(&lab, &out, t, s);
 }
 
+/* A run that fails although none of its faults fired is no finding, and no proof either. */
+static void test_by_itself(void **state)
+{
+    (void)state;
+    struct lab lab;
+    struct summary out;
+    struct tally *t;
+    struct search *s;
+    struct err e = {0};
+    faultload f;
+    if (lab_init_text(&lab, fan, &e))
+        fail_msg("%s", e.text);
+    struct search_options options = lab_options(&lab);
+    s = search_new(&lab.names, &lab.fl, &options);
+    out = (struct summary){.names = &lab.names, .faultloads = &lab.fl};
+    t = tally_new(s, &lab.fl, &out);
+    for (uint32_t i = 0; search_next(s, &f); i++) {
+        bool hiccup = i == 7;
+        lab_run(&lab, hiccup ? FAULTLOAD_EMPTY : f);
+        struct run run = {.faultload = f, .trace = lab.trace, .verdict = lab.verdict};
+        run.verdict.pass = !hiccup;
+        run.verdict.why = hiccup ? "it happens" : "";
+        search_observe(s, f, &lab.trace, &run.verdict);
+        tally_run(t, &run);
+    }
+    assert_false(tally_exhaustive(t));
+    tally_finish(t);
+    assert_int_equal(out.findings.n, 0);
+    assert_non_null(out.doubt);
+    close_all(&lab, &out, t, s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_none),    cmocka_unit_test(test_single), cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_reasons), cmocka_unit_test(test_always), cmocka_unit_test(test_news),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_none),   cmocka_unit_test(test_single),
+        cmocka_unit_test(test_pairs),  cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_always), cmocka_unit_test(test_news),
+        cmocka_unit_test(test_order),  cmocka_unit_test(test_by_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,7 +84,7 @@ struct arrival {
     uint32_t service, caller;
     const struct head *head;
     const char *interface, *body;
-    bool crowded, whole;
+    bool crowded, whole, idle;
 };
 
 /* One call; *sent: the head as it goes on to the service. */
@@ -100,6 +100,7 @@ static struct track_answer arrive(struct lab *l, struct arrival x, struct head *
                               .whole = x.whole,
                               .start_ns = ++l->now,
                               .crowded = x.crowded,
+                              .idle = x.idle,
                               .owns = owns,
                               .ctx = l};
     struct track_answer out;
@@ -460,7 +461,6 @@ static void test_strays(void **state)
 {
     (void)state;
     struct lab l;
-    slice example;
     lab_open(&l, (struct track_options){0});
     struct track_run *r = begin(&l);
     struct head from = asked(&l, r), sent;
@@ -479,9 +479,44 @@ static void test_strays(void **state)
         0);
     assert_int_equal(sent.n_fields, from.n_fields);
     assert_int_equal(track_trace(r)->calls.n, 1);
-    assert_int_equal(track_strays(l.t, &example), 1);
-    assert_true(slice_is(example, "b GET /x"));
+    assert_int_equal(track_strays(l.t)->n, 1);
+    assert_true(slice_is(track_strays(l.t)->call, "b GET /x"));
     finish(&l, r);
+    lab_close(&l);
+}
+
+/* Nothing says for which run it calls: when none is under way, it is late. */
+static void test_nameless_strays(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct arrival b = {.service = B, .caller = A, .idle = true};
+    struct arrival from_b = {.service = C, .caller = B};
+    lab_open(&l, (struct track_options){.best = TRACK_NONE});
+    arrive(&l, b, NULL); /* before the first run: services that start call each other */
+    assert_int_equal(track_strays(l.t)->n, 0);
+    struct track_run *r = begin(&l);
+    assert_int_not_equal(arrive(&l, b, NULL).run, 0);
+    int64_t answered = l.now + 1;
+    finish(&l, r);
+    b.idle = false;
+    arrive(&l, b, NULL); /* a command is at work */
+    b.idle = true;
+    b.caller = CALLER_CLIENT;
+    arrive(&l, b, NULL); /* not by a service */
+    assert_int_equal(track_strays(l.t)->n, 0);
+    b.caller = A;
+    l.now += 500;
+    assert_int_equal(arrive(&l, b, NULL).run, 0);
+    assert_int_equal(track_strays(l.t)->n, 1);
+    assert_int_equal(track_strays(l.t)->late_ns, l.now - answered);
+    assert_int_equal(track_strays(l.t)->caller, A);
+    from_b.idle = true; /* it was not called in any run, and says nothing either */
+    arrive(&l, from_b, NULL);
+    assert_int_equal(track_strays(l.t)->n, 2);
+    assert_true(slice_is(track_strays(l.t)->call, "c GET /"));
+    tracker_forget(l.t);
+    assert_int_equal(track_strays(l.t)->n, 0);
     lab_close(&l);
 }
 
@@ -795,6 +830,7 @@ int main(void)
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_nameless_strays),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_cut),

@@ -19,7 +19,12 @@ import urllib.parse
 DESCRIPTORS = 64
 
 
+# Requests that are answered with an error by themselves, before anybody is asked.
+HICCUPS = {"hiccup": lambda n: n == 6, "limp": lambda n: n > 5 and n % 3 == 0}
+
+
 class State:
+    asked = 0
     broken = False
     staggering = False
     leaked = []
@@ -57,6 +62,17 @@ def spoil(failed):
     State.broken = True
 
 
+def linger(failed):
+    """The connection is gone at once; the process, which still listens, a moment later."""
+    threading.Timer(0.15, os._exit, [3]).start()
+    raise ConnectionAbortedError
+
+
+def collapse(failed):
+    """It answers, and dies a moment later."""
+    threading.Timer(0.04, os._exit, [3]).start()
+
+
 def hang(failed):
     threading.Event().wait()
 
@@ -67,6 +83,10 @@ BEHAVIOURS = {
     "tolerate": lambda failed: 200,
     "stumble": lambda failed: 200 if failed == 1 else 500,  # over the second one
     "exit": lambda failed: os._exit(3),
+    "linger": linger,
+    "collapse": collapse,
+    "hiccup": lambda failed: 200,
+    "limp": lambda failed: 200,
     "segfault": lambda failed: ctypes.string_at(0),
     "hang": hang,
     "slow": lambda failed: time.sleep(0.3),
@@ -111,6 +131,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(200, ok=True)
         if not self.behaviour:
             return self.answer(200, value=7)
+        State.asked += 1
+        if self.behaviour in HICCUPS and HICCUPS[self.behaviour](State.asked):
+            return self.answer(503, error="a hiccup")
         if State.broken:
             return self.answer(500, error="broken for ever")
         if State.staggering:
@@ -120,6 +143,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         failed = values.count(None)
         status = (BEHAVIOURS[self.behaviour](failed) or 503) if failed else 200
         return self.answer(status, value=sum(value or 0 for value in values))
+
+    do_POST = do_GET
 
     def log_message(self, *words):
         pass

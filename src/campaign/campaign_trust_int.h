@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Why runs may not be what they seem, a part of the inside of a campaign: campaign_late.c (what
+ * comes after the end of its run), campaign_trust.c (is a failure to be believed?). */
+#ifndef OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
+#define OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
+
+#include "core/run.h"
+
+struct campaign;
+struct err;
+
+enum { QUIET_MAX_MS = 2000 }; /* so long runs wait for late calls by themselves */
+
+/* ---- campaign_late.c ---- */
+
+/* What is known of things that come after the end of their run. */
+struct late {
+    int64_t quiet_ns;  /* so long runs wait, at least; 0: nothing was late */
+    char why[400];     /* what was late: "gateway calls b GET /b 61ms after the answer" */
+    uint64_t strays;   /* that were dealt with */
+    uid call;          /* one that was seen in its run by luck, since runs did not wait for it; */
+    int64_t seen_ns;   /* how late it was. UID_NONE: there is none */
+    uint64_t suspects; /* at the last look: what the search found suspect, */
+    uint32_t runs;     /* and the runs it had observed */
+    uint32_t in_vain;  /* looks that found nothing, */
+    uint32_t skip;     /* and how many are therefore left out */
+};
+
+enum { CAMPAIGN_AGAIN = 2 }; /* a status: what was seen is misread, the campaign starts over */
+
+/* Are there late calls that nobody has dealt with? */
+bool campaign_is_late(const struct campaign *c);
+
+/* While nothing is running: are calls late? last: nothing is left to be run. 0, CAMPAIGN_AGAIN, 1:
+ * interrupted, -1. */
+int campaign_look_late(struct campaign *c, bool last, struct err *e) MUST_USE;
+
+/* How long runs wait where calls are so late, with room; those of this campaign from now on. */
+int64_t campaign_quiet_for(int64_t late_ns);
+void campaign_learn_late(struct campaign *c, const struct trace *trace, int64_t late_ns);
+
+/* Something was so late: runs of the next start wait for it. False: they do not, since the file
+ * says how long they wait, or they wait as long as they may. */
+bool campaign_wait_longer(struct campaign *c, int64_t late_ns) MUST_USE;
+
+/* What was late is the death of a service: "payment died (signal 11); see FILE". */
+void campaign_explain_death(struct campaign *c, const char *how);
+
+/* Notes: it started over; calls that nobody waited for; calls that were still open at the end. */
+void campaign_note_late(struct campaign *c);
+void campaign_note_strays(struct campaign *c);
+void campaign_note_outlived(struct campaign *c);
+
+/* ---- campaign_trust.c ---- */
+
+/* A run that failed, alone or not: is it to be believed? Replaces it by a repetition where it is
+ * not, and looks whether the system still works. */
+int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
+
+/* Says in the summary that runs have failed by themselves. */
+void campaign_note_hiccups(struct campaign *c);
+
+/* A fault-free run now and then; `last`: after any run with faults. */
+int campaign_check(struct campaign *c, bool last, struct err *e) MUST_USE;
+
+/* Is a fault-free run due, or a service to be started again? */
+bool campaign_is_due(const struct campaign *c);
+
+/* Services that died are started again. 0, 1: interrupted, -1. */
+int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
+
+#endif
