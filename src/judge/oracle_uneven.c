@@ -196,15 +196,53 @@ static bool fallback_missing(struct habits *all, const struct reaction *r)
     return h->needed >= HABIT && h->absorbed >= HABIT;
 }
 
-static void tell_fallback(struct habits *all, const struct reaction *r)
+/* What lacks a fallback: the reaction that shows it best, by group. */
+struct lacking {
+    struct map shown; /* index of a reaction */
+    struct map but;   /* groups that are absorbed in another mode: there it depends on the mode */
+};
+
+/* Does this group lack a fallback, so that the handler answers as it does after r? */
+static bool lacks(const struct judge *j, const struct lacking *l, uid group,
+                  const struct reaction *r)
+{
+    const uint32_t *at = map_get(&l->shown, group);
+    return at && j->reactions.at[*at].reply == r->reply && !map_get(&l->but, group);
+}
+
+/* The calls that the handler cannot do without, "a, b or c", where r's is the first of them: they
+ * are one decision, and told as one. */
+static bool name_lacking(struct judge *j, const struct lacking *l, const struct reaction *r,
+                         struct buf *out)
+{
+    VEC(uid) found = {0};
+    struct map seen = {0};
+    uid group;
+    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++)
+        if (lacks(j, l, group, r) && map_count(&seen, group) == 1)
+            vec_push(&found, j->reactions.at[*map_get(&l->shown, group)].call);
+    bool first = found.n > 0 && found.at[0] == r->call;
+    for (uint32_t i = 0; i < found.n; i++) {
+        buf_adds(out, i == 0 ? "" : i + 1 < found.n ? ", " : " or ");
+        buf_adds(out, judge_name(j, found.at[i]));
+    }
+    map_deinit(&seen);
+    vec_deinit(&found);
+    return first;
+}
+
+static void tell_fallback(struct habits *all, const struct lacking *l, const struct reaction *r)
 {
     struct judge *j = all->judge;
     const struct habit *h = habit_of(all, r);
-    judge_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
-                   "%s answers %s when %s fails, but goes on without %s and %u other%s",
-                   judge_service(j, uid_parent(j->opt.names, r->group)), judge_outcome(j, r->reply),
-                   judge_name(j, r->call), judge_name(j, h->one), h->absorbed - 1,
-                   h->absorbed == 2 ? "" : "s");
+    struct buf calls = BUF_INIT(1 << 12);
+    if (name_lacking(j, l, r, &calls))
+        judge_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
+                       "%s answers %s when %s fails, but goes on without %s and %u other%s",
+                       judge_service(j, uid_parent(j->opt.names, r->group)),
+                       judge_outcome(j, r->reply), buf_text(&calls), judge_name(j, h->one),
+                       h->absorbed - 1, h->absorbed == 2 ? "" : "s");
+    buf_deinit(&calls);
 }
 
 /* ---- both ---- */
@@ -222,30 +260,31 @@ static void pick(struct judge *j, struct map *picked, uint32_t i)
 void oracle_uneven_end(struct judge *j)
 {
     struct habits all = {.judge = j};
-    struct map retry = {0}, fallback = {0}, absorbed = {0};
+    struct lacking fallback = {0};
+    struct map retry = {0};
     for (uint32_t i = 0; i < j->reactions.n; i++)
         if (waits_and_tries(j, &j->reactions.at[i]))
             map_set(&all.tried, j->reactions.at[i].group, 1);
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         if (r->persistent && outcome_ok(r->reply))
-            map_set(&absorbed, r->group, 1);
+            map_set(&fallback.but, r->group, 1);
         if (retry_missing(&all, r) != UID_NONE)
             pick(j, &retry, i);
         if (fallback_missing(&all, r))
-            pick(j, &fallback, i);
+            pick(j, &fallback.shown, i);
     }
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
-        const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback, r->group);
+        const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback.shown, r->group);
         if (a && *a == i)
             tell_retry(&all, r);
-        if (b && *b == i && !map_get(&absorbed, r->group)) /* else it depends on the mode */
-            tell_fallback(&all, r);
+        if (b && *b == i)
+            tell_fallback(&all, &fallback, r);
     }
     map_deinit(&retry);
-    map_deinit(&fallback);
-    map_deinit(&absorbed);
+    map_deinit(&fallback.shown);
+    map_deinit(&fallback.but);
     map_deinit(&all.at);
     map_deinit(&all.tried);
     vec_deinit(&all.all);
