@@ -5,7 +5,6 @@
 #include "base/index.h"
 
 enum {
-    FINDINGS_MAX = 200,
     ALIKE_MAX = 256,
 };
 
@@ -244,10 +243,8 @@ static void sort_failure(struct tally *x, const struct failure *f)
 {
     struct finding *finding = finding_of(x, f);
     bool again = map_count(&x->failed, failure_key(x, f, true)) > 1;
-    if (!finding && x->out->findings.n == FINDINGS_MAX) {
-        x->out->more_findings++;
+    if (!finding && x->out->findings.n == FINDINGS_MAX + FINDINGS_MORE)
         return;
-    }
     if (!finding) {
         map_set(&x->finding_at, failure_key(x, f, false), x->out->findings.n);
         vec_push(&x->out->findings, (struct finding){.faultload = f->faultload,
@@ -277,6 +274,10 @@ static void sort_failures(struct tally *x)
         for (uint32_t i = 0; i < x->failures.n; i++)
             if (faultload_size(x->fl, x->failures.at[i].faultload) == size)
                 sort_failure(x, &x->failures.at[i]);
+    for (; x->out->findings.n > FINDINGS_MAX; x->out->findings.n--) { /* only counted */
+        vec_deinit(&vec_last(&x->out->findings).alike);
+        x->out->more_findings++;
+    }
     map_deinit(&x->failed);
     map_deinit(&x->finding_at);
 }
@@ -320,6 +321,7 @@ void tally_finish(struct tally *x)
     if (stats.complete)
         out->stopped = NULL; /* the budget ended just with the search */
     out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);
+    out->skipped_known = space.known;
     out->skipped_estimated = space.estimated;
     for (size_t i = 0; i < sizeof policy_rows / sizeof *policy_rows && space.known; i++)
         add_skip(out, policy_rows[i].name, policy_rows[i].why, space.saved[policy_rows[i].policy]);

@@ -92,6 +92,8 @@ struct summary_skip {
     double n;
 };
 
+enum { FINDINGS_MAX = 200, FINDINGS_MORE = 1800 };
+
 struct summary {
     const char *system, *scenario, *file;
     const struct names *names;
@@ -110,6 +112,7 @@ struct summary {
     VEC(uint64_t) runs_by_size;
     VEC(struct summary_outcome) outcomes;
     VEC(struct summary_skip) skipped;
+    bool skipped_known;     /* with the runs, they add up to all combinations */
     bool skipped_estimated; /* the shares of exclusion, inclusion and unreachability are sampled */
     VEC(const char *) assumptions; /* of the reductions in use, as "name: sentence" */
     VEC(struct finding) findings;
@@ -117,7 +120,7 @@ struct summary {
     VEC(const char *) volatile_; /* what of answers is not compared: "/id", "the order of /items" */
     uint64_t more_remarks;       /* beyond the bound of what is kept */
     uint64_t failed_runs;
-    uint64_t more_findings; /* beyond the bound of what is kept */
+    uint64_t more_findings; /* beyond FINDINGS_MAX; FINDINGS_MORE: that many at least */
     uint32_t n_suspects;
     const struct suspect *suspects;
     uint64_t all_suspects;

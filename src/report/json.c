@@ -4,15 +4,14 @@
  * integers, larger figures are reals. */
 #include "report/json_int.h"
 
-#include <float.h>
-#include <math.h>
-
 #include "report/words.h"
+
+#define FIGURE_MAX 1e300
 
 static json_t *doc_number(double n)
 {
-    if (!isfinite(n))
-        n = DBL_MAX;
+    if (!(n < FIGURE_MAX)) /* what is printed must not be rounded to more than a double holds */
+        n = FIGURE_MAX;
     return n < 9007199254740992.0 ? json_integer((json_int_t)n) : json_real(n);
 }
 
@@ -211,6 +210,7 @@ static void add_figures(json_t *doc, const struct summary *s)
     json_object_set_new(doc, "outcomes", outcomes_json(s));
     json_object_set_new(doc, "transcripts", json_integer((json_int_t)s->transcripts));
     json_object_set_new(doc, "skipped", skipped);
+    json_object_set_new(doc, "skipped_known", json_boolean(s->skipped_known));
     json_object_set_new(doc, "skipped_estimated", json_boolean(s->skipped_estimated));
 }
 

@@ -119,7 +119,8 @@ void text_more(const struct summary *s, FILE *out)
 {
     uint64_t more = s->findings.n > FINDINGS_SHOWN ? s->findings.n - FINDINGS_SHOWN : 0;
     if (more + s->more_findings)
-        fprintf(out, "\n  ... and %llu more findings; --json lists up to 200.\n",
+        fprintf(out, "\n  ... and %s%llu more findings; --json lists up to 200.\n",
+                s->more_findings >= FINDINGS_MORE ? "at least " : "",
                 (unsigned long long)(more + s->more_findings));
 }
 
@@ -199,7 +200,11 @@ void text_figures(const struct summary *s, FILE *out)
         buf_deinit(&text);
     }
     if (s->skipped.n == 0)
-        fprintf(out, "    nothing\n");
+        fprintf(
+            out,
+            s->skipped_known
+                ? "    nothing\n"
+                : "    not known: it takes an exact, complete and stable search without delays\n");
     fprintf(out, "  handler transcripts covered: %llu", (unsigned long long)s->transcripts);
     if (s->repeats)
         fprintf(out, "; runs repeated to learn what is stable: %llu",

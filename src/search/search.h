@@ -125,7 +125,8 @@ enum { SUSPECTS_MAX = 200 };
 const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total);
 
 /* How many faultloads of the full space each of the published policies accounts for. Known when the
- * search was exact, alone, complete and stable, and no answer came after its caller's timeout. */
+ * search was exact, alone, complete and stable, no answer came after its caller's timeout, and the
+ * space is a number that a double holds. */
 struct search_space {
     double space;   /* product over all points of (modes that it takes + 1) */
     bool known;     /* the rest is filled in; all of it and the runs add up to the space */

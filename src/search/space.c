@@ -6,6 +6,8 @@
  * below it that make the callee answer so. */
 #include "search/search_int.h"
 
+#include <math.h>
+
 struct ways {
     uint32_t root; /* of a handler's tree */
     label reply;
@@ -146,8 +148,8 @@ void search_space(const struct search *s, struct search_space *out)
     bool timing = s->late;
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
         timing |= mode_delay_ns(s->opt.modes[i]) > 0 || mode_kind(s->opt.modes[i]) == MODE_SLOW;
-    out->known =
-        stats.complete && s->opt.assume == 0 && s->opt.shards < 2 && s->n_suspects == 0 && !timing;
+    out->known = stats.complete && s->opt.assume == 0 && s->opt.shards < 2 && s->n_suspects == 0 &&
+                 !timing && isfinite(out->space);
     if (!out->known)
         return;
     double apart = count_apart(s), possible = count_possible(s);
