@@ -163,10 +163,19 @@ static void note_uncalled(struct campaign *c)
     buf_deinit(&others);
 }
 
+static void add_note(void *ctx, const char *text)
+{
+    campaign_note(ctx, text);
+}
+
 void campaign_note_unseen(struct campaign *c)
 {
     if (c->opt.config->simulate.n || c->summary.broken)
         return;
+    if (c->opt.config->services.n == 1) {
+        reach_check(c->opt.config, add_note, c);
+        return;
+    }
     if (c->spec->is_command && !c->seen.calls)
         campaign_note(c, "no service made a call on behalf of the command: the command must call "
                          "the services at the addresses in OUTFOX_URL_NAME (NAME is the service's, "

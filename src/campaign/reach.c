@@ -234,6 +234,36 @@ void reach_remedy(const struct campaign_config *c, uint32_t service, struct buf 
 
 /* ---- the whole file ---- */
 
+/* SCHEME://HOST[:PORT] in the text. */
+static bool find_url(slice text, slice *url)
+{
+    const char *at = text.n ? memmem(text.p, text.n, "://", 3) : NULL;
+    if (!at)
+        return false;
+    const char *start = at, *end = at + 3;
+    while (start > text.p && isalpha((unsigned char)start[-1]))
+        start--;
+    while (end < text.p + text.n && (is_host_byte(*end) || *end == ':'))
+        end++;
+    *url = (slice){start, (size_t)(end - start)};
+    return end > at + 3 && slice_starts(*url, SLICE("http"));
+}
+
+/* A service that is alone may have the address of what it calls. */
+static void say_foreign(const struct service_spec *s, struct buf *out)
+{
+    slice url = {0}, before = {0};
+    for (uint32_t i = 0; i < s->env.n && !url.n; i++)
+        if (find_url(s->env.at[i].value, &url))
+            before = s->env.at[i].name;
+    if (!url.n && !find_url(s->run, &url))
+        return;
+    buf_addf(out, ", such as `other: { address: \"%.*s\" }`, and write {url:other} in its place",
+             SLICE_ARG(url));
+    if (before.n)
+        buf_addf(out, " (%.*s)", SLICE_ARG(before));
+}
+
 static void tell_none(const struct campaign_config *c, void (*tell)(void *, const char *),
                       void *ctx)
 {
@@ -243,6 +273,7 @@ static void tell_none(const struct campaign_config *c, void (*tell)(void *, cons
                  "%s is the only service here, so no call can be made to fail: add the services "
                  "that it calls",
                  c->services.at[0].name.p);
+        say_foreign(&c->services.at[0], &text);
     } else {
         buf_adds(&text, "no service is given the address of another, so no call can be made to "
                         "fail. Where one calls another, write, for example, ");
