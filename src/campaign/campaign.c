@@ -166,11 +166,21 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
 
 void campaign_hold(struct arena *a, struct run *run)
 {
+    slice *answers = arena_alloc(a, (run->n_answers + 1) * sizeof *answers);
     run->body = slice_copy(a, run->body);
+    for (uint32_t i = 0; i < run->n_answers; i++)
+        answers[i] = slice_copy(a, run->answers[i]);
+    run->answers = answers;
     if (run->verdict.detail)
         run->verdict.detail = arena_copy(a, run->verdict.detail, strlen(run->verdict.detail));
     if (run->event)
         run->event = arena_copy(a, run->event, strlen(run->event));
+}
+
+void campaign_title(const struct campaign *c, struct run *run)
+{
+    if (c->spec->is_command && run->trace.calls.n)
+        run->trace.calls.at[0].seen = run->trace.calls.at[0].reply = run->verdict.status;
 }
 
 struct run campaign_tested(const struct run *run)

@@ -106,6 +106,9 @@ void campaign_hold(struct arena *a, struct run *run);
  * depend on state, time and chance as it likes. The trace is the caller's. */
 struct run campaign_tested(const struct run *run);
 
+/* For people: a command's own line says how it ended. */
+void campaign_title(const struct campaign *c, struct run *run);
+
 /* The search asked for this run: it, the tally and the judge see it. Of a check, and of a run that
  * was made once more, the judge learns. */
 void campaign_tell(struct campaign *c, const struct run *run);

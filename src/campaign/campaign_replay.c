@@ -65,6 +65,8 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
         campaign_doubt(c, c->seen.calls > 0);
         campaign_note_unseen(c);
     }
+    for (uint32_t i = 0; i < 3; i++)
+        campaign_title(c, (struct run *[]){&out->before, &out->faulty, &out->after}[i]);
     c->unfired = 0;
     for (uint32_t i = 0; i < plan.patterns.n; i++)
         c->unfired += plan.patterns.at[i].fired == 0;

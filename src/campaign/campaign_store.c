@@ -350,7 +350,9 @@ int campaign_run_of(struct campaign *c, faultload f, struct arena *keep, struct 
         return 1;
     int status =
         store_run(c->opt.store, c->id, k->number, c->opt.names, c->opt.faultloads, keep, out, e);
-    if (status == 0)
+    if (status == 0) {
         trace_align(&out->trace, &c->overlaps, c->opt.names);
+        campaign_title(c, out);
+    }
     return status;
 }

@@ -164,9 +164,18 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
                               .mode = answer.mode,
                               .run = answer.run,
                               .call = answer.call,
+                              .keep = answer.client ? RUN_BODY_MAX : 0,
                               .fault = SLICE("campaign"),
                               .fields = answer.fields,
                               .n_fields = answer.n_fields};
+}
+
+static void keep_answer(struct live *l, const struct call_fate *fate, const struct call_end *end)
+{
+    struct buf text = BUF_INIT(RUN_BODY_MAX);
+    chain_print(end->answer, &text);
+    execution_keep(l, fate->run, fate->call, buf_slice(&text));
+    buf_deinit(&text);
 }
 
 static void ended(void *ctx, const struct call_fate *fate, const struct call_end *end)
@@ -177,6 +186,8 @@ static void ended(void *ctx, const struct call_fate *fate, const struct call_end
         track_asked(l->tracker, fate->run, fate->call, end->head->target,
                     body_of(end->body, end->grpc, &text));
     buf_deinit(&text);
+    if (fate->keep)
+        keep_answer(l, fate, end);
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
                 end->end_ns);
     execution_poke(l, fate->run);

@@ -395,6 +395,23 @@ void execution_poke(struct live *l, uint64_t run)
     }
 }
 
+void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++) {
+        struct execution *x = &l->slot[i];
+        struct run *r = &x->result.run;
+        if (!x->run || track_key(x->run) != run)
+            continue;
+        if (!r->answers)
+            r->answers = arena_alloc(&x->arena, RUN_ANSWERS_MAX * sizeof *r->answers);
+        if (r->n_answers == RUN_ANSWERS_MAX || x->kept + body.n > RUN_BODY_MAX)
+            continue; /* part of an answer could not be compared */
+        x->kept += body.n;
+        r->answers[r->n_answers++] = slice_copy(&x->arena, body);
+        track_kept(x->run, call, r->n_answers);
+    }
+}
+
 bool execution_hurt(struct live *l, const char *how)
 {
     bool any = false;

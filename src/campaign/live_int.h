@@ -41,6 +41,7 @@ struct execution {
     uint32_t turns;              /* of the loop, since the answer was there */
     struct client_answer answer; /* kept in the arena */
     struct command_result ended;
+    size_t kept; /* bytes of answers */
 };
 
 struct live {
@@ -87,6 +88,9 @@ void sim_command(const struct live *l, struct buf *out);
 
 /* A call of this run ended. */
 void execution_poke(struct live *l, uint64_t run);
+
+/* What the client of a command received of one of its own calls. */
+void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body);
 
 /* A service died. Was a run under way? */
 bool execution_hurt(struct live *l, const char *how);

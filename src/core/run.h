@@ -30,7 +30,7 @@ enum run_flag {
     RUN_UNEXPECTED = 32, /* ... and the scenario's own expectation did not hold */
 };
 
-enum { RUN_BODY_MAX = 64 * 1024, RUN_FLAGS = 6, CALL_FLAGS = 7 };
+enum { RUN_BODY_MAX = 64 * 1024, RUN_ANSWERS_MAX = 256, RUN_FLAGS = 6, CALL_FLAGS = 7 };
 
 /* The words for the bits of enum run_flag and enum call_flag, lowest first. */
 extern const char *const run_flag_names[RUN_FLAGS];
@@ -43,7 +43,9 @@ struct run {
     faultload faultload; /* what was planned */
     struct trace trace;
     struct verdict verdict;
-    slice body;        /* what the client received, or the output of a command; its beginning */
+    slice body;     /* what the client received, or the output of a command; its beginning */
+    slice *answers; /* of the calls that a command makes itself; RUN_BODY_MAX bytes in all */
+    uint32_t n_answers;
     const char *event; /* a sentence: "payment died (signal 11)"; NULL: none */
     int64_t wall_ns;   /* when it began, since 1970 */
     int64_t took_ns;

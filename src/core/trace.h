@@ -37,6 +37,7 @@ struct call {
     outcome reply;            /* what the service answered, when handled */
     uint32_t request;         /* hash of what was asked, path and body as sent; 0: not known */
     uint32_t key;             /* hash of its idempotency key; 0: it has none */
+    uint32_t answer;          /* run.answers[answer - 1] is what the client received; 0: not kept */
     int64_t start_ns, end_ns; /* end >= start + 1 */
 };
 

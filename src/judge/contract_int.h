@@ -17,8 +17,8 @@
 #define OUTFOX_JUDGE_CONTRACT_INT_H
 
 #include "judge/contract.h"
-#include "judge/mask_int.h"
 #include "judge/pool_int.h"
+#include "judge/request_int.h"
 
 enum {
     RULES_MAX = 2000,   /* of a file */
@@ -79,9 +79,17 @@ struct contract_rule {
 struct behaviour {
     outcome status;
     uint32_t body;    /* in the pool; POOL_NONE: not known */
+    uint32_t asked;   /* of a command, in the pool: struct asked; POOL_NONE: not known */
     uint32_t effects; /* in the pool: struct effect_counts, sorted */
     bool pass;        /* the scenario's expectation held */
     bool ended;       /* it did not hang, and no service died */
+};
+
+/* A request of a command. */
+struct asked {
+    uid request;
+    outcome status;
+    uint32_t body; /* in the pool; POOL_NONE: not known */
 };
 
 /* How often calls of a service's interface had an effect. */
@@ -109,8 +117,10 @@ struct usual_call {
 struct usual {
     bool known;
     outcome status;
-    struct mask answer; /* not learned from what a command prints */
-    struct trace trace; /* of the first run */
+    struct mask answer;         /* not learned from what a command prints ... */
+    struct usual_answers asked; /* ... but from what its own requests are answered */
+    uint32_t runs;              /* that these were learned from */
+    struct trace trace;         /* of the first run */
     VEC(struct usual_effect) effects;
     VEC(struct usual_call) calls; /* those that have an effect */
 };

@@ -460,6 +460,7 @@ void contract_free(struct contract *c)
     vec_deinit(&c->effects);
     vec_deinit(&c->usual.trace.calls);
     mask_deinit(&c->usual.answer);
+    answers_deinit(&c->usual.asked);
     vec_deinit(&c->usual.effects);
     vec_deinit(&c->usual.calls);
     vec_deinit(&c->faults);

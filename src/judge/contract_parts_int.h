@@ -74,6 +74,9 @@ const struct node *pointer_at(const struct node *from, slice pointer);
 void behaviour_of(struct contract *c, const struct run *run, struct behaviour *out,
                   struct fault faults[ENTRIES_MAX], uint32_t *n);
 
+/* What a command got of this request; NULL: it did not make it. */
+const struct asked *asked_find(const struct contract *c, const struct behaviour *b, uid request);
+
 /* Are the effects those without faults, besides those of the calls that failed, and those that
  * `but` (may be NULL) counts by itself? */
 bool effects_same(struct contract *c, const struct behaviour *b, const struct fault *faults,

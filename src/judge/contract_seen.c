@@ -187,6 +187,34 @@ static void find_faults(const struct trace *trace, struct fault faults[ENTRIES_M
     }
 }
 
+/* What a command asked for itself, and got. */
+static uint32_t put_asked(struct contract *c, const struct run *run)
+{
+    struct requests all = {0};
+    struct buf list = BUF_INIT(1 << 20);
+    requests_of(run, &all);
+    for (uint32_t i = 0; i < all.n; i++) {
+        const struct request *r = &all.at[i];
+        struct asked asked = {run->trace.calls.at[r->call].uid, r->status,
+                              r->told ? pool_put(&c->pool, r->body) : POOL_NONE};
+        buf_add(&list, (slice){(const char *)&asked, sizeof asked});
+    }
+    uint32_t id = list.full ? POOL_NONE : pool_put(&c->pool, buf_slice(&list));
+    vec_deinit(&all);
+    buf_deinit(&list);
+    return id;
+}
+
+const struct asked *asked_find(const struct contract *c, const struct behaviour *b, uid request)
+{
+    slice text = pool_text(&c->pool, b->asked);
+    const struct asked *list = (const struct asked *)(const void *)text.p;
+    for (size_t i = 0; i < text.n / sizeof *list; i++)
+        if (list[i].request == request)
+            return &list[i];
+    return NULL;
+}
+
 void behaviour_of(struct contract *c, const struct run *run, struct behaviour *out,
                   struct fault faults[ENTRIES_MAX], uint32_t *n)
 {
@@ -198,6 +226,7 @@ void behaviour_of(struct contract *c, const struct run *run, struct behaviour *o
     bool command = outcome_kind(run->verdict.status) == OUT_EXIT;
     *out = (struct behaviour){.status = run->verdict.status,
                               .body = command ? POOL_NONE : pool_put(&c->pool, run->body),
+                              .asked = command ? put_asked(c, run) : POOL_NONE,
                               .effects = pool_put(&c->pool, buf_slice(&counts)),
                               .pass = run_expected(run),
                               .ended = !(run->flags & (RUN_HUNG | RUN_CRASHED))};
@@ -256,8 +285,13 @@ void contract_learn(struct contract *c, const struct run *run)
 void contract_learn_answer(struct contract *c, const struct run *run)
 {
     struct usual *u = &c->usual;
-    if (u->known && run->verdict.status == u->status && outcome_kind(u->status) != OUT_EXIT)
+    if (!u->known || run->verdict.status != u->status)
+        return;
+    if (outcome_kind(u->status) != OUT_EXIT)
         mask_learn(&u->answer, run->body, run->wall_ns);
+    else
+        answers_learn(&u->asked, c->opt.settings, run);
+    u->runs++;
 }
 
 bool contract_ready(const struct contract *c)

@@ -258,10 +258,54 @@ static void tell_difference(const struct node *is, const struct node *usual, str
     buf_adds(detail, " as without faults");
 }
 
+/* The answers to a command's own requests, those that it makes in every run without faults. *other:
+ * the first that is another one. */
+static enum alike asked_alike(const struct contract *c, const struct behaviour *b,
+                              const struct usual_answer **other)
+{
+    const struct usual_answers *list = &c->usual.asked;
+    enum alike all = ALIKE_SAME;
+    for (uint32_t i = 0; i < list->n && b->asked != POOL_NONE; i++) {
+        const struct usual_answer *u = &list->at[i];
+        const struct asked *is = asked_find(c, b, u->request);
+        enum alike one = !is || is->status != u->status ? ALIKE_OTHER
+                         : is->body == POOL_NONE
+                             ? ALIKE_UNKNOWN
+                             : mask_compare(&u->mask, pool_text(&c->pool, is->body));
+        *other = u;
+        if (u->runs == c->usual.runs && one == ALIKE_OTHER)
+            return ALIKE_OTHER;
+        all = one == ALIKE_SAME ? all : ALIKE_UNKNOWN;
+    }
+    return all;
+}
+
+static void tell_asked(struct contract *c, const struct behaviour *b, struct buf *detail)
+{
+    const struct usual_answer *u = NULL;
+    if (asked_alike(c, b, &u) != ALIKE_OTHER)
+        return;
+    const struct asked *is = asked_find(c, b, u->request);
+    element_print(c->opt.names, uid_element(c->opt.names, u->request), detail);
+    if (!is) {
+        buf_adds(detail, " is not asked for, as it is without faults");
+    } else if (is->status != u->status) {
+        buf_adds(detail, " answers ");
+        add_outcome(is->status, detail);
+        buf_adds(detail, " to the command, not ");
+        add_outcome(u->status, detail);
+        buf_adds(detail, " as without faults");
+    } else {
+        buf_adds(detail, " gives the command another answer than without faults: ");
+        add_text(pool_text(&c->pool, is->body), detail);
+    }
+}
+
 enum alike answer_alike(const struct contract *c, const struct behaviour *b)
 {
+    const struct usual_answer *other;
     if (outcome_kind(b->status) == OUT_EXIT)
-        return ALIKE_SAME;
+        return asked_alike(c, b, &other);
     return b->body == POOL_NONE ? ALIKE_UNKNOWN
                                 : mask_compare(&c->usual.answer, pool_text(&c->pool, b->body));
 }
@@ -272,6 +316,10 @@ static bool same_body(struct contract *c, const struct behaviour *b, struct buf 
     const struct mask *m = &c->usual.answer;
     if (answer_alike(c, b) != ALIKE_OTHER)
         return true;
+    if (outcome_kind(b->status) == OUT_EXIT) {
+        tell_asked(c, b, detail);
+        return false;
+    }
     const struct node *is = contract_json(c, b->body);
     if (is && m->json) {
         struct buf path = BUF_INIT(400);

@@ -94,7 +94,7 @@ static uint64_t cause_of(const struct lesson *l, uid but)
 
 static bool request_fails(const struct lesson *l)
 {
-    outcome status = l->v->run->verdict.status;
+    outcome status = view_status(l->v);
     return !outcome_ok(status) && status != l->v->judge->base.status;
 }
 
@@ -225,7 +225,7 @@ static void learn_fact(const struct lesson *l, uid u)
     const struct view *v = l->v;
     struct dep_fact f = {.call = u,
                          .way = {.lasting = true,
-                                 .status = v->run->verdict.status,
+                                 .status = view_status(v),
                                  .fails = request_fails(l),
                                  .faultload = v->run->faultload,
                                  .number = v->run->number}};
@@ -276,7 +276,7 @@ static void learn_extra_facts(const struct lesson *l, uid group)
 
 static void learn_both(const struct lesson *l, uid a, uid b)
 {
-    outcome status = l->v->run->verdict.status;
+    outcome status = view_status(l->v);
     uint64_t key = a < b ? hash_mix(a, b) : hash_mix(b, a);
     const uint32_t *at = map_get(&l->m->both_at, key);
     if (!request_fails(l) || at || l->m->both.n == BOTH_MAX)

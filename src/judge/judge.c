@@ -156,7 +156,7 @@ void judge_learn(struct judge *j, const struct run *run)
         if (wanted(j, BIT(SLOW_ELSEWHERE)))
             oracle_slow(&j->view);
     } else if (run_expected(run)) {
-        base_learn_answers(j, run);
+        answers_learn(&j->base.usual, j->set, run);
     }
 }
 

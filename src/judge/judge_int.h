@@ -107,10 +107,10 @@ struct base {
     bool known;
     struct trace trace;
     struct trace_order order;
-    struct map at;                  /* uid -> index */
-    VEC(int64_t) took;              /* the longest of the fault-free runs, by index */
-    outcome status;                 /* of the run */
-    VEC(struct usual_answer) usual; /* of each request */
+    struct map at;              /* uid -> index */
+    VEC(int64_t) took;          /* the longest of the fault-free runs, by index */
+    outcome status;             /* of the run */
+    struct usual_answers usual; /* of each request */
 };
 
 /* The index of a call in the fault-free trace; CALL_NONE: it is not there. */

@@ -114,7 +114,7 @@ static void rule_see(const struct view *v, uint32_t rule)
 {
     const struct effect_rule *r = &v->judge->set->effects.at[rule];
     struct judge *j = v->judge;
-    outcome status = v->run->verdict.status;
+    outcome status = view_status(v);
     bool ok = outcome_ok(status);
     struct witness w[EVIDENCE_MAX];
     uint32_t n;
@@ -202,6 +202,14 @@ static void effect_see(const struct view *v, uint32_t i)
                judge_name(j, c->uid));
 }
 
+static bool any_failed(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->requests.n; i++)
+        if (!outcome_ok(v->requests.at[i].status))
+            return true;
+    return false;
+}
+
 void oracle_effects(const struct view *v)
 {
     const struct judge_settings *s = v->judge->set;
@@ -210,7 +218,7 @@ void oracle_effects(const struct view *v)
     for (uint32_t i = 0; i < s->effects.n; i++)
         if (s->effects.at[i].counted)
             rule_see(v, i);
-    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || outcome_ok(v->run->verdict.status))
+    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || !any_failed(v))
         return;
     for (uint32_t i = 1; i < v->n; i++)
         effect_see(v, i);
@@ -238,7 +246,7 @@ static bool absorbed(const struct reaction *r)
 static bool skips(const struct judge *j, const struct reaction *r)
 {
     bool reached = r->label & LABEL_MODE && mode_reached(r->label & ~LABEL_MODE);
-    const struct usual_answer *usual = base_usual(&j->base, r->request);
+    const struct usual_answer *usual = answers_find(&j->base.usual, r->request);
     return absorbed(r) && !reached && usual && r->status == usual->status &&
            reaction_alike(j, r) == ALIKE_SAME &&
            !is_done_before(j, r->call, label_outcome(r->label));

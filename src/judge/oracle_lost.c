@@ -206,7 +206,7 @@ static bool is_still_lost(struct judge *j, uid path)
         i++;
     if (i == j->lost.n || j->lost.at[i].body == POOL_NONE)
         return false;
-    const struct usual_answer *usual = base_usual(&j->base, j->lost.at[i].request);
+    const struct usual_answer *usual = answers_find(&j->base.usual, j->lost.at[i].request);
     struct losses l = losses_new(j);
     bool still = usual && find_in_body(&l, &usual->mask, pool_text(&j->pool, j->lost.at[i].body));
     losses_deinit(&l);

@@ -105,7 +105,7 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
 
 enum alike reaction_alike(const struct judge *j, const struct reaction *r)
 {
-    const struct usual_answer *usual = base_usual(&j->base, r->request);
+    const struct usual_answer *usual = answers_find(&j->base.usual, r->request);
     if (r->same_body)
         return ALIKE_SAME;
     return usual && r->body != POOL_NONE ? mask_compare(&usual->mask, pool_text(&j->pool, r->body))

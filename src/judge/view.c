@@ -3,37 +3,6 @@
  * One run, and the fault-free one it is compared with, indexed for the oracles. */
 #include "judge/view_int.h"
 
-enum { REQUESTS_MAX = 1000 }; /* of one command */
-
-/* ---- the client's requests ---- */
-
-/* What a command says of what it got is no answer: its own calls have them. */
-static void requests_of(const struct run *run, struct requests *out)
-{
-    const struct call *calls = run->trace.calls.at;
-    bool command = outcome_kind(run->verdict.status) == OUT_EXIT;
-    out->n = 0;
-    for (uint32_t i = 1; i < run->trace.calls.n && out->n < REQUESTS_MAX; i++)
-        if (calls[i].parent == 0 && calls[i].flags & CALL_EXEMPT)
-            vec_push(out, (struct request){.call = i, .status = calls[i].seen});
-    if (out->n == 0 && !command)
-        vec_push(out,
-                 (struct request){.status = run->verdict.status, .told = true, .body = run->body});
-}
-
-const struct request *view_request(const struct view *v, uint32_t i)
-{
-    for (uint32_t k = 0; k < v->requests.n; k++)
-        if (view_below(v, v->requests.at[k].call, i))
-            return &v->requests.at[k];
-    return NULL;
-}
-
-enum alike request_alike(const struct request *r)
-{
-    return r->usual && r->told ? mask_compare(&r->usual->mask, r->body) : ALIKE_UNKNOWN;
-}
-
 /* ---- the fault-free run ---- */
 
 uint32_t base_find(const struct base *b, uid call)
@@ -55,49 +24,13 @@ static void base_keep(struct judge *j, const struct run *run)
     b->known = true;
 }
 
-const struct usual_answer *base_usual(const struct base *b, uid request)
-{
-    for (uint32_t i = 0; i < b->usual.n; i++)
-        if (b->usual.at[i].request == request)
-            return &b->usual.at[i];
-    return NULL;
-}
-
-/* An answer with another status is another answer, and teaches nothing about this one. */
-static void learn_answer(struct judge *j, uid request, const struct request *r, int64_t now_ns)
-{
-    struct base *b = &j->base;
-    uint32_t i = 0;
-    while (i < b->usual.n && b->usual.at[i].request != request)
-        i++;
-    if (i == b->usual.n) {
-        if (b->usual.n == REQUESTS_MAX)
-            return;
-        vec_push(&b->usual, (struct usual_answer){.request = request, .status = r->status});
-        b->usual.at[i].mask.set = j->set;
-    }
-    if (b->usual.at[i].status == r->status && r->told)
-        mask_learn(&b->usual.at[i].mask, r->body, now_ns);
-}
-
-void base_learn_answers(struct judge *j, const struct run *run)
-{
-    struct requests list = {0};
-    requests_of(run, &list);
-    for (uint32_t i = 0; i < list.n; i++) {
-        const struct request *r = &list.at[i];
-        learn_answer(j, run->trace.calls.at[r->call].uid, r, run->wall_ns);
-    }
-    vec_deinit(&list);
-}
-
 void base_learn(struct judge *j, const struct run *run)
 {
     struct base *b = &j->base;
     bool first = !b->known;
     if (first)
         base_keep(j, run);
-    base_learn_answers(j, run);
+    answers_learn(&b->usual, j->set, run);
     if (first)
         return;
     for (uint32_t i = 0; i < run->trace.calls.n; i++) {
@@ -114,9 +47,7 @@ void base_deinit(struct base *b)
     trace_order_deinit(&b->order);
     map_deinit(&b->at);
     vec_deinit(&b->took);
-    for (uint32_t i = 0; i < b->usual.n; i++)
-        mask_deinit(&b->usual.at[i].mask);
-    vec_deinit(&b->usual);
+    answers_deinit(&b->usual);
 }
 
 /* ---- what was asked ---- */
@@ -189,7 +120,8 @@ void view_make(struct judge *j, const struct run *run, struct view *v)
     }
     requests_of(run, &v->requests);
     for (uint32_t i = 0; i < v->requests.n; i++)
-        v->requests.at[i].usual = base_usual(&j->base, v->calls[v->requests.at[i].call].uid);
+        v->requests.at[i].usual =
+            answers_find(&j->base.usual, v->calls[v->requests.at[i].call].uid);
     for (uint32_t i = v->n; i-- > 1;) /* a call stands behind the one that made it */
         v->faults.at[v->calls[i].parent] += v->faults.at[i];
 }

@@ -8,9 +8,6 @@
 
 /* One more fault-free run. */
 void base_learn(struct judge *j, const struct run *run);
-
-/* The answers of a fault-free run. */
-void base_learn_answers(struct judge *j, const struct run *run);
 void base_deinit(struct base *b);
 
 /* Replaces what *v holds. */

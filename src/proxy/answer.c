@@ -320,7 +320,10 @@ void exchange_pass_head(struct exchange *x, const struct head *h, bool end)
 
 void exchange_pass_data(struct exchange *x, slice bytes)
 {
+    size_t room = x->fate.keep > x->told_body.n ? x->fate.keep - x->told_body.n : 0;
     x->response_bytes += bytes.n;
+    if (room)
+        chain_add(&x->told_body, (slice){bytes.p, bytes.n < room ? bytes.n : room});
     stream_data(x->down, bytes);
     link_touch(link_of(x->down));
 }

@@ -32,17 +32,19 @@ struct call_fate {
     slice fault;                /* names the fault in x-outfox-fault */
     const struct field *fields; /* in place of the request's; NULL: they stay */
     uint32_t n_fields;
+    uint32_t keep;   /* so many bytes of the answer's body are wanted when it has ended */
     uint16_t answer; /* answered with this status, and JSON; 0: it is not */
     slice body;
 };
 
 /* How it ended. */
 struct call_end {
-    outcome seen, reply;      /* what the caller saw, what the service answered */
-    bool handled;             /* the service got the request */
-    bool fired;               /* the fault was acted out */
-    const struct head *head;  /* the request */
-    const struct chain *body; /* of the request; NULL: not all of it was kept */
+    outcome seen, reply;        /* what the caller saw, what the service answered */
+    bool handled;               /* the service got the request */
+    bool fired;                 /* the fault was acted out */
+    const struct head *head;    /* the request */
+    const struct chain *body;   /* of the request; NULL: not all of it was kept */
+    const struct chain *answer; /* the beginning of what the caller got, as far as it was wanted */
     bool grpc;
     int64_t end_ns;
 };

@@ -52,6 +52,7 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
         .timer.fire = on_timer,
         .body = CHAIN_INIT(&w->loop.blocks),
         .held = CHAIN_INIT(&w->loop.blocks),
+        .told_body = CHAIN_INIT(&w->loop.blocks),
         .way = &way_pass,
         .replayable = true,
         .acked = UINT64_MAX,
@@ -104,6 +105,7 @@ void exchange_finish(struct exchange *x, outcome seen)
         exchange_tell(x);
     chain_clear(&x->body);
     chain_clear(&x->held);
+    chain_clear(&x->told_body);
     *x->self = x->next;
     if (x->next)
         x->next->self = x->self;

@@ -57,7 +57,8 @@ struct exchange {
     const struct reply_way *way; /* what happens to the service's answer */
     struct head *answer;         /* kept by a way that holds it */
     struct head *answer_trailers;
-    struct chain held; /* body of the answer, kept */
+    struct chain held;      /* body of the answer, kept */
+    struct chain told_body; /* what the caller got of it, for the director */
     bool answer_begun, answer_ended, tunnel;
     bool told;               /* the caller has got a final head */
     uint64_t response_bytes; /* to the caller */

@@ -98,6 +98,7 @@ void exchange_tell(const struct exchange *x)
                            .fired = x->fired,
                            .head = x->request,
                            .body = body_kept(x) ? &x->body : NULL,
+                           .answer = &x->told_body,
                            .grpc = x->grpc,
                            .end_ns = clock_ns()};
     d->ended(d->ctx, &x->fate, &end);

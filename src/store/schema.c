@@ -87,6 +87,9 @@ static const char version_1[] =
 static const char version_2[] = "ALTER TABLE call ADD COLUMN request INTEGER;\n"
                                 "ALTER TABLE call ADD COLUMN key INTEGER;\n";
 
-static const char *const steps[] = {version_1, version_2};
+/* What the client of a command received of a call of its own; NULL: not kept, likewise. */
+static const char version_3[] = "ALTER TABLE call ADD COLUMN answer BLOB;\n";
+
+static const char *const steps[] = {version_1, version_2, version_3};
 
 const struct schema schema_newest = {steps, sizeof steps / sizeof *steps};

@@ -211,6 +211,14 @@ void put_later(struct put *p, uint32_t value)
         keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
 }
 
+void put_blob_later(struct put *p, const slice *bytes)
+{
+    if (bytes)
+        put_blob(p, *bytes);
+    else
+        keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
+}
+
 void put_text_or_null(struct put *p, const char *text)
 {
     if (text)
@@ -333,6 +341,16 @@ slice get_text(struct get *g)
 slice get_blob(struct get *g, size_t most)
 {
     return get_bytes(g, SQLITE_BLOB, most);
+}
+
+bool get_blob_later(struct get *g, size_t most, slice *out)
+{
+    bool there = sqlite3_column_type(g->stmt, g->column) != SQLITE_NULL;
+    if (there)
+        *out = get_blob(g, most);
+    else
+        g->column++;
+    return there;
 }
 
 void get_sum(struct get *g)

@@ -50,10 +50,10 @@ enum {
               "WHERE campaign = ? AND number >= ? ORDER BY number LIMIT 1")                        \
     STATEMENT(RUN_LAST, "SELECT number FROM run WHERE campaign = ? ORDER BY number DESC LIMIT 1")  \
     STATEMENT(CALL_ADD, "INSERT INTO call(campaign, run, n, parent, point, mode, fault_point, "    \
-                        "seen, handled, reply, flags, start_ns, end_ns, request, key) "            \
-                        "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                     \
+                        "seen, handled, reply, flags, start_ns, end_ns, request, key, answer) "    \
+                        "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")                  \
     STATEMENT(CALL_GET, "SELECT campaign, run, n, parent, point, mode, fault_point, seen, "        \
-                        "handled, reply, flags, start_ns, end_ns, request, key FROM call "         \
+                        "handled, reply, flags, start_ns, end_ns, request, key, answer FROM call " \
                         "WHERE campaign = ? AND run = ? ORDER BY n")                               \
     STATEMENT(FINDINGS_REMOVE, "DELETE FROM finding WHERE campaign = ?")                           \
     STATEMENT(FINDING_ADD, "INSERT INTO finding(campaign, id, state, why, faultload, sum) "        \
@@ -140,7 +140,8 @@ void put_blob(struct put *p, slice bytes);
 void put_null(struct put *p);
 void put_later(struct put *p, uint32_t value); /* of a column that older files do not have: 0 is
                                                   NULL, which is not part of the sum */
-void put_sum(struct put *p);                   /* the sum of what was put so far */
+void put_blob_later(struct put *p, const slice *bytes); /* likewise; NULL: none */
+void put_sum(struct put *p);                            /* the sum of what was put so far */
 
 /* Runs the statement, which gives no rows. */
 int put_done(struct put *p, struct err *e) MUST_USE;
@@ -166,6 +167,7 @@ uint32_t get_later(struct get *g);
 bool get_null(struct get *g); /* steps over a NULL; otherwise stays */
 slice get_text(struct get *g);
 slice get_blob(struct get *g, size_t most);
+bool get_blob_later(struct get *g, size_t most, slice *out); /* false: NULL */
 void get_sum(struct get *g); /* the sum stands here; it must be that of what was taken before */
 void get_bad(struct get *g); /* the value just taken means nothing */
 

@@ -169,7 +169,7 @@ static int point_uid(struct reader *r, int64_t id, uid *out, struct err *e)
 
 /* Takes a row of `call`; points are still numbers of rows. */
 static void get_call(struct get *g, uint32_t n, struct call *c, int64_t *point,
-                     int64_t *fault_point)
+                     int64_t *fault_point, slice *answer)
 {
     get_int(g, 1, UINT32_MAX);
     get_int(g, 1, INT64_MAX - 1);
@@ -191,10 +191,24 @@ static void get_call(struct get *g, uint32_t n, struct call *c, int64_t *point,
     c->end_ns = get_int(g, INT64_MIN, INT64_MAX);
     c->request = get_later(g);
     c->key = get_later(g);
+    c->answer = get_blob_later(g, RUN_BODY_MAX, answer);
+}
+
+/* At most as many are read as are ever written. */
+static void keep_answer(struct arena *text, struct run *run, struct call *c, slice answer)
+{
+    if (!run->answers)
+        run->answers = arena_alloc(text, RUN_ANSWERS_MAX * sizeof *run->answers);
+    c->answer = 0;
+    if (run->n_answers == RUN_ANSWERS_MAX)
+        return;
+    run->answers[run->n_answers++] = slice_copy(text, answer);
+    c->answer = run->n_answers;
 }
 
 /* The calls of a run into run->trace, and their sum. */
-static int read_calls(struct reader *r, struct run *run, uint64_t *sum, struct err *e)
+static int read_calls(struct reader *r, struct arena *text, struct run *run, uint64_t *sum,
+                      struct err *e)
 {
     struct get g;
     struct put p = put_into(r->store, SQL_CALL_GET, 0);
@@ -205,7 +219,10 @@ static int read_calls(struct reader *r, struct run *run, uint64_t *sum, struct e
         struct call c = {0};
         int64_t point, fault_point;
         uint32_t n = run->trace.calls.n;
-        get_call(&g, n, &c, &point, &fault_point);
+        slice answer = {0};
+        get_call(&g, n, &c, &point, &fault_point, &answer);
+        if (c.answer)
+            keep_answer(text, run, &c, answer);
         if (g.bad) {
             get_done(&g);
             return store_damaged(r->store, e, "run %llu, call %u: %s",
@@ -288,7 +305,7 @@ static int read_run(struct reader *r, uint64_t number, struct arena *text, struc
     unsigned long long shown = run->number;
     if (g.bad)
         return store_damaged(r->store, e, "run %llu: %s", shown, g.bad);
-    if (read_calls(r, run, &sum, e))
+    if (read_calls(r, text, run, &sum, e))
         return -1;
     if (run->trace.calls.n != rest.calls)
         return store_damaged(r->store, e, "run %llu has %u calls, not %u", shown,

@@ -234,6 +234,7 @@ static int add_call(struct adding *a, uint32_t i, struct err *e)
     put_int(&p, c->end_ns);
     put_later(&p, c->request);
     put_later(&p, c->key);
+    put_blob_later(&p, c->answer ? &a->run->answers[c->answer - 1] : NULL);
     a->sum = p.sum;
     return put_done(&p, e);
 }
@@ -249,6 +250,10 @@ static int check_run(struct store *s, const struct run *run, struct err *e)
                              "run %llu cannot be stored: its number, purpose or body is "
                              "beyond all bounds",
                              (unsigned long long)run->number);
+    for (uint32_t i = 0; i < run->trace.calls.n; i++)
+        if (run->trace.calls.at[i].answer > run->n_answers)
+            return store_refused(s, e, "run %llu has no answer %u", (unsigned long long)run->number,
+                                 (unsigned)run->trace.calls.at[i].answer);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] && strnlen(texts[i], STORE_TEXT_MAX + 1) > STORE_TEXT_MAX)
             return store_refused(s, e, "a text of run %llu has more than %d bytes",

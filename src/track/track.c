@@ -417,11 +417,17 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
     r->active_ns = a->start_ns;
     out->run = r->key;
     out->mode = record.mode;
+    out->client = exempt && !hushed;
     out->call = add_call(r, call, record);
     uint32_t write = p.context.run ? state_dialects : t->dialects | state_dialects;
     if (allowed(t, write))
         context_write(a->head, allowed(t, write), t->opt.custom, t->opt.n_custom, r->id, out->call,
                       arena, &out->fields, &out->n_fields);
+}
+
+void track_kept(struct track_run *r, uint32_t call, uint32_t number)
+{
+    r->all.trace.calls.at[call].answer = number;
 }
 
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,

@@ -130,6 +130,7 @@ struct track_answer {
     uint64_t run; /* 0: it belongs to no run, and is not to be touched */
     uint32_t call;
     mode mode;
+    bool client; /* the client of a command makes it, and it is part of what is tested */
     const struct field *fields; /* of the request as it goes on; NULL: as they are */
     uint32_t n_fields;
 };
@@ -141,6 +142,9 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
 /* Its body is known only now: what was asked is kept, if it was not known before. To be called
  * before track_ended. */
 void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, slice body);
+
+/* What came of it is kept as run.answers[number - 1]. */
+void track_kept(struct track_run *r, uint32_t call, uint32_t number);
 
 /* It ended. Nothing happens when its run has ended before. */
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,

@@ -147,6 +147,12 @@ struct run store_case_run(struct store_world *w, uint64_t number)
     run.verdict.detail = rng_below(&r, 2) ? NULL : one_of(&r, sentences, LENGTH(sentences));
     run.event = rng_below(&r, 2) ? NULL : one_of(&r, sentences, LENGTH(sentences));
     run.body = random_body(&r, &w->text);
+    run.answers = arena_alloc(&w->text, (n + 1) * sizeof *run.answers);
+    for (uint32_t i = 0; i < n; i++)
+        if (rng_below(&r, 3) == 0) {
+            run.answers[run.n_answers++] = random_body(&r, &w->text);
+            run.trace.calls.at[i].answer = run.n_answers;
+        }
     run.wall_ns = random_time(&r);
     run.took_ns = random_time(&r);
     return run;
@@ -181,6 +187,12 @@ void store_case_print(const struct store_world *w, const struct run *run, struct
     print_text(run->event, out);
     buf_addf(out, " %lld %lld %zu ", (long long)run->wall_ns, (long long)run->took_ns, run->body.n);
     buf_add(out, run->body);
-    for (uint32_t i = 0; i < run->trace.calls.n; i++)
+    for (uint32_t i = 0; i < run->trace.calls.n; i++) {
+        uint32_t answer = run->trace.calls.at[i].answer;
         print_call(w, &run->trace.calls.at[i], out);
+        if (answer)
+            buf_addf(out, " answer %zu ", run->answers[answer - 1].n);
+        if (answer)
+            buf_add(out, run->answers[answer - 1]);
+    }
 }

@@ -563,7 +563,7 @@ static void test_foreign_files(void **state)
     edit("DROP TABLE theirs; VACUUM");
     make_campaign(1);
     edit("PRAGMA user_version = 7");
-    BAD(store_open(PATH, STORE_READ, &s, e), "newer Outfox", "schema 7", "knows 2");
+    BAD(store_open(PATH, STORE_READ, &s, e), "newer Outfox", "schema 7", "knows 3");
     BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox");
     edit("PRAGMA user_version = 0");
     BAD(store_open(PATH, STORE_READ, &s, e), "damaged");
@@ -594,27 +594,27 @@ static void test_names_of_files(void **state)
 
 static void test_migrations(void **state)
 {
-    const char *steps[] = {schema_newest.steps[0], schema_newest.steps[1],
+    const char *steps[] = {schema_newest.steps[0], schema_newest.steps[1], schema_newest.steps[2],
                            "ALTER TABLE run ADD COLUMN more INTEGER",
                            "UPDATE run SET more = number; CREATE TABLE extra(x)"};
-    const char *broken[] = {schema_newest.steps[0], schema_newest.steps[1], "CREATE TABLE kept(x)",
-                            "CREATE nonsense"};
+    const char *broken[] = {schema_newest.steps[0], schema_newest.steps[1], schema_newest.steps[2],
+                            "CREATE TABLE kept(x)", "CREATE nonsense"};
     struct store *s;
     (void)state;
     make_campaign(5);
-    struct schema four = {steps, 4}, failing = {broken, 4};
-    BAD(store_open_as(PATH, STORE_READ, &four, &s, e), "older Outfox", "schema 2", "knows 4");
+    struct schema five = {steps, 5}, failing = {broken, 5};
+    BAD(store_open_as(PATH, STORE_READ, &five, &s, e), "older Outfox", "schema 3", "knows 5");
     BAD(store_open_as(PATH, STORE_WRITE, &failing, &s, e), "syntax");
     s = open_store(STORE_WRITE); /* nothing of what failed is left */
     expect_runs(s, SLICE("checkout"), 5);
     store_close(s);
-    GOOD(store_open_as(PATH, STORE_WRITE, &four, &s, e));
+    GOOD(store_open_as(PATH, STORE_WRITE, &five, &s, e));
     expect_runs(s, SLICE("checkout"), 5);
     store_close(s);
-    GOOD(store_open_as(PATH, STORE_READ, &four, &s, e));
+    GOOD(store_open_as(PATH, STORE_READ, &five, &s, e));
     store_close(s);
     edit("INSERT INTO extra SELECT more FROM run WHERE more = 5");
-    BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox", "schema 4");
+    BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox", "schema 5");
 }
 
 /* How many calls are known to have asked for something: of the runs that were there, and after. */
@@ -628,8 +628,9 @@ static int see_asked(void *ctx, const struct run *run, struct err *e)
     (void)e;
     walk->runs++;
     for (uint32_t i = 0; i < run->trace.calls.n; i++)
-        *(run->number <= 5 ? &walk->early : &walk->late) +=
-            run->trace.calls.at[i].request || run->trace.calls.at[i].key;
+        *(run->number <= 5 ? &walk->early : &walk->late) += run->trace.calls.at[i].request ||
+                                                            run->trace.calls.at[i].key ||
+                                                            run->trace.calls.at[i].answer;
     return 0;
 }
 
@@ -647,14 +648,16 @@ static void test_migration_from_1(void **state)
     for (uint64_t number = 1; number <= 5; number++) {
         struct run run = store_case_run(&w, number);
         for (uint32_t i = 0; i < run.trace.calls.n; i++)
-            run.trace.calls.at[i].request = run.trace.calls.at[i].key = 0;
+            run.trace.calls.at[i].request = run.trace.calls.at[i].key =
+                run.trace.calls.at[i].answer = 0;
         GOOD(store_add(s, campaign, &w.names, &w.fl, &run, e));
         vec_deinit(&run.trace.calls);
     }
     store_close(s);
     edit("ALTER TABLE call DROP COLUMN request; ALTER TABLE call DROP COLUMN key;"
+         "ALTER TABLE call DROP COLUMN answer;"
          "PRAGMA user_version = 1");
-    BAD(store_open(PATH, STORE_READ, &s, e), "older Outfox", "schema 1", "knows 2");
+    BAD(store_open(PATH, STORE_READ, &s, e), "older Outfox", "schema 1", "knows 3");
     s = open_store(STORE_WRITE);
     add(s, campaign, 6);
     GOOD(store_each_run(s, campaign, &w.names, &w.fl, &w.text, see_asked, &asked, e));
