@@ -241,6 +241,8 @@ static bool campaign_stopped(struct campaign *c)
         by = "time";
     else if (c->opt.fail_fast && (tally_findings(c->tally) || c->blasts.n))
         by = "finding";
+    else
+        by = campaign_gets_nowhere(c);
     if (by)
         c->summary.stopped = by;
     return by != NULL;
@@ -377,7 +379,9 @@ static int start_over(struct campaign *c, struct err *e)
     c->live = was.live;
     c->start_ns = was.start_ns;
     c->explored = was.explored;
-    c->late.quiet_ns = was.late.quiet_ns;
+    c->late = (struct late){.quiet_ns = was.late.quiet_ns,
+                            .starts = was.late.starts + 1,
+                            .usual_ns = was.late.usual_ns};
     memcpy(c->late.why, was.late.why, sizeof c->late.why);
     campaign_note_late(c);
     int status = campaign_heal(c, false, e);

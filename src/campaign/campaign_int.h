@@ -14,7 +14,7 @@
 #include "campaign/campaign_trust_int.h"
 #include "campaign/tally.h"
 
-enum { RECENT_RUNS = 8, RECENT_KEPT = 32, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
+enum { RECENT_RUNS = 8, RECENT_KEPT = 16, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
 
 /* A faultload whose result is known. */
 struct known {
@@ -74,6 +74,7 @@ struct campaign {
     uid outlived;
     struct seen seen; /* what came through the proxies, and what did not */
     struct late late;
+    struct steady steady;
     int64_t death_ns;    /* of the last run: so long after the answer a service died; 0: none did */
     struct usage *usage; /* of each service; NULL: none was looked at */
     int64_t sampled_ns;  /* what looking at them took */

@@ -22,7 +22,10 @@ enum {
     REST_MAX_MS = 2500, /* so long at most */
     REST_DOUBLINGS = 4, /* after looks in vain */
     VAIN_MAX = 16,      /* looks in vain that are counted, */
-    PROVOKED_MAX = 3,   /* and those that make runs again */
+    PROVOKED_MAX = 2,   /* and those that make runs again */
+    STARTS_MAX = 5,
+    POLL_MS = 2000, /* so long nothing may come, in one of */
+    POLL_LOOKS = 3,
 };
 
 static const int64_t MS = 1000000;
@@ -35,7 +38,7 @@ static const struct track_strays *strays(const struct campaign *c)
 /* Could runs wait longer than they do? */
 static bool can_wait(const struct campaign *c)
 {
-    return c->opt.config->quiet_ns < 0 && live_quiet(c->live) < QUIET_MAX_MS * MS;
+    return c->opt.config->quiet_ns < 0 && !c->late.given_up && !c->steady.stopped;
 }
 
 bool campaign_is_late(const struct campaign *c)
@@ -140,6 +143,10 @@ bool campaign_wait_longer(struct campaign *c, int64_t late_ns)
 {
     int64_t now = live_quiet(c->live), most = QUIET_MAX_MS * MS;
     int64_t wanted = campaign_quiet_for(late_ns);
+    if (can_wait(c) && (now >= most || c->late.starts == STARTS_MAX)) {
+        c->late.given_up = true; /* and whatever it is, runs need not wait for it in vain */
+        live_set_quiet(c->live, c->late.usual_ns);
+    }
     if (!can_wait(c))
         return false;
     wanted = wanted > 2 * now ? wanted : 2 * now;
@@ -151,6 +158,19 @@ static const char *caller_of(const struct campaign *c, const struct track_strays
 {
     return s->caller < c->opt.config->services.n ? c->opt.config->services.at[s->caller].name.p
                                                  : "a service";
+}
+
+/* Late calls of services that say nothing: do they cease when no run is made? */
+static bool ceases(struct campaign *c)
+{
+    for (int i = 0; i < POLL_LOOKS; i++) {
+        uint64_t before = strays(c)->n;
+        live_rest(c->live, POLL_MS * MS);
+        if (strays(c)->n == before || live_signal(c->live))
+            return true;
+    }
+    campaign_stop_polled(c, slice_of(caller_of(c, strays(c))), strays(c)->call);
+    return false;
 }
 
 /* "gateway calls b GET /b 61ms after the answer" */
@@ -223,6 +243,8 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
     if (status)
         return status;
     bool late = campaign_is_late(c);
+    if (late && !c->late.starts && is_nameless(c) && !ceases(c))
+        return 0;
     if (doubt && !late && !c->late.seen_ns)
         look_less(c);
     c->late.strays = strays(c)->n;
@@ -250,7 +272,7 @@ void campaign_note_strays(struct campaign *c)
 {
     const struct track_strays *s = strays(c);
     struct buf text = BUF_INIT(1 << 12);
-    if (!s->n)
+    if (!s->n || c->steady.stopped)
         return;
     c->summary.doubt = "calls that came after their run had ended were not explored";
     print_stray(c, &text);

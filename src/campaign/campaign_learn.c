@@ -44,6 +44,8 @@ static void learn_quiet(struct campaign *c, int64_t late_ns)
     if (c->opt.config->quiet_ns >= 0)
         return;
     int64_t quiet = campaign_quiet_for(late_ns);
+    if (!c->late.starts)
+        c->late.usual_ns = quiet;
     live_set_quiet(c->live, quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns);
 }
 
@@ -127,6 +129,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
     campaign_contract_learn(c, all->run, all->n);
     learn_quiet(c, all->late_ns);
     learn_levels(c);
+    campaign_look_polled(c, &all->run[0].trace);
     campaign_check_modes(c, &all->run[0].trace);
     if (all->n > 1 && !all->run[all->n - 1].verdict.pass)
         campaign_note(c, "without faults the scenario passed at first and failed later: does it "

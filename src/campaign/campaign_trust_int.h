@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Why runs may not be what they seem, a part of the inside of a campaign: campaign_late.c (what
- * comes after the end of its run), campaign_trust.c (is a failure to be believed?). */
+ * comes after the end of its run), campaign_steady.c (does it get anywhere?), campaign_trust.c (is
+ * a failure to be believed?). */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 
@@ -25,6 +26,9 @@ struct late {
     uint32_t runs;     /* and the runs it had observed */
     uint32_t in_vain;  /* looks that found nothing, */
     uint32_t skip;     /* and how many are therefore left out */
+    uint32_t starts;   /* how often the campaign started over */
+    int64_t usual_ns;  /* how long runs wait without any of this */
+    bool given_up;     /* it did not help */
 };
 
 enum { CAMPAIGN_AGAIN = 2 }; /* a status: what was seen is misread, the campaign starts over */
@@ -51,6 +55,21 @@ void campaign_explain_death(struct campaign *c, const char *how);
 void campaign_note_late(struct campaign *c);
 void campaign_note_strays(struct campaign *c);
 void campaign_note_outlived(struct campaign *c);
+
+/* ---- campaign_steady.c ---- */
+
+struct steady {
+    uint32_t runs;            /* of the search that were looked at */
+    uint32_t looked, unfired; /* of the current window */
+    const char *stopped;      /* why it is no use to go on; NULL: it is */
+};
+
+/* Why it is no use to go on, as summary.stopped; NULL: it is. A note says more. */
+const char *campaign_gets_nowhere(struct campaign *c);
+
+/* A service calls another all the time; a run without faults: does it show that? */
+void campaign_stop_polled(struct campaign *c, slice caller, slice call);
+void campaign_look_polled(struct campaign *c, const struct trace *trace);
 
 /* ---- campaign_trust.c ---- */
 

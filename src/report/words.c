@@ -137,10 +137,14 @@ const char *words_stopped(const char *by)
 {
     static const struct {
         const char *by, *words;
-    } rows[] = {
-        {"runs", "the budget of runs was used up"}, {"time", "the budget of time was used up"},
-        {"interrupt", "it was interrupted"},        {"finding", "the first finding ended it"},
-        {"error", "a run was impossible"},          {"not-run", "it was not explored"}};
+    } rows[] = {{"runs", "the budget of runs was used up"},
+                {"time", "the budget of time was used up"},
+                {"interrupt", "it was interrupted"},
+                {"finding", "the first finding ended it"},
+                {"error", "a run was impossible"},
+                {"not-run", "it was not explored"},
+                {"unstable", "it was stopped, since most faults met no call"},
+                {"polling", "it was stopped, since a service calls others all the time"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(by, rows[i].by) == 0)
             return rows[i].words;
