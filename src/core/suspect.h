@@ -14,6 +14,7 @@ enum suspect_kind {
     SUSPECT_MISSING,   /* a call is in some fault-free runs and not in others */
     SUSPECT_BLOCKED,   /* calls whose names change from run to run were given up */
     SUSPECT_AUDIT,     /* a reduction's assumption does not hold */
+    SUSPECT_NOT_SHOWN, /* no run showed an outcome that a caller should be able to meet */
     SUSPECT_KINDS
 };
 
@@ -33,6 +34,7 @@ struct suspect {
     uid other;  /* SUSPECT_STEP: the call that came before; otherwise what came instead; 0: nothing
                  */
     uint32_t n; /* attempts, runs or calls, by kind */
+    label outcome;         /* SUSPECT_NOT_SHOWN: which */
     const char *reduction; /* SUSPECT_AUDIT: whose assumption */
     const char *what;      /* SUSPECT_AUDIT: what was new */
 };
@@ -44,6 +46,7 @@ enum explain_kind {
     EXPLAIN_REDUCED,    /* a reduction skipped it */
     EXPLAIN_OPEN,       /* not reached within the budget, or a mode that is not in use */
     EXPLAIN_UNSEEN,     /* no run has shown this call */
+    EXPLAIN_TIMING,     /* whether an answer comes in time is not known without a run */
     EXPLAIN_KINDS
 };
 

@@ -22,6 +22,17 @@ bool call_flags_take(uint8_t flags, mode m)
     return !only || (flags & only);
 }
 
+bool call_late(const struct call *c)
+{
+    enum outcome_kind kind = outcome_kind(c->seen);
+    if (!c->handled)
+        return false;
+    if (c->mode == MODE_NONE)
+        return c->seen != c->reply;
+    return (kind == OUT_TIMEOUT || kind == OUT_CANCELLED) &&
+           outcome_kind(mode_outcome(c->mode)) != OUT_TIMEOUT;
+}
+
 /* Fills first[] and child[] so that each call's children stand together, in order of start. */
 static void group_children(const struct trace *trace, struct trace_order *out)
 {

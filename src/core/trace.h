@@ -53,8 +53,19 @@ static inline bool call_takes(const struct call *c, mode m)
     return !(c->flags & (CALL_EXEMPT | CALL_HTTP | CALL_GRPC)) || call_flags_take(c->flags, m);
 }
 
-/* What stands for this call in its caller's transcript. */
+/* Did its caller stop waiting before the answer of the service, or what a fault makes of it, was
+ * there? */
+bool call_late(const struct call *c);
+
+/* What stands for this call in its caller's transcript. A call that was left is one that was left,
+ * whatever a fault did to the answer. */
 static inline label call_label(const struct call *c)
+{
+    return c->mode != MODE_NONE && !call_late(c) ? mode_label(c->mode) : c->seen;
+}
+
+/* How it was failed, or what its caller saw. */
+static inline label call_way(const struct call *c)
 {
     return c->mode != MODE_NONE ? mode_label(c->mode) : c->seen;
 }

@@ -240,14 +240,14 @@ static void learn_fact(const struct lesson *l, uid u)
             continue;
         }
         first = first == CALL_NONE ? i : first;
-        uniform &= call_label(c) == call_label(&v->calls[first]);
+        uniform &= call_way(c) == call_way(&v->calls[first]);
         f.way.injected |= c->mode != MODE_NONE;
     }
     if (first == CALL_NONE || (f.way.lasting && !uniform))
         return; /* one mode and then another is no failure of either mode that lasts */
-    f.way.label = call_label(&v->calls[first]);
+    f.way.label = call_way(&v->calls[first]);
     uint32_t handler = v->calls[first].parent;
-    f.way.above = handler ? call_label(&v->calls[handler]) : 0;
+    f.way.above = handler ? call_way(&v->calls[handler]) : 0;
     f.worth = worth_of(l, &f.way);
     if (!f.way.fails)
         look_up(l, first, cause_of(l, u), &f.way);

@@ -71,7 +71,7 @@ static bool unclear(const struct view *v, uint32_t handler, uint32_t first, bool
         if (c->flags & CALL_AMBIGUOUS)
             return true;
         if (persistent && v->faults.at[view_child(v, handler, k)] && call_failed(c) &&
-            call_label(c) != call_label(&v->calls[first]))
+            call_way(c) != call_way(&v->calls[first]))
             return true;
     }
     return false;
@@ -134,7 +134,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
     uid group = names_uid_all(j->opt.names, c->uid);
     struct reaction r = {.group = group,
                          .call = c->uid,
-                         .label = call_label(c),
+                         .label = call_way(c),
                          .saw = c->seen,
                          .pass = run_expected(v->run),
                          .reply = v->calls[handler].reply,

@@ -13,6 +13,7 @@ const char *explain_name(enum explain_kind kind)
         [EXPLAIN_REDUCED] = "reduced",
         [EXPLAIN_OPEN] = "open",
         [EXPLAIN_UNSEEN] = "unseen",
+        [EXPLAIN_TIMING] = "timing",
     };
     return names[kind];
 }
@@ -135,6 +136,12 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
     case EXPLAIN_UNSEEN:
         buf_adds(out, "cannot be judged: no run has shown a call ");
         uid_print(names, x->fault.point, out);
+        return;
+    case EXPLAIN_TIMING:
+        buf_adds(out, "was not run, and what it shows is not known: the answer of ");
+        words_call(names, x->after, out);
+        buf_adds(out, " may come in time or too late for its caller, which depends on how long the "
+                      "faults take; replay it to see");
         return;
     case EXPLAIN_KINDS: return;
     }

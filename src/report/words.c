@@ -236,7 +236,7 @@ const char *suspect_name(enum suspect_kind kind)
     static const char *const names[SUSPECT_KINDS] = {
         [SUSPECT_NOT_FIRED] = "fault-not-fired", [SUSPECT_STEP] = "unstable-handler",
         [SUSPECT_MISSING] = "unstable-call",     [SUSPECT_BLOCKED] = "given-up",
-        [SUSPECT_AUDIT] = "assumption-wrong",
+        [SUSPECT_AUDIT] = "assumption-wrong",    [SUSPECT_NOT_SHOWN] = "outcome-not-shown",
     };
     return names[kind];
 }
@@ -290,6 +290,24 @@ static void words_step(const struct summary *s, const struct suspect *x, struct 
     words_remedy(s, "reset such state in `before`", out);
 }
 
+static void words_not_shown(const struct summary *s, const struct suspect *x, struct buf *out)
+{
+    buf_adds(out, "no run showed what happens when ");
+    words_call(s->names, x->point, out);
+    buf_adds(out, " ends with ");
+    label_print(x->outcome, out);
+    if (x->n > 0)
+        buf_addf(out,
+                 ": that depends on how long its answer takes, and %u other ways to bring it about "
+                 "were either too slow or too fast for its caller; change the caller's timeout, or "
+                 "replay such a case by hand",
+                 (unsigned)x->n);
+    else
+        buf_adds(out, ": faults that brought it about in another place did something else here, so "
+                      "the service depends on something besides its request and the outcomes of "
+                      "its calls");
+}
+
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)
 {
     switch (x->kind) {
@@ -319,6 +337,7 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
                  x->reduction, x->what);
         words_call(s->names, x->point, out);
         break;
+    case SUSPECT_NOT_SHOWN: words_not_shown(s, x, out); break;
     case SUSPECT_KINDS: break;
     }
 }

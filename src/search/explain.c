@@ -19,6 +19,7 @@ struct walk {
     uint32_t stop_prefix;     /* and the prefix before it */
     uid stop_handler, stop_call;
     label stop_label;
+    bool timing; /* it stopped because the answer may be in time or too late */
 };
 
 static mode planned(const struct walk *w, uid u, uid *point)
@@ -46,6 +47,27 @@ static label predict(struct walk *w, uid u, struct fault *fault)
     return mode_label(fault->mode);
 }
 
+/* The edge that the call u takes when its service answers with this label: that, or the caller
+ * leaves before. A service that makes calls may be in time under some faults and late under others;
+ * any other always takes the same time. */
+static uint32_t choose_edge(struct walk *w, uint32_t node, uid u, label l)
+{
+    static const outcome lefts[] = {OUTCOME(OUT_TIMEOUT, 0), OUTCOME(OUT_CANCELLED, 0)};
+    const struct tree *tree = &w->s->tree;
+    uint32_t element = w->s->names->uids.at[u].element;
+    uint32_t edge = tree_find(tree, node, element, l);
+    bool in_time = edge != NODE_NONE && tree->nodes.at[edge].state == EDGE_SEEN;
+    for (uint32_t i = 0; i < sizeof lefts / sizeof *lefts && w->s->late.happens; i++) {
+        uint32_t left = tree_find(tree, node, element, lefts[i]);
+        if (left == NODE_NONE || left == edge || tree->nodes.at[left].state != EDGE_SEEN)
+            continue;
+        if (!in_time)
+            return left; /* it never was */
+        w->timing |= replies_row(w->s, u, lefts[i]) != NULL;
+    }
+    return edge;
+}
+
 /* Follows one handler to its reply; OUT_NONE when its tree does not tell. */
 static label follow(struct walk *w, uid handler)
 {
@@ -65,8 +87,10 @@ static label follow(struct walk *w, uid handler)
             w->stop_call = names_uid(w->s->names, handler, element);
             return OUT_NONE;
         }
-        uint32_t edge = tree_find(tree, node, element, l);
-        if (edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
+        bool reached = fault.mode == MODE_NONE || mode_reached(fault.mode);
+        uint32_t edge = reached ? choose_edge(w, node, names_uid(w->s->names, handler, element), l)
+                                : tree_find(tree, node, element, l);
+        if (w->timing || edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
             w->stop = edge;
             w->stop_prefix = node;
             w->stop_handler = handler;
@@ -289,7 +313,9 @@ static void explain_walk(struct walk *w, struct explanation *out)
             why = REDUCE_RETRIES; /* a try that was never let through */
         if (!skipped && outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))
             why = REDUCE_T_WAY; /* the rows had a further fault here */
-        out->kind = why != REDUCTIONS ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
+        bool timing = w->timing || edge->state == EDGE_MISSED || edge->state == EDGE_LATE ||
+                      edge->state == EDGE_UNKNOWN;
+        out->kind = timing ? EXPLAIN_TIMING : why != REDUCTIONS ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
         if (why != REDUCTIONS)
             out->reduction = reduction_rows[why].name;
         out->handler = w->stop_handler;

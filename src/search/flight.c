@@ -85,9 +85,12 @@ static bool observed_early(struct search *s, faultload f)
 static bool pick_queued(struct search *s, struct flight *out)
 {
     *out = (struct flight){.purpose = FOR_SEARCH};
-    while (frontier_pop(&s->frontier, &out->item))
-        if (!observed_early(s, out->item.faultload) && worth(s, out->item))
+    while (frontier_pop(&s->frontier, &out->item)) {
+        if (observed_early(s, out->item.faultload))
+            late_missed(s, out->item.edge);
+        else if (worth(s, out->item))
             return true;
+    }
     return false;
 }
 
@@ -96,7 +99,8 @@ static bool pick_search(struct search *s, struct flight *out)
     do {
         if (pick_queued(s, out))
             return true;
-    } while (ASSUMES(s, REDUCE_T_WAY) && s->flights.list.n == 0 && tway_advance(s));
+    } while (s->flights.list.n == 0 &&
+             ((ASSUMES(s, REDUCE_T_WAY) && tway_advance(s)) || late_advance(s)));
     return false;
 }
 
@@ -229,6 +233,8 @@ static uint32_t look_ahead(struct search *s, faultload f)
     if (s->baselines_done < s->opt.baselines)
         return UINT32_MAX;
     uint32_t at = pick_until(s, f, pick_queued);
+    if (at == UINT32_MAX && s->flights.list.n == 0 && !ASSUMES(s, REDUCE_T_WAY) && late_advance(s))
+        at = pick_until(s, f, pick_queued);
     if (at != UINT32_MAX || (map_get(&s->queued, search_key(s, f)) && !audit_ahead(s, f)))
         return at;
     drop_waiting(s);

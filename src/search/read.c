@@ -66,14 +66,18 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
     struct reading *r = &s->reading;
     const struct call *h = &trace->calls.at[handler];
     uint32_t node = tree_root(&s->tree, s->names, h->uid);
+    int64_t busy = h->mode == MODE_NONE ? h->end_ns : h->start_ns;
     for (uint32_t i = r->order.first.at[handler]; i < r->order.first.at[handler + 1]; i++) {
         uint32_t index = r->order.child.at[i];
         const struct call *c = &trace->calls.at[index];
         uint32_t element = s->names->uids.at[c->uid].element;
         r->node.at[index] = node;
         r->causes.at[index] = r->fired.n;
+        r->busy.at[index] = c->end_ns;
         if (c->handled)
             visit(s, trace, index);
+        if (r->busy.at[index] > busy)
+            busy = r->busy.at[index];
         r->below.at[index] = r->fired.n - r->causes.at[index];
         vec_push(&r->post, index);
         check_step(s, node, h->uid, element);
@@ -82,6 +86,7 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
         if (c->mode != MODE_NONE && !already_fired(r, c->fault_point))
             vec_push(&r->fired, (struct fault){c->fault_point, c->mode});
     }
+    r->busy.at[handler] = busy;
     vec_push(&r->handlers, handler);
     vec_push(&r->ends, node);
     end_transcript(s, h, node);
@@ -117,7 +122,7 @@ static void count_seen(struct search *s, const struct trace *trace)
     for (uint32_t i = 1; i < trace->calls.n; i++) {
         const struct call *c = &trace->calls.at[i];
         uid u = c->uid;
-        s->late |= c->handled && c->mode == MODE_NONE && c->seen != c->reply;
+        s->late.happens |= call_late(c);
         while (s->seen_in.n <= u) {
             vec_push(&s->seen_in, 0);
             vec_push(&s->happy, false);
@@ -138,6 +143,7 @@ void reading_fill(struct search *s, const struct trace *trace)
         vec_push(&r->node, 0);
         vec_push(&r->causes, 0);
         vec_push(&r->below, 0);
+        vec_push(&r->busy, 0);
     }
     visit(s, trace, 0);
     fill_prefixes(s);
@@ -151,6 +157,7 @@ void reading_deinit(struct reading *r)
     vec_deinit(&r->node);
     vec_deinit(&r->causes);
     vec_deinit(&r->below);
+    vec_deinit(&r->busy);
     vec_deinit(&r->fired);
     vec_deinit(&r->prefix);
     vec_deinit(&r->handlers);

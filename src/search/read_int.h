@@ -9,10 +9,13 @@
 /* What a trace says, call by call. Refilled for every observation. */
 struct reading {
     struct trace_order order;
-    VEC(uint32_t) post;      /* calls, callees before callers, without the first */
-    VEC(uint32_t) node;      /* by call: the prefix before it in its handler's tree */
-    VEC(uint32_t) causes;    /* by call: how many of `fired` fired before it */
-    VEC(uint32_t) below;     /* by call: how many of those after them fired below it */
+    VEC(uint32_t) post;   /* calls, callees before callers, without the first */
+    VEC(uint32_t) node;   /* by call: the prefix before it in its handler's tree */
+    VEC(uint32_t) causes; /* by call: how many of `fired` fired before it */
+    VEC(uint32_t) below;  /* by call: how many of those after them fired below it */
+    VEC(int64_t)
+    busy;                    /* by call: when its handler and all below it had done their work, as
+                                far as the trace tells */
     VEC(struct fault) fired; /* in causal order */
     VEC(faultload) prefix;   /* prefix[k]: the first k of `fired` */
     VEC(uint32_t) handlers;  /* calls that were handled, and */

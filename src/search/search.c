@@ -68,6 +68,7 @@ void search_free(struct search *s)
     vec_deinit(&s->happy);
     vec_deinit(&s->flags);
     replies_deinit(&s->replies);
+    late_deinit(&s->late);
     vec_deinit(&s->suspects);
     map_deinit(&s->unfired);
     vec_deinit(&s->to_audit);
@@ -147,28 +148,30 @@ static bool queued_before(struct search *s, faultload f)
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
                      bool duplicate)
 {
-    struct candidate tried = c;
+    struct candidate chosen = c;
     uint8_t state = s->tree.nodes.at[c.edge].state;
     enum reduction why = REDUCTIONS;
-    if (state == EDGE_SEEN || state == EDGE_QUEUED || shard_elsewhere(s, c.causes, c.fault))
+    bool tried = state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
+    if (state == EDGE_SEEN || state == EDGE_QUEUED || (tried && !c.again) ||
+        shard_elsewhere(s, c.causes, c.fault))
         return;
-    if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &tried))
+    if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &chosen))
         why = REDUCE_RETRIES;
     else if (duplicate)
         why = REDUCE_MODES;
     else if (ASSUMES(s, REDUCE_MAX_FAULTS) &&
-             faultload_size(s->fl, tried.causes) >= s->opt.max_faults)
+             faultload_size(s->fl, chosen.causes) >= s->opt.max_faults)
         why = REDUCE_MAX_FAULTS;
     if (why != REDUCTIONS && state == EDGE_SKIPPED)
         return; /* skipped before, and counted then */
     struct frontier_item item = {.edge = c.edge};
     if (why == REDUCE_RETRIES)
-        tried = c;
-    item.faultload = faultload_extend(s->fl, tried.causes, tried.fault);
+        chosen = c;
+    item.faultload = faultload_extend(s->fl, chosen.causes, chosen.fault);
     enum tway_answer answer = TWAY_RUN;
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
         answer = tway_ask(s, item.faultload);
-    if (why == REDUCTIONS && tried.fault.point != c.fault.point) {
+    if (why == REDUCTIONS && chosen.fault.point != c.fault.point) {
         /* a lasting fault is tried in its place */
         faultload original = faultload_extend(s->fl, c.causes, c.fault);
         search_count_skip(s, (struct frontier_item){original, NODE_NONE}, REDUCE_RETRIES);
@@ -178,8 +181,8 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     } else if (answer == TWAY_WAIT) {
         s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
         vec_push(&s->tway.waiting, item);
-    } else if (queued_before(s, item.faultload)) {
-        s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
+    } else if (queued_before(s, item.faultload) && !c.again) {
+        s->tree.nodes.at[c.edge].state = EDGE_MISSED; /* unless that shows it too */
     } else {
         search_queue(s, item);
     }
@@ -229,9 +232,11 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
         }
         uint32_t edge =
             tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(fault.mode));
-        search_consider(s, trace, call, (struct candidate){edge, fault, causes}, duplicate);
+        search_consider(s, trace, call,
+                        (struct candidate){.edge = edge, .fault = fault, .causes = causes},
+                        duplicate);
         uint8_t state = s->tree.nodes.at[edge].state;
-        final &= state == EDGE_QUEUED || state == EDGE_SEEN;
+        final &= state != EDGE_NEW && state != EDGE_SKIPPED;
     }
     if (waiting.modes && !s->tree.nodes.at[node].waits)
         tway_wait(s, waiting);
@@ -286,6 +291,7 @@ void search_observe(struct search *s, faultload f, const struct trace *trace,
             suspect_not_fired(s, trace);
         return;
     }
+    late_observe(s, trace);
     if (s->opt.audit > 0)
         audit_observe(s, trace, verdict);
     if (s->now.purpose == FOR_AUDIT)

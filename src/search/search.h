@@ -130,6 +130,7 @@ const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint6
 struct search_space {
     double space;   /* product over all points of (modes that it takes + 1) */
     bool known;     /* the rest is filled in; all of it and the runs add up to the space */
+    bool late;      /* some answer came after its caller's timeout */
     bool estimated; /* how exclusion, inclusion and unreachability share their sum was sampled */
     double saved[POLICIES]; /* POLICY_ENCAPSULATION: with POLICY_PROPAGATION, which is no case of
                                its own here: a propagated error is an outcome that was seen */

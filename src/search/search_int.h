@@ -8,7 +8,10 @@
  *   audit.c      does it contradict an assumption?
  *   reduce_*.c   what of it need not be followed up?
  *   skip.c       that is counted, not kept
- *   search.c     the rest is queued */
+ *   replies.c    what may callers see that no mode gives?
+ *   search.c     the rest is queued
+ *
+ * and when nothing is left, late.c asks: which edges were to be shown and were not? */
 #ifndef OUTFOX_SEARCH_SEARCH_INT_H
 #define OUTFOX_SEARCH_SEARCH_INT_H
 
@@ -16,28 +19,9 @@
 #include "search/flight_int.h"
 #include "search/frontier.h"
 #include "search/read_int.h"
+#include "search/replies_int.h"
 #include "search/tree.h"
 #include "search/tway_int.h"
-
-/* replies.c: what a callee may answer besides the modes, and who would meet that. */
-struct replies {
-    VEC(struct reply_row {
-        outcome outcome;
-        uid handler;         /* in whose run it was seen */
-        faultload faultload; /* its last `n` faults, all below the handler, bring it about */
-        uint32_t n;
-        uint32_t next; /* next row of the same tree + 1 */
-    })
-    rows;
-    VEC(struct reply_prefix {
-        uint32_t node; /* a prefix after which a handler calls it, */
-        uid callee;
-        faultload causes; /* and how to get there */
-        uint32_t next;
-    })
-    prefixes;
-    struct map row_of, prefix_of; /* root of the callee's tree -> first row, first prefix, + 1 */
-};
 
 struct audit_item {
     struct frontier_item item;
@@ -60,10 +44,10 @@ struct search {
     VEC(bool) happy;       /* by uid: shown by the first fault-free run */
     VEC(uint8_t) flags;    /* by uid: what modes it takes, see call_flags_take */
     uint32_t baselines_done;
-    bool late; /* an answer came after its caller's timeout: time plays a part */
     uint64_t n_runs, n_repeats, n_audited, n_dropped, n_skipped[REDUCTIONS];
 
     struct replies replies;
+    struct late late;
 
     /* suspect.c */
     VEC(struct suspect) suspects;
@@ -94,6 +78,7 @@ struct candidate {
     uint32_t edge;
     struct fault fault; /* the last one */
     faultload causes;   /* the others */
+    bool again;         /* though the same faults may have been queued for another edge */
 };
 
 /* suspect.c */
@@ -119,10 +104,6 @@ mode modes_alike(const struct search *s, struct fault fault); /* the one that sp
 /* reduce_retries.c: may turn the candidate into a lasting fault; false: skip it. `call` is the one
  * whose outcome the candidate's edge is about. */
 bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, struct candidate *c);
-
-/* replies.c: considers the answers of the callee that no mode gives. */
-void replies_expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate);
-void replies_deinit(struct replies *replies);
 
 /* reduce_stateless.c: counts what this call would be tried with if only its own context counted. */
 void stateless_skip(struct search *s, const struct trace *trace, uint32_t call);

@@ -145,7 +145,7 @@ void search_space(const struct search *s, struct search_space *out)
     for (uid u = 0; u < s->seen_in.n; u++)
         if (search_point(s, u))
             out->space *= search_modes(s, u) + 1.0;
-    bool timing = s->late;
+    bool timing = out->late = s->late.happens;
     for (uint32_t i = 0; i < s->opt.n_modes; i++)
         timing |= mode_delay_ns(s->opt.modes[i]) > 0 || mode_kind(s->opt.modes[i]) == MODE_SLOW;
     out->known = stats.complete && s->opt.assume == 0 && s->opt.shards < 2 && s->n_suspects == 0 &&

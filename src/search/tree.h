@@ -19,6 +19,9 @@
 enum edge_state {
     EDGE_NEW,     /* known to exist */
     EDGE_QUEUED,  /* a faultload that leads here waits for its turn */
+    EDGE_MISSED,  /* one was run and did not show it, because of how long things take (late.c) */
+    EDGE_LATE,    /* no faultload leads here: its caller leaves before */
+    EDGE_UNKNOWN, /* it is not known whether one does */
     EDGE_SKIPPED, /* a reduction says that it need not be seen; `why` is which */
     EDGE_SEEN     /* a run showed it */
 };
@@ -33,6 +36,7 @@ struct tree_node {
     uint8_t state, why;
     bool expanded; /* every mode of the next call was queued or seen */
     bool listed;   /* the callee of the next call knows that it is called from here (replies.c) */
+    bool told;     /* that it is EDGE_UNKNOWN */
     bool unstable; /* the handler went on in different ways from here */
 
     /* skip.c: outcomes of the next call that have no edge were skipped by the reduction left_out

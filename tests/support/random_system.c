@@ -11,6 +11,7 @@ struct gen {
     uint32_t levels; /* services of level `levels` make no calls */
     uint32_t names;  /* calls named so far in this handler */
     uint32_t budget; /* calls that the handler may still be given */
+    bool timed;      /* services take their time, and callers do not wait for ever */
 };
 
 static uint32_t below(struct gen *g, uint32_t n)
@@ -84,11 +85,17 @@ static const struct node *reply(struct gen *g)
 
 static const struct node *steps(struct gen *g, uint32_t level, uint32_t depth, bool may_reply);
 
+/* Of a few lengths, so that sums of them lie on both sides of a timeout. */
+static const char *const latencies[] = {"2ms", "5ms", "10ms", "30ms"};
+static const char *const timeouts[] = {"4ms", "7500us", "25ms", "60ms"};
+
 static struct node *plain_call(struct gen *g, uint32_t level)
 {
     struct node *step = empty_map(g);
     put(g, step, text(g, "call"), text(g, "s%u%u GET /", level + 1, below(g, SERVICES_PER_LEVEL)));
     put(g, step, text(g, "as"), text(g, "c%u", g->names++));
+    if (g->timed && below(g, 2))
+        put(g, step, text(g, "timeout"), text(g, "%s", timeouts[below(g, 4)]));
     g->budget -= g->budget > 0;
     return step;
 }
@@ -166,6 +173,13 @@ static const struct node *branch(struct gen *g, uint32_t level, uint32_t depth, 
     return step;
 }
 
+static const struct node *pause(struct gen *g)
+{
+    struct node *step = empty_map(g);
+    put(g, step, text(g, "sleep"), text(g, "%s", latencies[below(g, 4)]));
+    return step;
+}
+
 static const struct node *steps(struct gen *g, uint32_t level, uint32_t depth, bool may_reply)
 {
     struct node *list = empty_list(g);
@@ -184,6 +198,8 @@ static const struct node *steps(struct gen *g, uint32_t level, uint32_t depth, b
         } else if (g->names > 0 && depth < 3) {
             append(list, branch(g, level, depth, may_reply));
         }
+        if (g->timed && below(g, 6) == 0)
+            append(list, pause(g));
     }
     if (may_reply && depth == 0 && below(g, 2))
         append(list, reply(g));
@@ -195,14 +211,15 @@ static const struct node *service(struct gen *g, uint32_t level)
     struct node *map = empty_map(g);
     g->names = 0;
     g->budget = level == 0 ? 4 : 2;
+    if (g->timed && below(g, 2))
+        put(g, map, text(g, "latency"), text(g, "%s", latencies[below(g, 4)]));
     const struct node *body = level < g->levels ? steps(g, level, 0, true) : &node_null;
     put(g, map, text(g, "GET /"), body);
     return map;
 }
 
-const struct node *random_system(uint64_t seed, struct arena *a)
+static const struct node *generate(struct gen g)
 {
-    struct gen g = {.a = a, .rng = {seed}};
     g.levels = 1 + below(&g, 3);
     struct node *root = empty_map(&g), *services = empty_map(&g), *modes = empty_list(&g);
     static const char *const all[] = {"500", "503", "reset", "lost-reply:503", "hold"};
@@ -220,6 +237,16 @@ const struct node *random_system(uint64_t seed, struct arena *a)
     put(&g, root, text(&g, "services"), services);
     put(&g, root, text(&g, "scenarios"), scenarios);
     return root;
+}
+
+const struct node *random_system(uint64_t seed, struct arena *a)
+{
+    return generate((struct gen){.a = a, .rng = {seed}});
+}
+
+const struct node *random_timed_system(uint64_t seed, struct arena *a)
+{
+    return generate((struct gen){.a = a, .rng = {seed}, .timed = true});
 }
 
 /* ---- shrinking ---- */

@@ -9,6 +9,9 @@
 
 const struct node *random_system(uint64_t seed, struct arena *a);
 
+/* The same with latencies, pauses and timeouts: answers come too late under some faultloads. */
+const struct node *random_timed_system(uint64_t seed, struct arena *a);
+
 /* Is this system still one that shows the problem? Called with systems that may not even load. */
 typedef bool still_wrong(const struct node *system, void *ctx);
 
