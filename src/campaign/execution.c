@@ -6,7 +6,8 @@
  *
  * Steps that a scenario does not have are passed over. SETTLING lasts until all calls of the run
  * have ended and none has begun for the quiet time, at the latest for `settle`; what is open then
- * is cut off, so that the next run begins with nothing under way.
+ * is cut off, so that the next run begins with nothing under way. Who is cut off may well try again
+ * or call somebody else: that is waited for a moment, and belongs to no run.
  *
  * 1. The run of the tracker exists from ACTING to the end of SETTLING.
  * 2. One timer per execution; what it means depends on the state.
@@ -23,6 +24,9 @@ enum { TURNS = 3 };
  * vain so often breaks connections off as a habit. */
 static const int64_t DEATH_NS = 1000000000, CLEANUP_NS = 500000000;
 enum { SPARED_MAX = 3 };
+
+/* So long nothing must be heard of those who were cut off before the next run begins. */
+static const int64_t AFTERMATH_NS = 200000000;
 
 static const struct scenario_spec *spec_of(const struct execution *x)
 {
@@ -185,13 +189,6 @@ static void leave_run(struct execution *x, int64_t now)
 {
     struct live *l = x->live;
     struct run *run = &x->result.run;
-    uint64_t key = track_key(x->run);
-    bool open = track_open(x->run) > 0;
-    if (open) {
-        run->flags |= RUN_OUTLIVED;
-        track_cut(x->run);
-        plane_cut(l->plane, key); /* their ends tell whether a fault had fired */
-    }
     if (l->config->connections == CONNECTIONS_FRESH)
         plane_part(l->plane);
     if (x->dying != UINT32_MAX && !(run->flags & RUN_CRASHED))
@@ -217,12 +214,39 @@ static bool looked_round(struct execution *x)
     return false;
 }
 
+static void cut(struct execution *x, int64_t now)
+{
+    x->cut_ns = now;
+    x->result.run.flags |= RUN_OUTLIVED;
+    track_cut(x->run);
+    plane_cut(x->live->plane, track_key(x->run)); /* their ends tell whether a fault had fired */
+    timer_start(x->live->loop, &x->timer, now + AFTERMATH_NS);
+}
+
+/* The end of a run whose calls were cut off. */
+static void calm(struct execution *x, int64_t now)
+{
+    int64_t heard = track_active_ns(x->run), latest = x->cut_ns + x->live->config->settle_ns;
+    int64_t at = (heard > x->cut_ns ? heard : x->cut_ns) + AFTERMATH_NS;
+    at = at < latest ? at : latest;
+    if (now >= at)
+        leave_run(x, x->cut_ns);
+    else
+        timer_start(x->live->loop, &x->timer, at);
+}
+
 static void settle(struct execution *x)
 {
     int64_t now = clock_ns(), at = settled_ns(x);
     int64_t latest = x->answered_ns + x->live->config->settle_ns;
-    if (now >= at || now >= latest) {
-        if (looked_round(x))
+    if (x->cut_ns) {
+        calm(x, now);
+    } else if (now >= at || now >= latest) {
+        if (!looked_round(x))
+            return;
+        if (track_open(x->run) > 0)
+            cut(x, now);
+        else
             leave_run(x, now);
     } else {
         timer_start(x->live->loop, &x->timer, at < latest ? at : latest);

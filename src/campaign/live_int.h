@@ -36,6 +36,7 @@ struct execution {
     struct command *command;
     struct timer timer;
     int64_t begun_ns, answered_ns;
+    int64_t cut_ns; /* when the calls that were open were cut off; 0: not yet */
     struct turn turn;
     uint32_t dying;              /* a service that may be, and is waited for; UINT32_MAX: none */
     uint32_t turns;              /* of the loop, since the answer was there */

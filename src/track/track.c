@@ -393,6 +393,10 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
         return;
     }
     struct track_run *r = p.run;
+    if (r->cutting) { /* what follows from that is none of its calls */
+        r->active_ns = a->start_ns;
+        return;
+    }
     struct track_call call = {
         .service = a->service, .interface = names_sym(t->opt.names, a->interface), .open = true};
     read_payload(t, a, &call, r->learning);

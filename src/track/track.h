@@ -101,7 +101,7 @@ bool track_unhush(struct track_run *r);       /* ends one; false: none is open *
 bool track_hushed(const struct track_run *r); /* is one open? */
 
 /* The calls that are open are about to be broken off: their ends are no answers, and count as open
- * (CALL_OPEN). */
+ * (CALL_OPEN). Calls that come from now on are let through, and are none of the run's. */
 void track_cut(struct track_run *r);
 
 /* Ends the run and frees it: its trace goes to *out. What is still open is marked (CALL_OPEN). */
