@@ -93,6 +93,7 @@ void judge_free(struct judge *j)
     vec_deinit(&j->paths);
     deps_memory_free(j->deps);
     slow_memory_free(j->slow);
+    waits_free(j->waits);
     mem_free(j);
 }
 
@@ -155,6 +156,8 @@ void judge_learn(struct judge *j, const struct run *run)
         view_make(j, run, &j->view);
         if (wanted(j, BIT(SLOW_ELSEWHERE)))
             oracle_slow(&j->view);
+        if (wanted(j, BIT(INVERTED_TIMEOUTS)))
+            wait_learn(&j->view);
     } else if (run_expected(run)) {
         answers_learn(&j->base.usual, j->set, run);
     }
@@ -167,6 +170,12 @@ enum effect judge_effect(struct judge *j, uid call)
     if (!j->effects.at[call])
         j->effects.at[call] = (uint8_t)(effect_of(j->set, j->opt.names, call) + 1);
     return (enum effect)(j->effects.at[call] - 1);
+}
+
+uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most)
+{
+    uint32_t n = wanted(j, BIT(INVERTED_TIMEOUTS)) ? wait_doubts(j, out, most) : 0;
+    return wanted(j, BIT(SLOW_ELSEWHERE)) ? n + slow_doubts(j, out + n, most - n) : n;
 }
 
 /* ---- the end ---- */

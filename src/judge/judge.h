@@ -129,13 +129,13 @@ void judge_free(struct judge *j);
 /* A run of the search, fault-free ones included. */
 void judge_run(struct judge *j, const struct run *run);
 
-/* Any other run. Without faults: what answers are like is learned from it as well. With faults that
- * were tried before: does it take as long again? */
+/* Any other run. Without faults: what answers are like is learned from it as well. With faults, as
+ * judge_doubts asked for: does it take as long again? */
 void judge_learn(struct judge *j, const struct run *run);
 
-/* Faultloads that are worth another run (judge_learn) before judge_finish, because what they show
- * is a matter of time: at most so many. Returns how many. */
-uint32_t judge_doubts(const struct judge *j, faultload *out, uint32_t most);
+/* Faultloads that are worth a run (judge_learn) before judge_finish, because what was seen is a
+ * matter of time: at most so many, known ones and new. Returns how many. */
+uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most);
 
 /* Fills in out->remarks and out->volatile_; texts live as long as the judge. May be called again.
  * complete: nothing was left untried. */

@@ -5,7 +5,6 @@
  *   view       one run, indexed: what oracles about a single run read
  *   reaction   how the system reacts to one failing call, all else being fine: what is remembered
  *              over runs, and what oracles about the whole campaign read
- *   tell_int.h what is said, each once, with the smallest faultload that shows it
  *
  * An oracle is a file oracle_*.c with a function of struct view (called for every run with faults,
  * or without) or of struct judge (called at the end). The table in judge.c lists both. */
@@ -189,6 +188,7 @@ struct judge {
     struct map pace_at;       /* (call, outcome): pace.c */
     bool timed;               /* runs are real: times vary */
     struct slow_memory *slow; /* oracle_slow.c */
+    struct waits *waits;      /* oracle_timeout.c */
 };
 
 /* The effect of a call, remembered. */

@@ -32,7 +32,15 @@ void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependen
 void oracle_slow(const struct view *v);      /* slow-elsewhere */
 void oracle_slow_end(struct judge *j);       /* slow-elsewhere: is it no chance? */
 
-/* Frees what oracle_slow.c remembers; NULL: nothing. */
+void oracle_timeout_end(struct judge *j); /* inverted-timeouts: are they equal? */
+
+/* Frees what these remember; NULL: nothing. */
 void slow_memory_free(struct slow_memory *m);
+void waits_free(struct waits *w);
+
+/* Their part of judge_doubts and, of runs that were made because of that, of judge_learn. */
+uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t most);
+uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t most);
+void wait_learn(const struct view *v);
 
 #endif

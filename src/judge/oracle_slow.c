@@ -83,7 +83,7 @@ static bool is_sure(const struct slow_memory *m, const struct slow *s)
     return s->runs >= SURE_RUNS && s->runs * SURE_PART >= runs * (SURE_PART - 1);
 }
 
-uint32_t judge_doubts(const struct judge *j, faultload *out, uint32_t most)
+uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t most)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n && n < most; i++) {
@@ -107,8 +107,10 @@ void oracle_slow_end(struct judge *j)
 {
     for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n; i++) {
         const struct slow *s = &j->slow->all.at[i];
-        if (!is_sure(j->slow, s))
-            judge_unsay(j, ORACLE_SLOW_ELSEWHERE, topic_of(s->part, (uint32_t)s->fault));
+        const char **said =
+            judge_said(j, ORACLE_SLOW_ELSEWHERE, topic_of(s->part, (uint32_t)s->fault));
+        if (said && !is_sure(j->slow, s))
+            *said = NULL;
     }
     judge_pick(j, ORACLE_SLOW_ELSEWHERE, slow_part); /* one call that makes a part slow is enough */
 }

@@ -10,7 +10,11 @@
  * 2. A caller that leaves because another of its calls failed has not run out of time.
  * 3. A test that is killed because its run takes too long has not given up either.
  * 4. Timeouts are inverted when one call that is slow, with its tries, is enough to show it. That
- *    several in a row add up to more than anybody waits is no fault of theirs. */
+ *    several in a row add up to more than anybody waits is no fault of theirs.
+ * 5. Timeouts that are equal are inverted as well: the caller's runs first. But when both end at
+ *    about the same time the callee may have been told to stop, which is right. In memory nobody is
+ *    told. A real system is asked: its callee gets the request half of that time later, and its
+ *    call must still be waited for as long, although the caller has left. */
 #include "judge/oracle_int.h"
 
 #define MS 1000000
@@ -131,11 +135,17 @@ static bool is_single(const struct view *v)
     return left == 0;
 }
 
-/* The uppermost call below i that goes on for long after i was given up; CALL_NONE: none. */
-static uint32_t goes_on(const struct view *v, uint32_t i)
+/* After such a wait, what is no longer at about the same time? */
+static int64_t slack_of(int64_t took_ns)
+{
+    return took_ns / 10 > SLACK_NS ? took_ns / 10 : SLACK_NS;
+}
+
+/* The uppermost call below i that goes on for longer than that after i was given up; CALL_NONE:
+ * none. */
+static uint32_t goes_on(const struct view *v, uint32_t i, int64_t slack)
 {
     const struct call *c = &v->calls[i];
-    int64_t slack = call_took(c) / 10 > SLACK_NS ? call_took(c) / 10 : SLACK_NS;
     for (uint32_t d = i + 1; d < v->n; d++) {
         const struct call *below = &v->calls[d];
         if (below->start_ns < c->end_ns && below->end_ns > c->end_ns + slack &&
@@ -145,32 +155,146 @@ static uint32_t goes_on(const struct view *v, uint32_t i)
     return CALL_NONE;
 }
 
+/* It was given up because the handler's own caller did: not the one to look at. */
+static bool left_with_caller(const struct view *v, const struct call *c)
+{
+    const struct call *above = &v->calls[c->parent];
+    return c->parent > 0 && gave_up(above) && above->end_ns <= c->end_ns + SLACK_NS;
+}
+
 /* A request of a command that was killed with its run. */
 static bool is_cut_off(const struct view *v, const struct call *c)
 {
     return c->parent == 0 && c->flags & CALL_EXEMPT && v->run->flags & RUN_HUNG;
 }
 
+static void tell_inverted(const struct view *v, uint32_t i, uint32_t d, bool equal)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[i];
+    if (!judge_wants(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid))
+        return;
+    struct witness witness[] = {{i, "gave up after"},
+                                {d, equal ? "was waited for" : "went on for"}};
+    const char *who = judge_service(j, v->calls[c->parent].uid), *whom = judge_name(j, c->uid);
+    const char *callee = judge_service(j, v->calls[v->calls[d].parent].uid);
+    const char *below = judge_name(j, v->calls[d].uid);
+    if (equal)
+        judge_tell(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
+                   "%s waits no longer for %s than %s does for %s: the timeouts are nearly equal, "
+                   "and no answer about it comes in time",
+                   who, whom, callee, below);
+    else
+        judge_tell(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
+                   "%s gives up on %s while %s still waits for %s: the work goes on for nobody",
+                   who, whom, callee, below);
+}
+
+/* ---- timeouts that seem to be equal, in real runs ---- */
+
+/* A call that was given up, and for how long its handler waits for it. */
+struct wait {
+    uid call;
+    mode mode;
+    int64_t took_ns;
+    bool tried; /* whether its caller waits as long */
+};
+
+struct waits {
+    VEC(struct wait) all;
+    struct map at; /* path of the call */
+};
+
+void waits_free(struct waits *w)
+{
+    if (!w)
+        return;
+    vec_deinit(&w->all);
+    map_deinit(&w->at);
+    mem_free(w);
+}
+
+static struct wait *wait_of(const struct judge *j, uid path)
+{
+    const uint32_t *at = j->waits ? map_get(&j->waits->at, path) : NULL;
+    return at ? &j->waits->all.at[*at] : NULL;
+}
+
+static void learn_wait(const struct view *v, uint32_t i)
+{
+    struct judge *j = v->judge;
+    const struct call *c = &v->calls[i];
+    uid path = judge_path(j, c->uid);
+    if (c->mode == MODE_NONE || in_background(v, i) || is_cut_off(v, c) || wait_of(j, path))
+        return;
+    if (!j->waits)
+        j->waits = mem_zero(sizeof *j->waits);
+    map_set(&j->waits->at, path, j->waits->all.n);
+    vec_push(&j->waits->all, (struct wait){c->uid, c->mode, call_took(c), false});
+}
+
+/* The caller's wait, when it is nearly as long as that of its callee; NULL: it is not. */
+static const struct wait *same_wait(struct judge *j, const struct wait *below)
+{
+    uid above = uid_parent(j->opt.names, judge_path(j, below->call));
+    const struct wait *w = wait_of(j, above);
+    int64_t more = w ? below->took_ns - w->took_ns : 0;
+    return w && more >= -slack_of(w->took_ns) && more <= slack_of(w->took_ns) ? w : NULL;
+}
+
+/* The caller's call comes half of its time late, and the callee's is not answered: does that wait
+ * for as long all the same? */
+uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t most)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; j->waits && j->timed && i < j->waits->all.n && n < most; i++) {
+        const struct wait *below = &j->waits->all.at[i], *above = same_wait(j, below);
+        if (!above || below->tried)
+            continue;
+        uint32_t late_ms = (uint32_t)(above->took_ns / 2 / MS);
+        struct fault late = {above->call, mode_make(MODE_DELAY, late_ms)};
+        struct fault held = {below->call, below->mode};
+        out[n] = faultload_extend(j->opt.faultloads, FAULTLOAD_EMPTY, late);
+        out[n] = faultload_extend(j->opt.faultloads, out[n], held);
+        n++;
+    }
+    return n;
+}
+
+void wait_learn(const struct view *v)
+{
+    struct judge *j = v->judge;
+    for (uint32_t d = 1; d < v->n && v->n_faults == 2; d++) {
+        uint32_t i = v->calls[d].parent;
+        const struct call *c = &v->calls[i], *below = &v->calls[d];
+        struct wait *w = wait_of(j, judge_path(j, below->uid));
+        if (i == 0 || !w || below->mode != w->mode || mode_kind(c->mode) != MODE_DELAY)
+            continue;
+        int64_t slack = slack_of(call_took(c));
+        w->tried = true;
+        if (gave_up(c) && !left_with_caller(v, c) && gave_up(below) &&
+            below->start_ns - c->start_ns > 2 * slack && call_took(below) >= call_took(c) - slack)
+            tell_inverted(v, i, d, true);
+    }
+}
+
 static void see_inverted(const struct view *v, uint32_t i)
 {
-    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
-    struct judge *j = v->judge;
+    const struct call *c = &v->calls[i];
     if (v->faults.at[i] == 0 || view_children(v, i) == 0 || in_background(v, i) ||
         is_cut_off(v, c) || !is_single(v))
         return;
-    /* one that was given up because its handler's own caller did is not the one to look at */
-    if (c->parent > 0 && gave_up(above) && above->end_ns <= c->end_ns + SLACK_NS)
+    if (left_with_caller(v, c))
         return;
     if (outcome_kind(c->seen) == OUT_CANCELLED && is_dropped(v, i))
         return;
-    uint32_t d = goes_on(v, i);
-    if (d == CALL_NONE || !judge_wants(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid))
-        return;
-    struct witness witness[] = {{i, "gave up after"}, {d, "went on for"}};
-    judge_tell(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
-               "%s gives up on %s while %s still waits for %s: the work goes on for nobody",
-               judge_service(j, above->uid), judge_name(j, c->uid),
-               judge_service(j, v->calls[v->calls[d].parent].uid), judge_name(j, v->calls[d].uid));
+    bool real = v->run->wall_ns != 0;
+    uint32_t d = goes_on(v, i, slack_of(call_took(c)));
+    bool equal = d == CALL_NONE && !real;
+    if (equal)
+        d = goes_on(v, i, 0);
+    if (d != CALL_NONE)
+        tell_inverted(v, i, d, equal);
 }
 
 /* ---- over-limit ---- */
@@ -201,8 +325,11 @@ void oracle_timeout(const struct view *v)
         const struct call *c = &v->calls[i];
         if (c->flags & CALL_OPEN || mode_kind(c->mode) == MODE_HOLD)
             see_no_timeout(v, i);
-        if (gave_up(c))
-            see_inverted(v, i);
+        if (!gave_up(c))
+            continue;
+        see_inverted(v, i);
+        if (is_single(v))
+            learn_wait(v, i);
     }
     see_over_limit(v);
 }

@@ -72,11 +72,10 @@ void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
     }
 }
 
-void judge_unsay(struct judge *j, enum oracle o, topic t)
+const char **judge_said(struct judge *j, enum oracle o, topic t)
 {
     const uint32_t *at = map_get(&j->said_at, topic_key(j, o, t));
-    if (at)
-        j->said.at[*at].why = NULL;
+    return at ? &j->said.at[*at].why : NULL;
 }
 
 void judge_pick(struct judge *j, enum oracle o,

@@ -32,8 +32,10 @@ void judge_tell(struct judge *j, const struct view *v, enum oracle o, topic t,
 void judge_conclude(struct judge *j, enum oracle o, topic t, const struct reaction *r,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* At the end: it is not said after all. */
-void judge_unsay(struct judge *j, enum oracle o, topic t);
+/* At the end: the sentence that was told, to be taken back (NULL) or said again; NULL: there is
+ * none.
+ */
+const char **judge_said(struct judge *j, enum oracle o, topic t);
 
 /* At the end: of what the oracle says about one thing, as `about` has it (UID_NONE: nothing that
  * concerns this), one remark is enough. The one with the smallest faultload stays. */
