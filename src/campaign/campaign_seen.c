@@ -42,9 +42,9 @@ static bool was_there(const struct campaign *c, const struct owner_link *l)
     return false;
 }
 
-/* A connection that is still open has an owner: ours come from the proxies, and those of services
- * do not. Of one that was closed only that it was there is known, which says something where
- * nothing came through a proxy. */
+/* A connection that is open has an owner: ours come from the proxies, and those of services do not,
+ * since when ever they are there. Of one that was closed only that it was there is known, which
+ * says something where nothing came through a proxy. */
 void campaign_watched(struct campaign *c)
 {
     uint32_t n = c->opt.config->services.n, looked = 0;
@@ -57,7 +57,7 @@ void campaign_watched(struct campaign *c)
     for (uint32_t i = 0; i < now.list.n; i++) {
         const struct owner_link *l = &now.list.at[i];
         uint32_t *who = &c->seen.direct[l->to];
-        if ((*who && *who != DIRECT_SOMEBODY) || was_there(c, l))
+        if ((*who && *who != DIRECT_SOMEBODY) || (!l->inode && was_there(c, l)))
             continue;
         uint32_t holder = UINT32_MAX;
         if (l->inode && looked++ < HOLDERS_MAX)
