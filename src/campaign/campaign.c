@@ -93,14 +93,6 @@ void campaign_show(struct campaign *c, const char *phase)
     c->opt.show(c->opt.ctx, &facts);
 }
 
-void campaign_note(struct campaign *c, const char *text)
-{
-    for (uint32_t i = 0; i < c->summary.notes.n; i++)
-        if (strcmp(c->summary.notes.at[i], text) == 0)
-            return;
-    vec_push(&c->summary.notes, arena_copy(&c->keep, text, strlen(text)));
-}
-
 /* ---- runs ---- */
 
 void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning)
@@ -151,6 +143,8 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         *e = r->why;
         return -1;
     }
+    if (r->note)
+        campaign_note(c, r->note);
     campaign_learn_late(c, &out->trace, r->late_ns);
     c->death_ns = r->death_ns;
     campaign_contract_judge(c, out);

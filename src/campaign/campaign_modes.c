@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Do modes and calls fit each other? A mode that needs another protocol than a call speaks is left
- * out there. What is left out without anybody noticing was not tested: it is said, with the reason
- * and the remedy. */
+ * Notes, and the first of them: do modes and calls fit each other? A mode that needs another
+ * protocol than a call speaks is left out there. What is left out without anybody noticing was not
+ * tested: it is said, with the reason and the remedy. */
 #include "campaign/campaign_int.h"
+
+void campaign_note(struct campaign *c, const char *text)
+{
+    for (uint32_t i = 0; i < c->summary.notes.n; i++)
+        if (strcmp(c->summary.notes.at[i], text) == 0)
+            return;
+    vec_push(&c->summary.notes, arena_copy(&c->keep, text, strlen(text)));
+}
 
 /* ---- what modes need ---- */
 

@@ -14,7 +14,7 @@ enum {
 /* The cause that most suspects have, and one of them. */
 static const struct suspect *likeliest(const struct campaign *c)
 {
-    uint32_t n, count[CAUSE_ABSENT + 1] = {0};
+    uint32_t n, count[CAUSE_UNFIT + 1] = {0};
     uint64_t total;
     const struct suspect *list = search_suspects(c->search, &n, &total), *best = NULL;
     for (uint32_t i = 0; i < n; i++)
@@ -57,6 +57,11 @@ static void say_cause(const struct campaign *c, const struct suspect *x, struct 
                       "`ignore: [\"");
         print_call(c, x->point, out);
         buf_adds(out, "\"]` leaves them out");
+        break;
+    case CAUSE_UNFIT:
+        buf_adds(out, "Modes find nothing to alter in answers, such as that of ");
+        print_call(c, x->point, out);
+        buf_adds(out, ": leave them out of `modes`, or let them name fields that are there");
         break;
     case CAUSE_ABSENT:
     case CAUSE_UNKNOWN:

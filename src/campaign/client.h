@@ -34,6 +34,7 @@ struct client_answer {
     const struct head *trailers;
     slice body;
     bool cut;                 /* there was more of the body */
+    const char *coded;        /* the body could not be decompressed: why; NULL: it is plain */
     const char *error;        /* for people; NULL: there was an answer */
     int64_t start_ns, end_ns; /* clock_ns; start: just before it is sent */
 };

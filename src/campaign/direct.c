@@ -7,6 +7,7 @@
 #include "campaign/control.h"
 #include "campaign/live_int.h"
 #include "io/owner.h"
+#include "wire/coding.h"
 #include "wire/grpc.h"
 
 /* ---- who has the other end of the connection ---- */
@@ -173,8 +174,24 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
 static void keep_answer(struct live *l, const struct call_fate *fate, const struct call_end *end)
 {
     struct buf text = BUF_INIT(RUN_BODY_MAX);
+    struct buf plain = BUF_INIT(RUN_BODY_MAX);
     chain_print(end->answer, &text);
-    execution_keep(l, fate->run, fate->call, buf_slice(&text));
+    bool read = end->coding.n && !coding_decode(end->coding, buf_slice(&text), &plain);
+    execution_keep(l, fate->run, fate->call, buf_slice(read ? &plain : &text));
+    buf_deinit(&plain);
+    buf_deinit(&text);
+}
+
+/* A mode that alters answers found nothing to alter. */
+static void note_unfit(struct live *l, const struct call_fate *fate, const struct call_end *end)
+{
+    struct buf text = BUF_INIT(2000);
+    buf_adds(&text, "mode ");
+    mode_print(fate->mode, &text);
+    buf_addf(&text, " cannot be acted out at %.*s %.*s: %s",
+             SLICE_ARG(l->wiring->name[l->wiring->doors.at[end->door].callee]),
+             SLICE_ARG(end->interface), end->unfit);
+    execution_note(l, fate->run, buf_slice(&text));
     buf_deinit(&text);
 }
 
@@ -190,6 +207,8 @@ static void ended(void *ctx, const struct call_fate *fate, const struct call_end
         keep_answer(l, fate, end);
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
                 end->end_ns);
+    if (end->unfit)
+        note_unfit(l, fate, end);
     execution_poke(l, fate->run);
 }
 

@@ -89,8 +89,8 @@ static void on_answer(void *user, const struct client_answer *a)
     struct execution *x = user;
     x->request = NULL;
     x->answer = *a;
-    x->answer.body = slice_copy(&x->arena, a->body);
     x->answer.head = a->head ? head_copy(&x->arena, a->head) : NULL;
+    request_read_answer(x, a);
     x->answer.trailers = NULL;
     x->answer.error = a->error ? arena_copy(&x->arena, a->error, strlen(a->error)) : NULL;
     x->answered_ns = a->end_ns;
@@ -433,6 +433,15 @@ void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body)
         x->kept += body.n;
         r->answers[r->n_answers++] = slice_copy(&x->arena, body);
         track_kept(x->run, call, r->n_answers);
+    }
+}
+
+void execution_note(struct live *l, uint64_t run, slice text)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++) {
+        struct execution *x = &l->slot[i];
+        if (x->run && track_key(x->run) == run && !x->result.note)
+            x->result.note = arena_copy(&x->arena, text.p, text.n);
     }
 }
 

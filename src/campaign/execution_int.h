@@ -9,6 +9,9 @@
 /* The interface of a scenario's own request; of a command, a name for it. */
 void request_interface(const struct live *l, const struct scenario_spec *spec, struct buf *out);
 
+/* The answer's body as it is to be read: without its compression, where that can be undone. */
+void request_read_answer(struct execution *x, const struct client_answer *a);
+
 /* Sends the scenario's request, with the context of the run. */
 void request_send(struct execution *x, void (*done)(void *, const struct client_answer *));
 

@@ -104,7 +104,9 @@ static void ask_status(struct subject *s)
     expect_add_statuses(&s->why, status, n);
     buf_adds(&s->detail, "status ");
     expect_add_outcome(&s->detail, seen);
-    if (s->body.n) {
+    if (s->answer && s->answer->coded) {
+        buf_addf(&s->detail, "; %s", s->answer->coded);
+    } else if (s->body.n) {
         buf_adds(&s->detail, ": ");
         expect_add_quoted(&s->detail, s->body, EXPECT_VALUE_MAX);
     }
@@ -200,7 +202,9 @@ static void tell_body(struct subject *s)
 {
     if (s->cut)
         buf_addf(&s->detail, "of which %zu bytes were kept: ", s->body.n);
-    if (s->body.n == 0)
+    if (s->answer && s->answer->coded)
+        buf_adds(&s->detail, s->answer->coded);
+    else if (s->body.n == 0)
         buf_adds(&s->detail, "it is empty");
     else
         expect_add_quoted(&s->detail, s->body, EXPECT_DETAIL_MAX / 2);

@@ -74,7 +74,8 @@ struct execution_result {
     int64_t late_ns;             /* track_late_ns */
     int64_t death_ns;            /* so long after the answer a service died; 0: none did */
     uint64_t trace_key;
-    bool broken; /* it could not be executed at all; `why` says why not */
+    const char *note; /* for whoever reads the report; NULL: nothing */
+    bool broken;      /* it could not be executed at all; `why` says why not */
     struct err why;
 };
 

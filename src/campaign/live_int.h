@@ -93,6 +93,9 @@ void execution_poke(struct live *l, uint64_t run);
 /* What the client of a command received of one of its own calls. */
 void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body);
 
+/* Something to be said about this run. The first word counts. */
+void execution_note(struct live *l, uint64_t run, slice text);
+
 /* A service died. Was a run under way? */
 bool execution_hurt(struct live *l, const char *how);
 void execution_cancel(struct execution *x);

@@ -6,6 +6,7 @@
 
 #include "campaign/execution_int.h"
 #include "core/interface.h"
+#include "wire/coding.h"
 
 static const int64_t STATE_NS = 5000000000;
 
@@ -62,6 +63,20 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
     x->request = client_send(l->client, &r, done, x);
     buf_deinit(&target);
     buf_deinit(&authority);
+}
+
+void request_read_answer(struct execution *x, const struct client_answer *a)
+{
+    slice coding = a->head && a->body.n ? coding_of(a->head) : (slice){0};
+    struct buf plain = BUF_INIT(ANSWER_MAX);
+    const char *why = coding.n ? coding_decode(coding, a->body, &plain) : NULL;
+    x->answer.body = slice_copy(&x->arena, coding.n && !why ? buf_slice(&plain) : a->body);
+    if (why) {
+        buf_clear(&plain);
+        buf_addf(&plain, "the answer (%.*s) %s", SLICE_ARG(coding), why);
+        x->answer.coded = arena_copy(&x->arena, buf_text(&plain), plain.n);
+    }
+    buf_deinit(&plain);
 }
 
 void request_state(struct execution *x, void (*done)(void *, const struct client_answer *))

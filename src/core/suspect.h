@@ -24,6 +24,7 @@ enum suspect_cause {
     CAUSE_INTERFACE, /* the same service was called with another path */
     CAUSE_COUNT,     /* the call came less often */
     CAUSE_ABSENT,    /* the service was not called at all */
+    CAUSE_UNFIT,     /* the call came, and the fault could not be acted out at it */
 };
 
 struct suspect {

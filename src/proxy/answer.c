@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "io/sys.h"
+#include "wire/coding.h"
 
 enum { ATTEMPTS_MAX = 3 };
 
@@ -267,6 +268,8 @@ static void up_head(struct stream *s, const struct head *h, bool end)
     x->answer_begun = true;
     x->answer_ended = end;
     x->answer_ns = clock_ns();
+    if (x->fate.keep)
+        x->coding = slice_copy(&x->arena, coding_of(h));
     int code = x->grpc ? grpc_status(h) : -1;
     x->reply = code >= 0 ? OUTCOME(OUT_GRPC, code) : OUTCOME(OUT_STATUS, h->status);
     x->way->head(x, h, end);

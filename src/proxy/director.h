@@ -39,12 +39,16 @@ struct call_fate {
 
 /* How it ended. */
 struct call_end {
-    outcome seen, reply;        /* what the caller saw, what the service answered */
-    bool handled;               /* the service got the request */
-    bool fired;                 /* the fault was acted out */
+    outcome seen, reply; /* what the caller saw, what the service answered */
+    bool handled;        /* the service got the request */
+    bool fired;          /* the fault was acted out */
+    const char *unfit;   /* why it could not be, at this answer; NULL: no reason is known */
+    uint32_t door;       /* as it arrived */
+    slice interface;
     const struct head *head;    /* the request */
     const struct chain *body;   /* of the request; NULL: not all of it was kept */
     const struct chain *answer; /* the beginning of what the caller got, as far as it was wanted */
+    slice coding;               /* how that is compressed; empty: not at all */
     bool grpc;
     int64_t end_ns;
 };

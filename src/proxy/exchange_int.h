@@ -58,6 +58,7 @@ struct exchange {
     struct head *answer;         /* kept by a way that holds it */
     struct head *answer_trailers;
     struct chain held;      /* body of the answer, kept */
+    slice coding;           /* how the body is compressed that the caller gets */
     struct chain told_body; /* what the caller got of it, for the director */
     bool answer_begun, answer_ended, tunnel;
     bool told;               /* the caller has got a final head */

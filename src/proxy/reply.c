@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "wire/coding.h"
 
 static struct stream *down(struct exchange *x)
 {
@@ -326,22 +327,57 @@ static int add_json(const char *text, size_t n, void *chain)
     return 0;
 }
 
-/* Spoils the body that is held; false when there is no such field. */
-static bool spoil(struct exchange *x)
+/* The answer is told without its coding: the body is plain from now on. */
+static void drop_coding(struct exchange *x)
 {
-    struct buf text = BUF_INIT(x->held.n + 1);
+    struct field *fields = arena_alloc(&x->arena, (x->answer->n_fields + 1) * sizeof *fields);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->answer->n_fields; i++)
+        if (!slice_eq_nocase(x->answer->fields[i].name, SLICE("content-encoding")))
+            fields[n++] = x->answer->fields[i];
+    x->answer->fields = fields;
+    x->answer->n_fields = n;
+    x->coding = (slice){0};
+}
+
+/* Spoils the body that is held, which stays as it is when that is not possible: NULL, or why. */
+static const char *spoil_json(struct exchange *x, slice text)
+{
     json_error_t error;
-    chain_print(&x->held, &text);
-    json_t *root = json_loadb(buf_text(&text), text.n, JSON_DECODE_ANY, &error);
-    bool done =
-        root && json_spoil(root, mode_field(x->mode), mode_corrupt(x->mode) == CORRUPT_REMOVE);
-    if (done) {
+    json_t *root = json_loadb(text.p, text.n, JSON_DECODE_ANY, &error);
+    bool remove = mode_corrupt(x->mode) == CORRUPT_REMOVE;
+    const char *why = !root ? "the body is no JSON"
+                      : json_spoil(root, mode_field(x->mode), remove)
+                          ? NULL
+                          : "the body has no such field";
+    if (!why) {
         chain_clear(&x->held);
         json_dump_callback(root, add_json, &x->held, JSON_COMPACT | JSON_ENCODE_ANY);
     }
     json_decref(root);
+    return why;
+}
+
+static const char *spoil(struct exchange *x)
+{
+    slice coding = coding_of(x->answer);
+    struct buf text = BUF_INIT(x->held.n + 1), plain = BUF_INIT(exchange_limits(x)->payload);
+    chain_print(&x->held, &text);
+    const char *why = coding.n ? coding_decode(coding, buf_slice(&text), &plain) : NULL;
+    if (why) {
+        struct buf words = BUF_INIT(400);
+        buf_addf(&words, "the body (%.*s) %s", SLICE_ARG(coding), why);
+        why = arena_copy(&x->arena, buf_text(&words), words.n);
+        buf_deinit(&words);
+    } else {
+        why = spoil_json(x,
+                         (slice){buf_text(coding.n ? &plain : &text), coding.n ? plain.n : text.n});
+    }
+    if (!why && coding.n)
+        drop_coding(x);
     buf_deinit(&text);
-    return done;
+    buf_deinit(&plain);
+    return why;
 }
 
 static void json_head(struct exchange *x, const struct head *h, bool end)
@@ -367,9 +403,10 @@ static void json_data(struct exchange *x, slice bytes)
 static void json_end(struct exchange *x, const struct head *trailers)
 {
     keep_end(x, trailers);
-    x->fired = spoil(x);
-    if (!x->fired)
-        x->error = "the body is no JSON, or has no such field";
+    const char *why = spoil(x);
+    x->fired = !why;
+    if (why)
+        x->error = why;
     if (x->answer->has_length)
         x->answer->length = x->held.n;
     let_go(x);

@@ -271,6 +271,10 @@ static void words_cause(const struct summary *s, const struct suspect *x, struct
                       "time or chance");
         words_remedy(s, "reset such state in `before`", out);
         break;
+    case CAUSE_UNFIT:
+        buf_adds(out, ": the call came, but its answer cannot be altered in this way: there is no "
+                      "such field, no JSON, or nothing to cut");
+        break;
     case CAUSE_UNKNOWN: buf_adds(out, ": its caller was not reached this time"); break;
     }
 }

@@ -54,11 +54,8 @@ static enum suspect_cause compare(const struct element *planned, const struct el
 
 static void find_cause(struct search *s, const struct trace *trace, struct suspect *out)
 {
-    static const int strength[] = {[CAUSE_UNKNOWN] = 0,
-                                   [CAUSE_ABSENT] = 0,
-                                   [CAUSE_INTERFACE] = 1,
-                                   [CAUSE_COUNT] = 2,
-                                   [CAUSE_PAYLOAD] = 3};
+    static const int strength[] = {[CAUSE_UNKNOWN] = 0, [CAUSE_ABSENT] = 0,  [CAUSE_INTERFACE] = 1,
+                                   [CAUSE_COUNT] = 2,   [CAUSE_PAYLOAD] = 3, [CAUSE_UNFIT] = 4};
     uid parent = uid_parent(s->names, out->point);
     bool handled = false;
     for (uint32_t i = 0; i < trace->calls.n; i++) {
@@ -66,8 +63,9 @@ static void find_cause(struct search *s, const struct trace *trace, struct suspe
         handled |= c->uid == parent;
         if (i == 0 || uid_parent(s->names, c->uid) != parent)
             continue;
-        enum suspect_cause cause =
-            compare(uid_element(s->names, out->point), uid_element(s->names, c->uid));
+        enum suspect_cause cause = c->uid == out->point ? CAUSE_UNFIT
+                                                        : compare(uid_element(s->names, out->point),
+                                                                  uid_element(s->names, c->uid));
         if (strength[cause] > strength[out->cause]) {
             out->cause = cause;
             out->other = c->uid;
