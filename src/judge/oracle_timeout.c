@@ -197,7 +197,7 @@ struct wait {
     uid call;
     mode mode;
     int64_t took_ns;
-    bool tried; /* whether its caller waits as long */
+    bool tried; /* whether a call of its callee is waited for as long */
 };
 
 struct waits {
@@ -243,14 +243,17 @@ static const struct wait *same_wait(struct judge *j, const struct wait *below)
 }
 
 /* The caller's call comes half of its time late, and the callee's is not answered: does that wait
- * for as long all the same? */
+ * for as long all the same? One call of each callee tells. What is over sooner than a machine may
+ * pause tells nothing. */
 uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t most)
 {
+    const struct wait *last = NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; j->waits && j->timed && i < j->waits->all.n && n < most; i++) {
         const struct wait *below = &j->waits->all.at[i], *above = same_wait(j, below);
-        if (!above || below->tried)
+        if (!above || above == last || above->tried || above->took_ns <= 5 * SLACK_NS)
             continue;
+        last = above;
         uint32_t late_ms = (uint32_t)(above->took_ns / 2 / MS);
         struct fault late = {above->call, mode_make(MODE_DELAY, late_ms)};
         struct fault held = {below->call, below->mode};
@@ -267,8 +270,8 @@ void wait_learn(const struct view *v)
     for (uint32_t d = 1; d < v->n && v->n_faults == 2; d++) {
         uint32_t i = v->calls[d].parent;
         const struct call *c = &v->calls[i], *below = &v->calls[d];
-        struct wait *w = wait_of(j, judge_path(j, below->uid));
-        if (i == 0 || !w || below->mode != w->mode || mode_kind(c->mode) != MODE_DELAY)
+        struct wait *w = wait_of(j, judge_path(j, c->uid));
+        if (!w || below->mode == MODE_NONE || mode_kind(c->mode) != MODE_DELAY)
             continue;
         int64_t slack = slack_of(call_took(c));
         w->tried = true;
