@@ -59,6 +59,12 @@ static bool waits_later(const struct view *v, uint32_t handler, uint32_t k)
     return false;
 }
 
+/* Many HTTP libraries repeat a call themselves when its connection breaks before the answer. */
+static bool library_may(outcome o)
+{
+    return outcome_kind(o) == OUT_RESET || outcome_kind(o) == OUT_CLOSED;
+}
+
 static void see_repetition(const struct view *v, uint32_t handler, uint32_t a, uint32_t k)
 {
     struct judge *j = v->judge;
@@ -71,8 +77,9 @@ static void see_repetition(const struct view *v, uint32_t handler, uint32_t a, u
         return;
     struct witness shown[] = {{a, "fails"}, {b, "fails again"}};
     judge_tell(j, v, ORACLE_RETRY_WITHOUT_EFFECT, t, shown, 2,
-               "%s calls %s again at once after %s, with nothing changed, and it fails again",
-               judge_service(j, v->calls[handler].uid), judge_name(j, y->uid),
+               "%s%s calls %s again at once after %s, with nothing changed, and it fails again",
+               judge_service(j, v->calls[handler].uid),
+               library_may(x->seen) ? ", or its HTTP library," : "", judge_name(j, y->uid),
                judge_outcome(j, x->seen));
 }
 
