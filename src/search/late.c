@@ -59,7 +59,7 @@ void late_observe(struct search *s, const struct trace *trace)
     struct tree_node *edge = &s->tree.nodes.at[s->now.item.edge];
     if (s->now.item.edge == NODE_NONE || edge->state != EDGE_QUEUED)
         return;
-    edge->state = judge_miss(s, trace, edge);
+    edge->state = (uint8_t)judge_miss(s, trace, edge);
     edge->run = s->runs.n - 1;
 }
 
