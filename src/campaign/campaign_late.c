@@ -23,6 +23,7 @@ enum {
     REST_DOUBLINGS = 4, /* after looks in vain */
     VAIN_MAX = 16,      /* looks in vain that are counted, */
     PROVOKED_MAX = 2,   /* and those that make runs again */
+    DEEP_MS = 800,      /* the last time, with that much patience */
     STARTS_MAX = 5,
     POLL_MS = 2000, /* so long nothing may come, in one of */
     POLL_LOOKS = 3,
@@ -129,10 +130,10 @@ static int provoke(struct campaign *c, uint32_t i, int64_t rest_ns, struct err *
     return status;
 }
 
-/* Does one of the last runs leave calls behind? */
-static int provoke_all(struct campaign *c, int64_t rest_ns, struct err *e)
+/* Does one of the last runs leave calls behind? At most so many are asked. */
+static int provoke_all(struct campaign *c, uint32_t most, int64_t rest_ns, struct err *e)
 {
-    uint32_t n = c->n_recent < RECENT_KEPT ? c->n_recent : RECENT_KEPT;
+    uint32_t n = c->n_recent < most ? c->n_recent : most;
     int status = 0;
     for (uint32_t i = 1; i <= n && status == 0 && !campaign_is_late(c); i++)
         status = provoke(c, i, rest_ns, e);
@@ -239,7 +240,9 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
     rest(c, rest_ns);
     int status = 0;
     if (doubt && !campaign_is_late(c) && !c->late.seen_ns && c->late.in_vain < PROVOKED_MAX)
-        status = provoke_all(c, rest_ns, e);
+        status = provoke_all(c, RECENT_KEPT, rest_ns, e);
+    if (status == 0 && last && c->late.in_vain && can_wait(c) && !campaign_is_late(c))
+        status = provoke_all(c, RECENT_RUNS, DEEP_MS * MS, e); /* before nothing can be said */
     if (status)
         return status;
     bool late = campaign_is_late(c);
