@@ -33,6 +33,36 @@ static int run_after(struct campaign *c, struct plan *none, struct run *out, str
     return status ? status : run_plan(c, FAULTLOAD_EMPTY, none, out, e);
 }
 
+static int teach_run(void *ctx, const struct run *run, struct err *e)
+{
+    struct campaign *c = ctx;
+    (void)e;
+    if (run->purpose != RUN_BASELINE)
+        return 1; /* they come first */
+    struct run tested = campaign_tested(run);
+    if (c->opt.contract)
+        contract_learn_answer(c->opt.contract, &tested);
+    if (c->judge)
+        judge_learn(c->judge, &tested);
+    vec_deinit(&tested.trace.calls);
+    return 0;
+}
+
+/* What is volatile in answers cannot be seen in one run: the stored campaign knows more of them. */
+static int teach_answers(struct campaign *c, const struct run *before, struct err *e)
+{
+    struct run tested = campaign_tested(before);
+    if (c->judge)
+        judge_run(c->judge, &tested);
+    vec_deinit(&tested.trace.calls);
+    if (!c->opt.store || !c->learned)
+        return 0;
+    return store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, teach_run,
+                          c, e) < 0
+               ? -1
+               : 0;
+}
+
 int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
                     uint32_t n_patterns, struct replay *out, struct err *e)
 {
@@ -45,6 +75,8 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     none = (struct plan){0};
     if (!status)
         status = run_plan(c, FAULTLOAD_EMPTY, &none, &out->before, e);
+    if (!status)
+        status = teach_answers(c, &out->before, e);
     plan_set(&plan, c->opt.names, c->opt.faultloads, f);
     for (uint32_t i = 0; i < n_patterns && !status; i++)
         status = plan_add(&plan, c->opt.names, live_request(live, c->opt.scenario),
@@ -54,11 +86,9 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     if (!status)
         status = run_after(c, &none, &out->after, e);
     if (!status && c->judge) {
-        struct run before = campaign_tested(&out->before), faulty = campaign_tested(&out->faulty);
-        judge_run(c->judge, &before);
+        struct run faulty = campaign_tested(&out->faulty);
         judge_run(c->judge, &faulty);
         campaign_conclude(c);
-        vec_deinit(&before.trace.calls);
         vec_deinit(&faulty.trace.calls);
     }
     if (!status) {
