@@ -91,6 +91,13 @@ uint32_t map_count(struct map *m, uint64_t key)
     return 1;
 }
 
+void map_clear(struct map *m)
+{
+    for (uint32_t i = 0; m->index.slot && m->index.n && i <= m->index.mask; i++)
+        m->index.slot[i].id = INDEX_NONE;
+    m->index.n = m->items.n = 0;
+}
+
 void map_deinit(struct map *m)
 {
     index_deinit(&m->index);

@@ -46,6 +46,9 @@ void map_set(struct map *m, uint64_t key, uint32_t value);
 
 /* Adds 1 to the key's value (0 when new) and returns the sum. */
 uint32_t map_count(struct map *m, uint64_t key);
+
+/* Empty again, with the memory it has. */
+void map_clear(struct map *m);
 void map_deinit(struct map *m);
 
 #endif

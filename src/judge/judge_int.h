@@ -27,6 +27,8 @@ struct view {
     uint32_t n;
     VEC(struct call) filled;  /* the calls, where something is known of them from other runs */
     struct trace_order order; /* the calls of each handler, in causal order */
+    VEC(uint32_t) first;      /* the first of the equal calls of its handler, */
+    struct map first_of;      /* by their kind, see view.c */
     VEC(uint32_t) twin;       /* the same call of the first fault-free run; CALL_NONE: not there */
     VEC(uint32_t) faults;     /* how many faults fired at a call and below it */
     uint32_t n_faults;        /* in all */
@@ -38,7 +40,6 @@ static inline uint32_t view_children(const struct view *v, uint32_t i)
 {
     return v->order.first.at[i + 1] - v->order.first.at[i];
 }
-
 static inline uint32_t view_child(const struct view *v, uint32_t i, uint32_t k)
 {
     return v->order.child.at[v->order.first.at[i] + k];
@@ -61,7 +62,6 @@ static inline bool call_sure(const struct call *c)
 {
     return !(c->flags & (CALL_EXEMPT | CALL_AMBIGUOUS));
 }
-
 static inline int64_t call_took(const struct call *c)
 {
     return c->end_ns - c->start_ns;
@@ -106,7 +106,7 @@ struct base {
     bool known;
     struct trace trace;
     struct trace_order order;
-    struct map at;              /* uid -> index */
+    struct map at, made;        /* uid -> index; kind of a call, see view.c -> how many */
     VEC(int64_t) took;          /* the longest of the fault-free runs, by index */
     outcome status;             /* of the run */
     struct usual_answers usual; /* of each request */

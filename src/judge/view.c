@@ -3,6 +3,30 @@
  * One run, and the fault-free one it is compared with, indexed for the oracles. */
 #include "judge/view_int.h"
 
+#include "base/hash.h"
+
+/* ---- equal calls ---- */
+
+/* A number for the calls of one handler that are equal but for how manieth they are. */
+static uint64_t kind_of(const struct names *names, uint32_t handler, uid call)
+{
+    const struct element *el = uid_element(names, call);
+    return hash_mix(hash_mix(handler, (uint64_t)el->service << 32 | el->interface), el->payload);
+}
+
+static void find_equal(struct view *v)
+{
+    map_clear(&v->first_of);
+    v->first.n = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        uint64_t kind = kind_of(v->names, v->calls[i].parent, v->calls[i].uid);
+        const uint32_t *first = map_get(&v->first_of, kind);
+        vec_push(&v->first, first ? *first : i);
+        if (!first)
+            map_set(&v->first_of, kind, i);
+    }
+}
+
 /* ---- the fault-free run ---- */
 
 uint32_t base_find(const struct base *b, uid call)
@@ -17,7 +41,9 @@ static void base_keep(struct judge *j, const struct run *run)
     trace_copy(&run->trace, &b->trace);
     trace_order(&b->trace, j->opt.names, &b->order);
     for (uint32_t i = 0; i < b->trace.calls.n; i++) {
-        map_set(&b->at, b->trace.calls.at[i].uid, i);
+        const struct call *c = &b->trace.calls.at[i];
+        map_set(&b->at, c->uid, i);
+        map_count(&b->made, kind_of(j->opt.names, c->parent, c->uid));
         vec_push(&b->took, call_took(&b->trace.calls.at[i]));
     }
     b->status = run->verdict.status;
@@ -46,6 +72,7 @@ void base_deinit(struct base *b)
     vec_deinit(&b->trace.calls);
     trace_order_deinit(&b->order);
     map_deinit(&b->at);
+    map_deinit(&b->made);
     vec_deinit(&b->took);
     answers_deinit(&b->usual);
 }
@@ -72,11 +99,7 @@ static void learn_asked(struct judge *j, const struct run *run)
 /* Is the same asked in every run? Where the first of equal siblings differs, so may all. */
 static bool asks_the_same(const struct view *v, uint32_t i)
 {
-    uint32_t first = i;
-    for (uint32_t k = 1; k < i && first == i; k++)
-        if (view_equal(v, k, i))
-            first = k;
-    const uint32_t *known = map_get(&v->judge->asked, v->calls[first].uid);
+    const uint32_t *known = map_get(&v->judge->asked, v->calls[v->first.at[i]].uid);
     return known && *known;
 }
 
@@ -108,6 +131,7 @@ void view_make(struct judge *j, const struct run *run, struct view *v)
     v->calls = run->trace.calls.at;
     v->n = run->trace.calls.n;
     v->n_faults = 0;
+    find_equal(v);
     learn_asked(j, run);
     fill_asked(v);
     v->twin.n = v->faults.n = 0;
@@ -130,6 +154,8 @@ void view_deinit(struct view *v)
 {
     trace_order_deinit(&v->order);
     vec_deinit(&v->filled);
+    vec_deinit(&v->first);
+    map_deinit(&v->first_of);
     vec_deinit(&v->twin);
     vec_deinit(&v->faults);
     vec_deinit(&v->requests);
@@ -150,8 +176,7 @@ static bool element_alike(const struct names *names, uid a, uid b)
 
 bool view_equal(const struct view *v, uint32_t a, uint32_t b)
 {
-    return v->calls[a].parent == v->calls[b].parent &&
-           element_alike(v->names, v->calls[a].uid, v->calls[b].uid);
+    return v->first.at[a] == v->first.at[b];
 }
 
 bool uid_alike(const struct names *names, uid a, uid b)
@@ -171,6 +196,9 @@ uint32_t base_equal(const struct judge *j, uid call, uint32_t request)
     uint32_t handler = base_find(b, uid_parent(j->opt.names, call)), n = 0;
     if (handler == CALL_NONE)
         return 0;
+    const uint32_t *made = map_get(&b->made, kind_of(j->opt.names, handler, call));
+    if (!made || !request)
+        return made ? *made : 0;
     for (uint32_t k = b->order.first.at[handler]; k < b->order.first.at[handler + 1]; k++) {
         const struct call *c = &b->trace.calls.at[b->order.child.at[k]];
         n += element_alike(j->opt.names, c->uid, call) &&
@@ -183,12 +211,7 @@ bool view_usual(const struct view *v, uint32_t handler, uid call)
 {
     const struct base *b = &v->judge->base;
     uint32_t twin = v->twin.at[handler];
-    if (twin == CALL_NONE)
-        return false;
-    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++)
-        if (element_alike(v->names, b->trace.calls.at[b->order.child.at[k]].uid, call))
-            return true;
-    return false;
+    return twin != CALL_NONE && map_get(&b->made, kind_of(v->names, twin, call));
 }
 
 bool view_made_good(const struct view *v, uint32_t i)

@@ -8,8 +8,12 @@
 
 #include "base/hash.h"
 
-static bool already_fired(const struct reading *r, uid point)
+/* A fault at one call fires once; a lasting one counts once. */
+static bool already_fired(const struct search *s, uid point)
 {
+    const struct reading *r = &s->reading;
+    if (uid_element(s->names, point)->n != N_ANY)
+        return false;
     for (uint32_t i = 0; i < r->fired.n; i++)
         if (r->fired.at[i].point == point)
             return true;
@@ -83,7 +87,7 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
         check_step(s, node, h->uid, element);
         node = tree_child(&s->tree, node, element, call_label(c));
         see(s, node);
-        if (c->mode != MODE_NONE && !already_fired(r, c->fault_point))
+        if (c->mode != MODE_NONE && !already_fired(s, c->fault_point))
             vec_push(&r->fired, (struct fault){c->fault_point, c->mode});
     }
     r->busy.at[handler] = busy;

@@ -6,23 +6,32 @@
  * place of the first one. */
 #include "search/search_int.h"
 
-/* The call of the same handler that `call` repeats, if that failed; else CALL_NONE. */
-static uint32_t repeated(const struct search *s, const struct trace *trace, uint32_t call)
+static bool only_faults_bring(const struct search *s, const struct call *c)
 {
-    const struct call *c = &trace->calls.at[call];
-    const struct element *el = uid_element(s->names, c->uid);
+    return uid_element(s->names, c->uid)->n > 0 && !s->happy.at[c->uid];
+}
+
+/* The first of the calls of the same handler that `call` repeats, each of which failed before the
+ * next one; CALL_NONE: it repeats none. Equal calls stand in the order of their n, so one way back
+ * meets all of them. */
+static uint32_t origin_of(const struct search *s, const struct trace *trace, uint32_t call)
+{
     const struct reading *r = &s->reading;
-    if (el->n == 0 || s->happy.at[c->uid])
-        return CALL_NONE;
-    for (uint32_t i = r->order.first.at[c->parent]; i < r->order.first.at[c->parent + 1]; i++) {
+    const struct call *c = &trace->calls.at[call];
+    uint32_t origin = CALL_NONE, first = r->order.first.at[c->parent];
+    for (uint32_t i = r->order.first.at[c->parent + 1]; i-- > first && only_faults_bring(s, c);) {
         const struct call *b = &trace->calls.at[r->order.child.at[i]];
+        const struct element *el = uid_element(s->names, c->uid);
         const struct element *other = uid_element(s->names, b->uid);
-        if (other->service == el->service && other->interface == el->interface &&
-            other->payload == el->payload && other->n + 1 == el->n)
-            return outcome_ok(b->seen) || b->end_ns > c->start_ns ? CALL_NONE
-                                                                  : r->order.child.at[i];
+        if (other->service != el->service || other->interface != el->interface ||
+            other->payload != el->payload || other->n + 1 != el->n)
+            continue;
+        if (outcome_ok(b->seen) || b->end_ns > c->start_ns)
+            break;
+        origin = r->order.child.at[i];
+        c = b;
     }
-    return CALL_NONE;
+    return origin;
 }
 
 /* Would a lasting fault here keep a fault at this point from firing? */
@@ -68,11 +77,9 @@ bool retries_admit(struct search *s, const struct trace *trace, uint32_t call, s
 {
     if (out_of_reach(s, c))
         return false;
-    uint32_t first = call == CALL_NONE ? CALL_NONE : repeated(s, trace, call), before;
+    uint32_t first = call == CALL_NONE ? CALL_NONE : origin_of(s, trace, call);
     if (first == CALL_NONE)
         return true;
-    while ((before = repeated(s, trace, first)) != CALL_NONE)
-        first = before;
     const struct call *origin = &trace->calls.at[first];
     if (uid_element(s->names, origin->uid)->n > 0)
         return true; /* the handler makes this call for other reasons too, which #* would hit */

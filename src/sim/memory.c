@@ -79,12 +79,8 @@ static uid name_call(const struct frame *f, const struct target *t, const struct
     struct element el = {.service = sim->service[t->service].sym, .interface = t->interface};
     if (sim->name_payload && payload->type != NODE_NULL)
         el.payload = payload_hash(payload);
-    for (uint32_t i = 0; i < f->children.n; i++) {
-        const struct element *other =
-            uid_element(sim->names, run_of(f)->trace->calls.at[f->children.at[i]].uid);
-        el.n += other->service == el.service && other->interface == el.interface &&
-                other->payload == el.payload;
-    }
+    uint32_t first = names_element(sim->names, el);
+    el.n = map_count(&sim->equal, (uint64_t)f->call << 32 | first) - 1;
     if (sim->name_before)
         el.before = before_hash(f, start_ns);
     return names_uid(sim->names, run_of(f)->trace->calls.at[f->call].uid,
@@ -311,6 +307,7 @@ int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed
     prepare_state(sim);
     arena_reset(&sim->run_arena);
     trace->calls.n = 0;
+    map_clear(&sim->equal);
     struct run run = {.exec = {.ops = &memory_ops, .rng = {hash_mix(1, seed)}, .err = e},
                       .sim = sim,
                       .plan = plan,

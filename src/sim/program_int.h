@@ -162,6 +162,7 @@ struct sim {
     uint32_t n_services;
     struct service *service;
     struct map service_of; /* by the symbol of its name */
+    struct map equal; /* of the run: (handler, element without n) -> how many of its calls so far */
     uint32_t n_scenarios;
     struct scenario *scenario;
 

@@ -11,6 +11,7 @@ void sim_free(struct sim *sim)
     vec_deinit(&sim->targets);
     map_deinit(&sim->target_of);
     map_deinit(&sim->service_of);
+    map_deinit(&sim->equal);
     arena_deinit(&sim->run_arena);
     arena_deinit(&sim->state_arena[0]);
     arena_deinit(&sim->state_arena[1]);
