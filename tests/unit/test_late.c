@@ -13,7 +13,7 @@
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { SYSTEMS = 400 };
+enum { SYSTEMS = 2000 };
 #else
 enum { SYSTEMS = 5000 };
 #endif
@@ -139,7 +139,7 @@ static void try_systems(uint32_t wanted, uint64_t seed, struct search_options op
     }
     print_message("# %u systems, %u with late answers: %u announced, %u of them missed something\n",
                   n, late, announced, missed);
-    assert_true(late * 4 > n); /* they are worth testing */
+    assert_true(late * 5 > n); /* they are worth testing */
     assert_true(announced * 100 <= late);
 }
 
