@@ -4,6 +4,7 @@
 #include "judge/judge.h"
 
 #include "judge/oracle_int.h"
+#include "judge/pace_int.h"
 #include "judge/view_int.h"
 
 const struct oracle_row oracle_rows[ORACLES] = {
@@ -158,6 +159,8 @@ void judge_learn(struct judge *j, const struct run *run)
             oracle_slow(&j->view);
         if (wanted(j, BIT(INVERTED_TIMEOUTS)))
             wait_learn(&j->view);
+        if (wanted(j, BIT(RETRY_WITHOUT_EFFECT)))
+            oracle_retry(&j->view);
     } else if (run_expected(run)) {
         answers_learn(&j->base.usual, j->set, run);
     }
@@ -172,10 +175,25 @@ enum effect judge_effect(struct judge *j, uid call)
     return (enum effect)(j->effects.at[call] - 1);
 }
 
+uint32_t doubt_add(faultload *out, uint32_t n, faultload f)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (out[i] == f)
+            return n;
+    out[n] = f;
+    return n + 1;
+}
+
 uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most)
 {
-    uint32_t n = wanted(j, BIT(INVERTED_TIMEOUTS)) ? wait_doubts(j, out, most) : 0;
-    return wanted(j, BIT(SLOW_ELSEWHERE)) ? n + slow_doubts(j, out + n, most - n) : n;
+    uint32_t n = 0;
+    if (wanted(j, BIT(INVERTED_TIMEOUTS)))
+        n = wait_doubts(j, out, n, most);
+    if (wanted(j, BIT(SLOW_ELSEWHERE)))
+        n = slow_doubts(j, out, n, most);
+    if (wanted(j, BIT(RETRY_WITHOUT_EFFECT)))
+        n = pace_doubts(j, out, n, most);
+    return n;
 }
 
 /* ---- the end ---- */

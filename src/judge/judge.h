@@ -130,7 +130,7 @@ void judge_free(struct judge *j);
 void judge_run(struct judge *j, const struct run *run);
 
 /* Any other run. Without faults: what answers are like is learned from it as well. With faults, as
- * judge_doubts asked for: does it take as long again? */
+ * judge_doubts asked for: does it take as long again, or is a call made again as soon? */
 void judge_learn(struct judge *j, const struct run *run);
 
 /* Faultloads that are worth a run (judge_learn) before judge_finish, because what was seen is a

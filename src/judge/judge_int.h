@@ -159,6 +159,7 @@ enum alike reaction_alike(const struct judge *j, const struct reaction *r);
 struct pace {
     int64_t least_ns;
     uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
+    faultload again;  /* passed, and the call failed twice in the same way; FAULTLOAD_EMPTY: none */
 };
 
 struct judge {

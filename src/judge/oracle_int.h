@@ -39,8 +39,11 @@ void slow_memory_free(struct slow_memory *m);
 void waits_free(struct waits *w);
 
 /* Their part of judge_doubts and, of runs that were made because of that, of judge_learn. */
-uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t most);
-uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t most);
+uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most);
+uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most);
+
+/* One more, unless it is among the n already; returns how many there are. */
+uint32_t doubt_add(faultload *out, uint32_t n, faultload f);
 void wait_learn(const struct view *v);
 
 #endif

@@ -72,6 +72,8 @@ static void see_repetition(const struct view *v, uint32_t handler, uint32_t a, u
     const struct call *x = &v->calls[a], *y = &v->calls[b];
     bool real = v->run->wall_ns != 0, soon = y->start_ns - x->end_ns < PACE_AT_ONCE_NS;
     topic t = topic_of(y->uid, y->seen);
+    if (x->seen == y->seen)
+        pace_failed_again(v, y->uid, x->seen);
     if (x->seen != y->seen || waited(x->seen) || (!real && (!soon || waits_later(v, handler, k))) ||
         !judge_wants(j, v, ORACLE_RETRY_WITHOUT_EFFECT, t))
         return;

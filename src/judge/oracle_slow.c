@@ -83,16 +83,13 @@ static bool is_sure(const struct slow_memory *m, const struct slow *s)
     return s->runs >= SURE_RUNS && s->runs * SURE_PART >= runs * (SURE_PART - 1);
 }
 
-uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t most)
+uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most)
 {
-    uint32_t n = 0;
     for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n && n < most; i++) {
         const struct slow *s = &j->slow->all.at[i];
-        bool mostly = s->runs * 2 > *map_get(&j->slow->faults, s->fault), known = false;
-        for (uint32_t k = 0; k < n; k++)
-            known |= out[k] == s->faultload;
-        if (mostly && !known && !is_sure(j->slow, s))
-            out[n++] = s->faultload;
+        bool mostly = s->runs * 2 > *map_get(&j->slow->faults, s->fault);
+        if (mostly && !is_sure(j->slow, s))
+            n = doubt_add(out, n, s->faultload);
     }
     return n;
 }

@@ -245,10 +245,9 @@ static const struct wait *same_wait(struct judge *j, const struct wait *below)
 /* The caller's call comes half of its time late, and the callee's is not answered: does that wait
  * for as long all the same? One call of each callee tells. What is over sooner than a machine may
  * pause tells nothing. */
-uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t most)
+uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most)
 {
     const struct wait *last = NULL;
-    uint32_t n = 0;
     for (uint32_t i = 0; j->waits && j->timed && i < j->waits->all.n && n < most; i++) {
         const struct wait *below = &j->waits->all.at[i], *above = same_wait(j, below);
         if (!above || above == last || above->tried || above->took_ns <= 5 * SLACK_NS)

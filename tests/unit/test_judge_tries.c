@@ -346,6 +346,34 @@ static void a_busy_machine_hides_no_habit(void **state)
     court_close(&c);
 }
 
+/* Between a retry at once and a wait, one more run is asked for, and tells. */
+static void an_undecided_retry_is_looked_at_again(void **state)
+{
+    struct court c;
+    faultload doubts[4];
+    (void)state;
+    court_open(&c);
+    c.settings.severity[ORACLE_SLOW_ELSEWHERE] = SEVERITY_OFF;
+    c.run.wall_ns = 1;
+    calm_run(&c, 0);
+    two_tries(&c, 8);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 0);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 1);
+    assert_int_equal(faultload_size(&c.faultloads, doubts[0]), 2);
+    two_tries(&c, 1);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 0);
+    assert_int_equal(court_count(&c, "retry-without-effect"), 1);
+    court_close(&c);
+
+    court_open(&c); /* a wait is one */
+    c.settings.severity[ORACLE_SLOW_ELSEWHERE] = SEVERITY_OFF;
+    c.run.wall_ns = 1;
+    calm_run(&c, 0);
+    two_tries(&c, 40);
+    assert_int_equal(judge_doubts(c.judge, doubts, 4), 0);
+    court_close(&c);
+}
+
 /* a is tried again, after so long, and then answers; b is not. */
 static void run_one_retried(struct court *c, int64_t wait_ms)
 {
@@ -421,6 +449,7 @@ int main(void)
         cmocka_unit_test(duplicates_of_unknown_requests),
         cmocka_unit_test(a_random_back_off_is_short_now_and_then),
         cmocka_unit_test(a_busy_machine_hides_no_habit),
+        cmocka_unit_test(an_undecided_retry_is_looked_at_again),
         cmocka_unit_test(uneven_retries_are_measured_by_waits),
         cmocka_unit_test(what_was_asked_is_known_from_other_runs),
     };
