@@ -101,7 +101,8 @@ WARN_CLANG := -Wcomma -Wconditional-uninitialized -Wmissing-variable-declaration
     -Wunreachable-code-break -Wassign-enum -Wextra-semi-stmt -Wshorten-64-to-32 -Wheader-guard
 WARN += $(if $(IS_CLANG),$(WARN_CLANG),$(WARN_GCC)) $(WERROR)
 
-SANITIZE := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
+# SANITIZED tells sources that memory is watched, in whatever way the compiler says so itself.
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all -DSANITIZED
 
 FLAGS_plain = -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
     $(call accepts,-fstack-clash-protection -fcf-protection -fstrict-flex-arrays=3) \
@@ -114,7 +115,7 @@ FLAGS_san = $(SANITIZE) -fsanitize=address,undefined \
         -Wno-array-bounds -Wno-stringop-overflow)
 LINK_san = -fsanitize=address,undefined
 
-FLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+FLAGS_tsan = -O1 -g -fno-omit-frame-pointer -fsanitize=thread -DSANITIZED
 LINK_tsan  = -fsanitize=thread
 
 FLAGS_fuzz = $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined

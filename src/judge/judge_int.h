@@ -155,13 +155,6 @@ bool reaction_soft(const struct judge *j, uid call);
 /* What the client received, compared as far as is known by now what is volatile. */
 enum alike reaction_alike(const struct judge *j, const struct reaction *r);
 
-/* How soon a call is made again after it failed, over all runs. */
-struct pace {
-    int64_t least_ns;
-    uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
-    faultload again;  /* passed, and the call failed twice in the same way; FAULTLOAD_EMPTY: none */
-};
-
 struct judge {
     struct judge_options opt;
     const struct judge_settings *set;

@@ -14,6 +14,13 @@
 
 enum { PACE_AT_ONCE_NS = 5 * 1000 * 1000 };
 
+/* How soon a call is made again after it failed, over all runs. */
+struct pace {
+    int64_t least_ns;
+    uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
+    faultload again;  /* passed, and the call failed twice in the same way; FAULTLOAD_EMPTY: none */
+};
+
 /* A try that failed with `seen` was followed by another after so long. */
 void pace_learn(const struct view *v, uid call, outcome seen, int64_t gap_ns);
 

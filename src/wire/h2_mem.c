@@ -15,12 +15,7 @@ struct h2_piece {
     size_t class; /* its size in units; H2_CLASSES: too large to be kept */
 };
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WATCHED 1
-#endif
-#endif
-#if defined(WATCHED) || defined(__SANITIZE_ADDRESS__)
+#ifdef SANITIZED
 enum { UNIT = 32, KEPT_MAX = 0 };
 #else
 enum { UNIT = 32, KEPT_MAX = 32 * 1024 };

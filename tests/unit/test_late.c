@@ -9,10 +9,7 @@
 #include "support/random_system.h"
 #include "support/unit.h"
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#ifdef SANITIZED
 enum { SYSTEMS = 2000 };
 #else
 enum { SYSTEMS = 5000 };

@@ -1325,7 +1325,7 @@ static long resident_pages(void)
 /* Memory does not grow with the runs. */
 static void test_memory(void **state)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
     enum { RUNS = 600 }; /* what was freed is kept there, so only that it works */
 #else
     enum { RUNS = 20000 };
