@@ -470,6 +470,7 @@ const struct summary *campaign_finish(struct campaign *c)
     campaign_note_hiccups(c);
     if (c->live) {
         campaign_note_strays(c);
+        campaign_note_equal(c);
         campaign_note_unseen(c);
     }
     campaign_settle_known(c);

@@ -2,7 +2,7 @@
  *
  * Notes, and the first of them: do modes and calls fit each other? A mode that needs another
  * protocol than a call speaks is left out there. What is left out without anybody noticing was not
- * tested: it is said, with the reason and the remedy. */
+ * tested: it is said, with the reason and the remedy. So are calls that only chance tells apart. */
 #include "campaign/campaign_int.h"
 
 void campaign_note(struct campaign *c, const char *text)
@@ -109,4 +109,39 @@ void campaign_check_modes(struct campaign *c, const struct trace *trace)
         note_calls(c, trace, &kinds[i]);
     for (uint32_t i = 0; i < c->opt.search.n_modes; i++)
         note_mode(c, trace, c->opt.search.modes[i]);
+}
+
+/* ---- calls that only chance tells apart ---- */
+
+static void note_equal(struct campaign *c, const struct overlap_equal *e)
+{
+    const struct names *names = c->opt.names;
+    const struct element *by = uid_element(names, e->handler);
+    const struct element *el = &names->elements.at[e->element];
+    struct buf text = BUF_INIT(4000);
+    buf_addf(&text, "%.*s makes %u equal calls to %.*s %.*s at the same time (in %.*s)",
+             SLICE_ARG(names_text(names, by->service)), (unsigned)e->most,
+             SLICE_ARG(names_text(names, el->service)), SLICE_ARG(names_text(names, el->interface)),
+             SLICE_ARG(names_text(names, by->interface)));
+    buf_adds(&text, ": chance decides which of them a fault hits, so what depends on that may be "
+                    "seen only in part. ");
+    if (e->differ && c->opt.config->identify.payload != PAYLOAD_AUTO)
+        buf_adds(&text, "They ask for different things: identify: { payload: auto } tells them "
+                        "apart where those are the same in every run");
+    else
+        buf_addf(&text,
+                 "%sLet them carry something that differs between them and is the same in "
+                 "every run, such as a query parameter",
+                 e->differ ? "What they ask for differs from run to run, or was not seen without "
+                             "faults. "
+                           : "");
+    campaign_note(c, buf_text(&text));
+    buf_deinit(&text);
+}
+
+void campaign_note_equal(struct campaign *c)
+{
+    for (uint32_t i = 0; i < c->overlaps.equal.n; i++)
+        if (c->overlaps.equal.at[i].together)
+            note_equal(c, &c->overlaps.equal.at[i]);
 }

@@ -35,7 +35,7 @@ typedef uint32_t uid;
 
 struct element {
     sym service, interface;
-    uint32_t payload; /* hash of the request's body; 0: not part of the name */
+    uint32_t payload; /* hash of what tells its request apart; 0: not part of the name */
     uint32_t before;  /* hash of the siblings that had ended; 0: not part of the name */
     uint32_t n;       /* how many equal siblings came before */
 };

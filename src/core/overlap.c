@@ -34,6 +34,33 @@ static bool awaited(const struct call *c)
     return !(c->flags & CALL_OPEN) && kind != OUT_TIMEOUT && kind != OUT_CANCELLED;
 }
 
+/* Have they one name but for their number, and what ended before them? */
+static bool equal_names(const struct names *names, const struct call *a, const struct call *b)
+{
+    const struct element *x = uid_element(names, a->uid), *y = uid_element(names, b->uid);
+    return x->service == y->service && x->interface == y->interface && x->payload == y->payload;
+}
+
+/* The second of them starts while the first, and `most` of them in all, are under way. */
+static void learn_equal(struct overlaps *o, const struct names *names, uid handler,
+                        const struct call *first, const struct call *second, uint32_t most)
+{
+    const struct element *el = uid_element(names, first->uid);
+    uint64_t key =
+        hash_mix(hash_mix(handler, (uint64_t)el->service << 32 | el->interface), el->payload);
+    const uint32_t *at = map_get(&o->equal_at, key);
+    uint32_t i = at ? *at : o->equal.n;
+    if (!at) {
+        map_set(&o->equal_at, key, i);
+        vec_push(&o->equal,
+                 (struct overlap_equal){.handler = handler, .element = element_of(names, first)});
+    }
+    struct overlap_equal *e = &o->equal.at[i];
+    e->most = most > e->most ? most : e->most;
+    e->differ |= first->request && second->request && first->request != second->request;
+    e->together |= second->start_ns - first->start_ns < OVERLAP_TOGETHER_NS;
+}
+
 /* The calls of one handler, in order of start. Those that are under way when another starts are
  * few, unless they overlap. */
 static void learn_handler(struct overlaps *o, const struct names *names, const struct call *calls,
@@ -42,12 +69,14 @@ static void learn_handler(struct overlaps *o, const struct names *names, const s
     VEC(uint32_t) open = {0};
     for (uint32_t i = 0; i < n && o->pairs.items.n < OVERLAPS_MAX; i++) {
         const struct call *c = &calls[child[i]];
-        uint32_t kept = 0;
+        uint32_t kept = 0, equal = 1;
         for (uint32_t k = 0; k < open.n; k++) {
             const struct call *other = &calls[open.at[k]];
             if (other->end_ns <= c->start_ns)
                 continue;
             open.at[kept++] = open.at[k];
+            if (!(c->flags & CALL_HUSHED) && equal_names(names, other, c))
+                learn_equal(o, names, handler, other, c, ++equal);
             uint64_t key = pair_key(handler, element_of(names, other), element_of(names, c));
             if (!map_get(&o->pairs, key)) {
                 map_set(&o->pairs, key, 1);
@@ -75,6 +104,8 @@ void overlaps_learn(struct overlaps *o, const struct names *names, const struct 
 void overlaps_deinit(struct overlaps *o)
 {
     map_deinit(&o->pairs);
+    map_deinit(&o->equal_at);
+    vec_deinit(&o->equal);
     trace_order_deinit(&o->order);
 }
 

@@ -92,11 +92,26 @@ void trace_order_deinit(struct trace_order *order);
 
 /* ---- calls that are made at the same time ---- */
 
+/* Calls of a handler that overlap and have one name but for their number: which of them is the
+ * first is decided by chance. */
+struct overlap_equal {
+    uid handler;
+    uint32_t element; /* of one of them */
+    uint32_t most;    /* so many were seen at a time */
+    bool differ;      /* what they ask was seen to differ */
+    bool together;    /* they were seen to start within OVERLAP_TOGETHER_NS: it is no second try
+                         that is made while the first is waited for */
+};
+
+#define OVERLAP_TOGETHER_NS INT64_C(5000000)
+
 /* On real sockets calls that are made at the same time arrive one after the other, in an order of
  * chance, and one that is failed at once has ended before the next arrives. What is known of them
  * is learned over the runs: which calls of a handler were ever seen to overlap. */
 struct overlaps {
     struct map pairs; /* (handler, element, element), and (handler) for those that have any */
+    VEC(struct overlap_equal) equal;
+    struct map equal_at; /* (handler, element but for its number) -> index in equal */
     struct trace_order order;
 };
 

@@ -6,9 +6,16 @@
 
 #include "base/hash.h"
 
+enum { NAMING_ROUNDS = 4 };
+
+static uint64_t key_of(slice service, slice interface)
+{
+    return hash_mix(hash_slice(service), hash_slice(interface));
+}
+
 uint64_t interface_key(const struct tracker *t, uint32_t service, slice interface)
 {
-    return hash_mix(hash_slice(t->opt.services[service]), hash_slice(interface));
+    return key_of(t->opt.services[service], interface);
 }
 
 static bool equal_call(const struct track_call *a, const struct track_call *b)
@@ -79,17 +86,21 @@ static uint64_t place_of(const struct tracker *t, const struct track_calls *all,
     for (i = all->trace.calls.at[i].parent; i != CALL_NONE; i = all->trace.calls.at[i].parent) {
         const struct element *el = uid_element(t->opt.names, all->trace.calls.at[i].uid);
         place = hash_mix(place, hash_mix(el->service, hash_mix(el->interface, el->n)));
+        place = hash_mix(place, el->payload);
     }
     return place;
 }
 
-static void learn(struct tracker *t, const struct track_calls *all, uint32_t run)
+/* side_by_side: the interfaces whose targets are looked at. */
+static void learn(struct tracker *t, const struct track_calls *all, uint32_t run,
+                  const struct map *side_by_side)
 {
     for (uint32_t i = 1; i < all->calls.n; i++) {
         const struct track_call *c = &all->calls.at[i];
         const struct element *el = uid_element(t->opt.names, all->trace.calls.at[i].uid);
         uint64_t key = interface_key(t, c->service, names_text(t->opt.names, c->interface));
-        payload_learn(t->payloads, run, key, place_of(t, all, i), el->n, &c->fields);
+        payload_learn(t->payloads, run, key, place_of(t, all, i), el->n, &c->fields,
+                      map_get(side_by_side, key) != NULL);
     }
 }
 
@@ -107,6 +118,48 @@ static void rename_calls(struct tracker *t, struct track_calls *all)
     }
 }
 
+/* Adds the interfaces of calls that overlap and differ, and have one name all the same. False:
+ * there are none. */
+static bool find_equal(const struct tracker *t, struct track_lesson *const *lessons, uint32_t n,
+                       struct map *side_by_side)
+{
+    const struct names *names = t->opt.names;
+    struct overlaps o = {.pairs = {.items = {0}}};
+    bool found = false;
+    for (uint32_t i = 0; i < n; i++)
+        overlaps_learn(&o, names, &lessons[i]->all.trace);
+    for (uint32_t i = 0; i < o.equal.n; i++) {
+        const struct element *el = &names->elements.at[o.equal.at[i].element];
+        if (!o.equal.at[i].differ)
+            continue;
+        map_set(side_by_side,
+                key_of(names_text(names, el->service), names_text(names, el->interface)), 1);
+        found = true;
+    }
+    overlaps_deinit(&o);
+    return found;
+}
+
+/* Which of equal calls side by side comes first is chance, so where their bodies do not tell them
+ * apart, their targets are looked at. Targets of other calls are not: calls in sequence are told
+ * apart by their number. Each round tells apart the calls of handlers that the one before did. */
+static void decide_names(struct tracker *t, struct track_lesson *const *lessons, uint32_t n)
+{
+    struct map side_by_side = {.items = {0}};
+    for (uint32_t round = 0; round < NAMING_ROUNDS; round++) {
+        payload_rules_free(t->payloads);
+        t->payloads = payload_rules_new();
+        for (uint32_t i = 0; i < n; i++)
+            learn(t, &lessons[i]->all, i, &side_by_side);
+        payload_decide(t->payloads);
+        for (uint32_t i = 0; i < n; i++)
+            rename_calls(t, &lessons[i]->all);
+        if (n < 2 || !find_equal(t, lessons, n, &side_by_side)) /* one run proves no target */
+            break;
+    }
+    map_deinit(&side_by_side);
+}
+
 void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32_t n)
 {
     t->decided = true;
@@ -117,11 +170,7 @@ void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32
         t->dialects = (1u << DIALECTS) - 1;
     if (t->opt.payload != TRACK_PAYLOAD_AUTO)
         return;
-    for (uint32_t i = 0; i < n; i++)
-        learn(t, &lessons[i]->all, i);
-    payload_decide(t->payloads);
-    for (uint32_t i = 0; i < n; i++)
-        rename_calls(t, &lessons[i]->all);
+    decide_names(t, lessons, n);
 }
 
 const struct trace *track_lesson_trace(const struct track_lesson *l)

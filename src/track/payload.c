@@ -77,16 +77,18 @@ void payload_rules_free(struct payload_rules *r)
 }
 
 void payload_learn(struct payload_rules *r, uint32_t run, uint64_t interface, uint64_t place,
-                   uint32_t n, const struct payload *p)
+                   uint32_t n, const struct payload *p, bool targets)
 {
     if (r->samples.n >= SAMPLES_MAX || r->fields.n + p->fields.n > SAMPLE_FIELDS_MAX) {
         map_set(&r->too_much, interface, 1);
         return;
     }
     map_set(&r->runs, run, 1);
-    vec_push(&r->samples, (struct sample){interface, place, run, n, r->fields.n, p->fields.n});
+    uint32_t first = r->fields.n;
     for (uint32_t i = 0; i < p->fields.n; i++)
-        vec_push(&r->fields, p->fields.at[i]);
+        if (targets || !p->fields.at[i].target)
+            vec_push(&r->fields, p->fields.at[i]);
+    vec_push(&r->samples, (struct sample){interface, place, run, n, first, r->fields.n - first});
 }
 
 /* ---- deciding ---- */
@@ -244,15 +246,16 @@ static uint32_t hash_stable(const struct payload_field *fields, uint32_t n, cons
 {
     uint64_t sum = 0;
     uint32_t k = 0;
-    if (n == 0)
-        return 0;
+    bool any = false; /* a body, or a part of the target that counts */
     for (uint32_t i = 0; i < n; i++) {
         while (k < n_paths && paths[k] < fields[i].path)
             k++;
-        if (k < n_paths && paths[k] == fields[i].path && !fields[i].volatile_)
+        bool counts = k < n_paths && paths[k] == fields[i].path && !fields[i].volatile_;
+        any |= counts || !fields[i].target;
+        if (counts)
             sum += hash_mix(fields[i].path, fields[i].value);
     }
-    return hash_fold(hash_mix(sum, 1));
+    return any ? hash_fold(hash_mix(sum, 1)) : 0;
 }
 
 /* Does what is left tell siblings apart, the same way in all runs? */
@@ -343,10 +346,14 @@ uint32_t payload_hash_of(const struct payload_rules *r, uint64_t interface, cons
 uint32_t payload_hash_all(const struct payload *p)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < p->fields.n; i++)
-        if (!p->fields.at[i].volatile_)
-            sum += hash_mix(p->fields.at[i].path, p->fields.at[i].value);
-    return p->fields.n ? hash_fold(hash_mix(sum, 1)) : 0;
+    bool any = false;
+    for (uint32_t i = 0; i < p->fields.n; i++) {
+        const struct payload_field *f = &p->fields.at[i];
+        any |= !f->target;
+        if (!f->volatile_ && !f->target)
+            sum += hash_mix(f->path, f->value);
+    }
+    return any ? hash_fold(hash_mix(sum, 1)) : 0;
 }
 
 /* One line per interface: its number and those of the paths. */

@@ -14,7 +14,8 @@
  *    fault-free run would be equal, and what is left of it differs between them and is the same in
  *    all runs. A run where calls are missing agrees with the others when those that it has are
  *    among theirs; what only one of several runs had proves nothing.
- * 3. The hash does not depend on the order of keys, nor on how numbers are written. It is never 0.
+ * 3. The target is looked at in the same way, but only where it is asked for (payload_learn).
+ * 4. The hash does not depend on the order of keys, nor on how numbers are written. It is never 0.
  */
 #ifndef OUTFOX_TRACK_PAYLOAD_H
 #define OUTFOX_TRACK_PAYLOAD_H
@@ -29,6 +30,7 @@ struct payload_field {
     uint64_t path;  /* hash of where it is, indexes of lists included */
     uint64_t value; /* hash of what it is */
     bool volatile_; /* looks like a moment or a generated id */
+    bool target;    /* of the request's target, not of its body */
 };
 
 struct payload {
@@ -41,6 +43,10 @@ struct payload {
 void payload_read(slice content_type, slice body, int64_t now_ns, struct payload *out);
 void payload_deinit(struct payload *p);
 
+/* Adds the fields of a request's target: the segments of its path, and what its query holds. What
+ * looks like an id is not volatile here: ids are what paths are made of, and runs are compared. */
+void payload_read_target(slice target, int64_t now_ns, struct payload *p);
+
 /* ---- learning ---- */
 
 struct payload_rules; /* what was learned, by interface */
@@ -50,9 +56,9 @@ void payload_rules_free(struct payload_rules *r);
 
 /* One call of a fault-free run: `interface` identifies (service, interface), `place` where it was
  * made (its parent's path), `n` its number among siblings of equal (place, interface) in this run.
- */
+ * targets: its target may become part of the name, too. */
 void payload_learn(struct payload_rules *r, uint32_t run, uint64_t interface, uint64_t place,
-                   uint32_t n, const struct payload *p);
+                   uint32_t n, const struct payload *p, bool targets);
 
 /* All calls were told. Without a call of two runs that could be compared, looks alone decide. */
 void payload_decide(struct payload_rules *r);
@@ -61,11 +67,12 @@ void payload_decide(struct payload_rules *r);
 bool payload_used(const struct payload_rules *r, uint64_t interface);
 
 /* The hash for the name under what was learned; 0 when it is not part of the name, and when there
- * is no body. */
+ * is neither a body nor anything in the target that is. */
 uint32_t payload_hash_of(const struct payload_rules *r, uint64_t interface,
                          const struct payload *p);
 
-/* The hash of all fields that do not look volatile, whatever was learned; 0: there is no body. */
+/* The hash of all fields of the body that do not look volatile, whatever was learned; 0: there is
+ * no body. */
 uint32_t payload_hash_all(const struct payload *p);
 
 /* To text and back, for the store: what was decided, not what it was learned from. Parsing replaces

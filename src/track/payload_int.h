@@ -18,6 +18,7 @@ struct leaves {
     VEC(struct payload_field) list;
     struct map seen; /* hash of a place -> how often it was there: repeated fields have indexes */
     int64_t now_ns;
+    bool target; /* they are of a target */
 };
 
 /* Where a leaf is: below `path`, by a key or by a number. */

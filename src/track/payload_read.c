@@ -10,18 +10,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LOOK_MOST = 64 }; /* bytes of a body of no known kind that may be an id as a whole */
+enum {
+    LOOK_MOST = 64,         /* bytes of a body of no known kind that may be an id as a whole */
+    TARGET_FIELDS_MAX = 64, /* of a target; what is behind them is not looked at */
+};
 
 static const uint64_t root = 0x6f7574666f780001u;
+static const uint64_t target_root = 0x6f7574666f780002u;
 static const uint64_t rest_path = UINT64_MAX; /* of what PAYLOAD_FIELDS_MAX leaves no room for */
 
 /* ---- leaves ---- */
 
 /* A wrong yes costs a field that might have told calls apart; a wrong no costs a name that does not
  * come back. */
-static bool looks_volatile(slice text, int64_t now_ns)
+static bool looks_volatile(const struct leaves *l, slice text)
 {
-    return look_moment(text, now_ns) || look_id(text, now_ns);
+    return look_moment(text, l->now_ns) || (!l->target && look_id(text, l->now_ns));
 }
 
 /* Values of different kinds are different. */
@@ -29,12 +33,12 @@ enum kind { KIND_TEXT = 1, KIND_NUMBER, KIND_REAL, KIND_BYTES, KIND_WORD };
 
 static void leaves_add(struct leaves *l, uint64_t path, enum kind kind, uint64_t value, bool looks)
 {
-    vec_push(&l->list, (struct payload_field){path, hash_mix(kind, value), looks});
+    vec_push(&l->list, (struct payload_field){path, hash_mix(kind, value), looks, l->target});
 }
 
 void leaves_add_text(struct leaves *l, uint64_t path, slice text)
 {
-    leaves_add(l, path, KIND_TEXT, hash_slice(text), looks_volatile(text, l->now_ns));
+    leaves_add(l, path, KIND_TEXT, hash_slice(text), looks_volatile(l, text));
 }
 
 void leaves_add_integer(struct leaves *l, uint64_t path, int64_t number)
@@ -139,7 +143,7 @@ static slice form_decode(slice s, struct buf *out)
     return buf_slice(out);
 }
 
-static bool form_read(struct leaves *l, slice body)
+static void form_walk(struct leaves *l, uint64_t above, slice body)
 {
     struct buf text = BUF_INIT(PAYLOAD_BYTES_MAX + 1);
     slice pair;
@@ -147,7 +151,7 @@ static bool form_read(struct leaves *l, slice body)
         if (pair.n == 0)
             continue;
         size_t equals = slice_find(pair, '=');
-        uint64_t path = path_key(root, form_decode((slice){pair.p, equals}, &text));
+        uint64_t path = path_key(above, form_decode((slice){pair.p, equals}, &text));
         path = path_index(path, map_count(&l->seen, path));
         if (equals < pair.n)
             leaves_add_text(l, path, form_decode(slice_from(pair, equals + 1), &text));
@@ -155,6 +159,11 @@ static bool form_read(struct leaves *l, slice body)
             leaves_add_word(l, path, "");
     }
     buf_deinit(&text);
+}
+
+static bool form_read(struct leaves *l, slice body)
+{
+    form_walk(l, root, body);
     return l->list.n > 0;
 }
 
@@ -202,7 +211,7 @@ static void opaque_read(struct leaves *l, slice body)
 {
     l->list.n = 0;
     leaves_add(l, root, KIND_BYTES, hash_slice(body),
-               body.n <= LOOK_MOST && looks_volatile(body, l->now_ns));
+               body.n <= LOOK_MOST && looks_volatile(l, body));
 }
 
 static int field_cmp(const void *a, const void *b)
@@ -239,6 +248,23 @@ void payload_read(slice content_type, slice body, int64_t now_ns, struct payload
     if (body.n && !(read && read(&l, body)))
         opaque_read(&l, body);
     leaves_finish(&l, out);
+    vec_deinit(&l.list);
+    map_deinit(&l.seen);
+}
+
+void payload_read_target(slice target, int64_t now_ns, struct payload *p)
+{
+    struct leaves l = {.now_ns = now_ns, .target = true};
+    size_t end = slice_find(target, '?');
+    slice path = {target.p, end}, segment;
+    for (uint32_t i = 0; slice_cut(&path, '/', &segment); i++)
+        leaves_add_text(&l, path_index(target_root, i), segment);
+    if (end < target.n)
+        form_walk(&l, target_root, slice_from(target, end + 1));
+    for (uint32_t i = 0; i < l.list.n && i < TARGET_FIELDS_MAX; i++)
+        vec_push(&p->fields, l.list.at[i]);
+    if (p->fields.n)
+        qsort(p->fields.at, p->fields.n, sizeof *p->fields.at, field_cmp);
     vec_deinit(&l.list);
     map_deinit(&l.seen);
 }

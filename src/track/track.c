@@ -282,10 +282,12 @@ static void count(struct tracker *t, const struct track_parent *p, uint32_t serv
 static void read_payload(const struct tracker *t, const struct track_arrival *a,
                          struct track_call *call, bool learning)
 {
-    if (!a->body.n || !track_wants_body(t, a->service, a->interface))
+    if (!track_wants_body(t, a->service, a->interface))
         return;
     struct payload fields = {0};
-    payload_read(a->content_type, a->body, clock_wall_ns(), &fields);
+    int64_t now_ns = clock_wall_ns();
+    payload_read(a->content_type, a->body, now_ns, &fields);
+    payload_read_target(a->head->target, now_ns, &fields);
     if (t->opt.payload == TRACK_PAYLOAD_ON)
         call->payload = payload_hash_all(&fields);
     else if (t->decided)

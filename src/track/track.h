@@ -16,8 +16,8 @@
  *
  * 1. Every call of a run has exactly one record in its trace, from its arrival on; records are in
  *    the order of arrival.
- * 2. The name of a call depends on its parent, its service, its interface, its payload where that
- *    is part of names, and its equal siblings before it; on nothing else.
+ * 2. The name of a call depends on its parent, its service, its interface, what tells its request
+ *    apart where that is part of names, and its equal siblings before it; on nothing else.
  * 3. What belongs to no run is not touched.
  * 4. What the client of a command calls itself is never failed, nor is anything in a block. */
 #ifndef OUTFOX_TRACK_TRACK_H

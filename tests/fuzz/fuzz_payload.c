@@ -97,7 +97,9 @@ static void learn(slice text)
         p[n] = (struct payload){.fields = {0}};
         interface[n] = (uint8_t)line.p[1] % 4;
         payload_read((slice){0}, slice_from(line, 3), now, &p[n]);
-        payload_learn(r, (uint8_t)line.p[0] % 4, interface[n], (uint8_t)line.p[2] % 4, n, &p[n]);
+        payload_read_target(slice_from(line, 3), now, &p[n]);
+        payload_learn(r, (uint8_t)line.p[0] % 4, interface[n], (uint8_t)line.p[2] % 4, n, &p[n],
+                      interface[n] % 2 != 0);
         n++;
     }
     payload_decide(r);

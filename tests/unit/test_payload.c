@@ -378,7 +378,7 @@ static void learn(struct payload_rules *r, uint32_t run, uint64_t interface, uin
                   uint32_t n, const char *body)
 {
     struct payload p = read_body(JSON, body);
-    payload_learn(r, run, interface, place, n, &p);
+    payload_learn(r, run, interface, place, n, &p, false);
     payload_deinit(&p);
 }
 
@@ -504,11 +504,11 @@ static void telemetry_is_not_part_of_the_name(void **state)
             buf_addf(&body, "{\"time\": %.7f}", (double)wall / 1e9); /* all within no time */
             payload_read(SLICE(JSON), buf_slice(&body), wall, &p);
             assert_true(p.fields.n == 1 && p.fields.at[0].volatile_);
-            payload_learn(r, run, SHOP, PARENT, n, &p);
+            payload_learn(r, run, SHOP, PARENT, n, &p, false);
             buf_clear(&body);
             buf_addf(&body, "{\"film\": %u, \"time\": %.7f}", n, (double)wall / 1e9 + n);
             payload_read(SLICE(JSON), buf_slice(&body), wall, &p);
-            payload_learn(r, run, SHOP + 1, PARENT, n, &p);
+            payload_learn(r, run, SHOP + 1, PARENT, n, &p, false);
             payload_deinit(&p);
             buf_deinit(&body);
         }
@@ -562,7 +562,7 @@ static void too_much_is_not_used(void **state)
         learn(r, run, SHOP, PARENT, 1, "2");
     }
     for (uint32_t i = 0; i < 3000; i++)
-        payload_learn(r, i % 2, SHOP + 1, PARENT, i, &large);
+        payload_learn(r, i % 2, SHOP + 1, PARENT, i, &large, false);
     learn(r, 0, SHOP + 2, PARENT, 0, "1");
     payload_decide(r);
     assert_true(payload_used(r, SHOP));

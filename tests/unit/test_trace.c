@@ -442,6 +442,85 @@ static void test_takes(void **state)
     }
 }
 
+/* Calls with one name but for their number, and what is noticed of them. */
+static void test_equal(void **state)
+{
+    enum { MS = 1000000 };
+    static const struct {
+        const char *what;
+        struct row rows[3];
+        uint32_t request[3];
+        uint8_t flags;
+        uint32_t n, most;
+        bool differ, together;
+    } rows[] = {
+        {.what = "others overlap", .rows = {{0, 'b', 0, 1, 9}, {0, 'c', 0, 2, 9}}},
+        {.what = "one after the other", .rows = {{0, 'b', 0, 1, 5}, {0, 'b', 1, 5, 9}}},
+        {.what = "the same request",
+         .rows = {{0, 'b', 0, 1, 9}, {0, 'b', 1, 2, 9}},
+         .request = {7, 7},
+         .n = 1,
+         .most = 2,
+         .together = true},
+        {.what = "another request",
+         .rows = {{0, 'b', 0, 1, 9}, {0, 'b', 1, 2, 9}},
+         .request = {7, 8},
+         .n = 1,
+         .most = 2,
+         .differ = true,
+         .together = true},
+        {.what = "a request that is not known",
+         .rows = {{0, 'b', 0, 1, 9}, {0, 'b', 1, 2, 9}},
+         .request = {7},
+         .n = 1,
+         .most = 2,
+         .together = true},
+        {.what = "three at a time",
+         .rows = {{0, 'b', 0, 1, 9}, {0, 'b', 1, 2, 9}, {0, 'b', 2, 3, 9}},
+         .request = {7, 7, 8},
+         .n = 1,
+         .most = 3,
+         .differ = true,
+         .together = true},
+        {.what = "three, two at a time",
+         .rows = {{0, 'b', 0, 1, 9}, {0, 'b', 1, 2, 20}, {0, 'b', 2, 10, 20}},
+         .n = 1,
+         .most = 2,
+         .together = true},
+        {.what = "a second try while the first is waited for",
+         .rows = {{0, 'b', 0, 1, 90 * MS}, {0, 'b', 1, 50 * MS, 90 * MS}},
+         .n = 1,
+         .most = 2},
+        {.what = "in a block",
+         .rows = {{0, 'b', 0, 1, 9}, {0, 'b', 1, 2, 9}},
+         .flags = CALL_HUSHED},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct bench b = {0};
+        names_init(&b.names);
+        for (int times = 0; times < 2; times++) { /* each group once, whatever the runs */
+            uint32_t n = rows[i].rows[2].service ? 3 : 2;
+            fill(&b, rows[i].rows, n);
+            for (uint32_t k = 0; k < n; k++) {
+                b.trace.calls.at[k + 1].request = rows[i].request[k];
+                b.trace.calls.at[k + 1].flags = rows[i].flags;
+            }
+            overlaps_learn(&b.o, &b.names, &b.trace);
+        }
+        if (b.o.equal.n != rows[i].n)
+            fail_msg("%s: %u groups", rows[i].what, (unsigned)b.o.equal.n);
+        for (uint32_t k = 0; k < b.o.equal.n; k++) {
+            const struct overlap_equal *e = &b.o.equal.at[k];
+            assert_int_equal(e->handler, b.trace.calls.at[0].uid);
+            if (e->most != rows[i].most || e->differ != rows[i].differ ||
+                e->together != rows[i].together)
+                fail_msg("%s: %u %d %d", rows[i].what, (unsigned)e->most, e->differ, e->together);
+        }
+        bench_deinit(&b);
+    }
+}
+
 /* Hushed calls are left out with all below them, and the others find their parents again. */
 static void test_tested(void **state)
 {
@@ -480,7 +559,7 @@ int main(void)
         cmocka_unit_test(test_group),      cmocka_unit_test(test_apart),
         cmocka_unit_test(test_given_up),   cmocka_unit_test(test_chains),
         cmocka_unit_test(test_many_calls), cmocka_unit_test(test_takes),
-        cmocka_unit_test(test_tested),
+        cmocka_unit_test(test_equal),      cmocka_unit_test(test_tested),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -726,6 +726,132 @@ static void test_payload(void **state)
     lab_close(&l);
 }
 
+/* ---- equal calls side by side ---- */
+
+/* What a asks b for, in pairs: side by side, or one after the other. */
+static struct track_lesson *pair_lesson(struct lab *l, const char *first, const char *second,
+                                        bool side_by_side)
+{
+    struct head heads[2] = {{.target = slice_of(first)}, {.target = slice_of(second)}};
+    struct track_run *r = begin_in(l, 0, A, true);
+    struct track_answer calls[2];
+    for (int i = 0; i < 2; i++) {
+        calls[i] = arrive(
+            l, (struct arrival){.service = B, .caller = A, .head = &heads[i], .whole = true}, NULL);
+        if (!side_by_side)
+            ended(l, calls[i]);
+    }
+    for (int i = 0; i < 2 && side_by_side; i++)
+        ended(l, calls[i]);
+    track_answered(r, OUTCOME_OK, ++l->now);
+    return track_end_learning(l->t, r, ++l->now);
+}
+
+static uid target_name(struct lab *l, const char *target)
+{
+    struct head head = {.target = slice_of(target)};
+    return name_of(l, (struct arrival){.service = B, .caller = A, .head = &head, .whole = true});
+}
+
+static void test_targets(void **state)
+{
+    static const struct {
+        const char *what, *target[3][2];
+        bool in_sequence, told;
+    } rows[] = {
+        {"paths", {{"/u/7", "/u/8"}, {"/u/8", "/u/7"}, {"/u/7", "/u/8"}}, false, true},
+        {"queries",
+         {{"/u?id=7&t=1", "/u?id=8&t=2"}, {"/u?t=3&id=8", "/u?id=7&t=4"}, {"/u?id=7", "/u?id=8"}},
+         false,
+         true},
+        {"ids that are the same in every run",
+         {{"/u/3f2504e0-4f89-41d3-9a0c-0305e82c3301", "/u/3f2504e0-4f89-41d3-9a0c-0305e82c3302"},
+          {"/u/3f2504e0-4f89-41d3-9a0c-0305e82c3302", "/u/3f2504e0-4f89-41d3-9a0c-0305e82c3301"},
+          {"/u/3f2504e0-4f89-41d3-9a0c-0305e82c3301", "/u/3f2504e0-4f89-41d3-9a0c-0305e82c3302"}},
+         false,
+         true},
+        {"ids of each run", {{"/u/1", "/u/2"}, {"/u/3", "/u/4"}, {"/u/5", "/u/6"}}, false, false},
+        {"nothing differs", {{"/u/7", "/u/7"}, {"/u/7", "/u/7"}, {"/u/7", "/u/7"}}, false, false},
+        {"in sequence", {{"/u/7", "/u/8"}, {"/u/7", "/u/8"}, {"/u/7", "/u/8"}}, true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct lab l;
+        struct track_lesson *lessons[3];
+        lab_open(&l, (struct track_options){0});
+        for (int k = 0; k < 3; k++)
+            lessons[k] =
+                pair_lesson(&l, rows[i].target[k][0], rows[i].target[k][1], !rows[i].in_sequence);
+        track_decide(l.t, lessons, 3);
+        const struct trace *first = track_lesson_trace(lessons[0]);
+        const struct trace *second = track_lesson_trace(lessons[1]);
+        uid a = first->calls.at[1].uid, b = first->calls.at[2].uid;
+        if ((uid_element(&l.names, b)->n == 0) != rows[i].told)
+            fail_msg("%s", rows[i].what);
+        assert_true(a != b);
+        if (rows[i].told) {
+            assert_int_equal(second->calls.at[1].uid, b); /* whichever came first */
+            assert_int_equal(second->calls.at[2].uid, a);
+            assert_int_equal(target_name(&l, rows[i].target[0][0]), a);
+            assert_int_equal(target_name(&l, rows[i].target[0][1]), b);
+        } else {
+            assert_int_equal(uid_element(&l.names, a)->payload, 0);
+            assert_int_equal(target_name(&l, "/u/9"), a); /* as if nobody had looked */
+        }
+        for (int k = 0; k < 3; k++)
+            track_lesson_free(lessons[k]);
+        lab_close(&l);
+    }
+}
+
+/* a asks b twice at once, and b, for each, c twice at once; the last of each pair first if so. */
+static struct track_lesson *deep_lesson(struct lab *l, bool swapped)
+{
+    static const char *const above[] = {"/u/7", "/u/8"};
+    static const char *const below[][2] = {{"/c/71", "/c/72"}, {"/c/81", "/c/82"}};
+    struct track_run *r = begin_in(l, 0, A, true);
+    struct head at_a = asked(l, r), at_b[2];
+    struct track_answer calls[6];
+    for (int i = 0; i < 2; i++) {
+        struct head from = passed(l, &at_a, STATE);
+        from.target = slice_of(above[i ^ swapped]);
+        calls[i] = arrive(
+            l, (struct arrival){.service = B, .caller = A, .head = &from, .whole = true}, &at_b[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        struct head from = passed(l, &at_b[i / 2], STATE);
+        from.target = slice_of(below[(i / 2) ^ swapped][(i % 2) ^ swapped]);
+        calls[2 + i] = arrive(
+            l, (struct arrival){.service = C, .caller = B, .head = &from, .whole = true}, NULL);
+    }
+    for (int i = 6; i-- > 0;)
+        ended(l, calls[i]);
+    track_answered(r, OUTCOME_OK, ++l->now);
+    return track_end_learning(l->t, r, ++l->now);
+}
+
+/* What the handlers below do can only be compared when those are told apart. */
+static void test_targets_below(void **state)
+{
+    static const uint32_t other[] = {0, 2, 1, 6, 5, 4, 3}; /* where a call is when swapped */
+    struct lab l;
+    struct track_lesson *lessons[3];
+    (void)state;
+    lab_open(&l, (struct track_options){0});
+    for (int i = 0; i < 3; i++)
+        lessons[i] = deep_lesson(&l, i == 1);
+    track_decide(l.t, lessons, 3);
+    const struct trace *first = track_lesson_trace(lessons[0]);
+    const struct trace *second = track_lesson_trace(lessons[1]);
+    for (uint32_t i = 1; i < 7; i++) {
+        assert_int_equal(uid_element(&l.names, first->calls.at[i].uid)->n, 0);
+        assert_int_equal(first->calls.at[i].uid, second->calls.at[other[i]].uid);
+    }
+    for (int i = 0; i < 3; i++)
+        track_lesson_free(lessons[i]);
+    lab_close(&l);
+}
+
 static void test_payload_options(void **state)
 {
     (void)state;
@@ -837,6 +963,8 @@ int main(void)
         cmocka_unit_test(test_ignore),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_payload),
+        cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_targets_below),
         cmocka_unit_test(test_payload_options),
         cmocka_unit_test(test_predecessors),
         cmocka_unit_test(test_dialects),
