@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The loop of a campaign: as many runs under way as there are jobs; what has ended is looked at,
- * one by one.
+ * one by one (campaign_land.c).
  *
- *   search_next --> campaign_begin --> ... live_wait --> verify --> store --> search_observe
- *
- * A failure of a run that was not alone is looked at when all others have ended: none is begun
- * until then. */
+ *   search_next --> campaign_begin --> ... live_wait --> verify --> store --> search_observe */
 #include "campaign/campaign_int.h"
 
 #include "base/clock.h"
@@ -44,6 +41,7 @@ static void campaign_deinit(struct campaign *c)
 {
     for (uint32_t i = 0; i < JOBS_MAX; i++)
         plan_deinit(&c->slot[i].plan);
+    campaign_drop_landed(c);
     tally_free(c->tally);
     judge_free(c->judge);
     mem_free(c->usage);
@@ -128,10 +126,10 @@ void campaign_abandon(struct campaign *c)
             search_forget(c->search, c->slot[i].given);
         c->slot[i].used = false;
     }
+    campaign_drop_landed(c);
 }
 
-/* The next run that ended. */
-static int take_run(struct campaign *c, struct run *out, struct err *e)
+int campaign_take_run(struct campaign *c, struct run *out, struct err *e)
 {
     const struct execution_result *r;
     int status = campaign_take(c, &r);
@@ -147,7 +145,6 @@ static int take_run(struct campaign *c, struct run *out, struct err *e)
         campaign_note(c, r->note);
     campaign_learn_late(c, &out->trace, r->late_ns);
     c->death_ns = r->death_ns;
-    campaign_contract_judge(c, out);
     return 0;
 }
 
@@ -155,7 +152,10 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
                        struct err *e)
 {
     campaign_begin(c, f, purpose, false);
-    return take_run(c, out, e);
+    int status = campaign_take_run(c, out, e);
+    if (status == 0)
+        campaign_contract_judge(c, out);
+    return status;
 }
 
 void campaign_hold(struct arena *a, struct run *run)
@@ -192,7 +192,7 @@ void campaign_tell(struct campaign *c, const struct run *run)
     tally_run(c->tally, run);
     if (c->judge)
         judge_run(c->judge, &tested);
-    c->recent[c->n_recent++ % RECENT_KEPT] = run->faultload;
+    campaign_ran(c, run->faultload);
     vec_deinit(&tested.trace.calls);
 }
 
@@ -237,87 +237,20 @@ static bool campaign_stopped(struct campaign *c)
         by = "finding";
     else
         by = campaign_gets_nowhere(c);
-    if (by)
-        c->summary.stopped = by;
+    c->summary.stopped = by;
     return by != NULL;
 }
 
 static void fill(struct campaign *c)
 {
     faultload f;
+    if (live_running(c->live) == 0 && c->opt.max_runs && c->explored >= c->opt.max_runs)
+        campaign_drop_landed(c); /* the budget is for those that come before them */
     while (live_running(c->live) < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
            !campaign_stopped(c) && search_next(c->search, &f)) {
         campaign_begin(c, f, RUN_SEARCH, false);
         c->explored++;
     }
-}
-
-/* Runs that ended while another's failure waits to be looked at. */
-static int drain(struct campaign *c, struct run *waiting, uint32_t *n, struct err *e)
-{
-    while (live_running(c->live) > 0) {
-        int status = take_run(c, &waiting[*n], e);
-        if (status)
-            return status;
-        ++*n;
-    }
-    return 0;
-}
-
-/* A call came that did not say of which of the runs it was: from now on they are made one at a
- * time. */
-static bool call_was_lost(struct campaign *c)
-{
-    uint32_t service;
-    uint64_t n = track_lost(live_tracker(c->live), &service);
-    if (n == c->lost)
-        return false;
-    c->lost = n;
-    c->jobs = 1;
-    struct buf text = BUF_INIT(600);
-    buf_addf(&text,
-             "%s lost the trace context while several runs were under way: those were repeated "
-             "alone, and --jobs is 1 from then on. Let it pass on traceparent and tracestate",
-             c->opt.config->services.at[service].name.p);
-    campaign_note(c, buf_text(&text));
-    buf_deinit(&text);
-    return true;
-}
-
-/* One run has ended, and it failed, or was not seen in full (doubt): the others are waited for,
- * then each is looked at. */
-static int settle_failures(struct campaign *c, struct run *first, bool doubt, struct err *e)
-{
-    struct run waiting[JOBS_MAX] = {*first};
-    uint32_t n = 1;
-    bool alone = live_running(c->live) == 0 && !doubt;
-    int status = drain(c, waiting, &n, e);
-    doubt |= call_was_lost(c);
-    arena_reset(&c->held);
-    for (uint32_t i = 0; i < n && !alone; i++)
-        campaign_hold(&c->held, &waiting[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        if (status == 0 && (doubt || !waiting[i].verdict.pass))
-            status = campaign_verify(c, &waiting[i], alone && n == 1, e);
-        if (status == 0)
-            status = campaign_observe(c, &waiting[i], e);
-        vec_deinit(&waiting[i].trace.calls);
-    }
-    return status;
-}
-
-static int step(struct campaign *c, struct err *e)
-{
-    struct run run = {0};
-    int status = take_run(c, &run, e);
-    if (status)
-        return status;
-    bool doubt = call_was_lost(c);
-    if (doubt || !run.verdict.pass)
-        return settle_failures(c, &run, doubt, e);
-    status = campaign_observe(c, &run, e);
-    vec_deinit(&run.trace.calls);
-    return status;
 }
 
 /* Nothing is left to be run, or it is to stop. */
@@ -355,7 +288,7 @@ static int explore_on(struct campaign *c, struct err *e)
         if (live_running(c->live) == 0)
             return explore_end(c, e);
         healed = 0;
-        int status = step(c, e);
+        int status = campaign_step(c, e);
         if (status)
             return status;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of a campaign: campaign.c (the loop), campaign_learn.c (fault-free runs and what they
+ * The inside of a campaign: campaign.c (the loop), campaign_land.c (runs that
+ * have ended), campaign_learn.c (fault-free runs and what they
  * teach), campaign_late.c (what comes after the end of its run), campaign_trust.c (is a failure to
  * be believed?), campaign_confirm.c (findings made small and sure), campaign_seen.c (did calls come
  * through the proxies?), campaign_store.c (kept and restored), campaign_contract.c (judged by a
@@ -10,6 +11,7 @@
 
 #include "base/index.h"
 #include "campaign/campaign.h"
+#include "campaign/campaign_land_int.h"
 #include "campaign/campaign_seen.h"
 #include "campaign/campaign_trust_int.h"
 #include "campaign/tally.h"
@@ -49,8 +51,9 @@ struct campaign {
     struct summary summary;
     struct overlaps overlaps;
     struct slot slot[JOBS_MAX];
-    uint64_t id;     /* in the store */
-    uint64_t number; /* of the last run */
+    VEC(struct landed) landed; /* in the order in which they ended */
+    uint64_t id;               /* in the store */
+    uint64_t number;           /* of the last run */
     uint64_t since_check;
     uint64_t explored; /* runs of this process, for the budget */
     uint32_t jobs;     /* that are possible */
@@ -59,7 +62,7 @@ struct campaign {
     bool ended;        /* nothing is left, and the findings are confirmed */
     uint64_t lost;     /* calls that belonged to nobody, so far */
     struct arena keep; /* sentences and notes */
-    struct arena held; /* runs that wait to be believed */
+    struct arena held; /* a run that waits to be believed */
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
@@ -92,7 +95,11 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
 /* The next run that ended, whatever it was; its slot is free. As of live_wait. */
 int campaign_take(struct campaign *c, const struct execution_result **out) MUST_USE;
 
-/* Gives up what is under way; the search may ask for it again. */
+/* The same of a run that is one by its purpose: 0, 1: interrupted, -1 with *e. The trace is the
+ * caller's, all else lives until the next one. */
+int campaign_take_run(struct campaign *c, struct run *out, struct err *e) MUST_USE;
+
+/* Gives up what is under way, and what waits for its turn; the search may ask for it again. */
 void campaign_abandon(struct campaign *c);
 
 /* Runs one faultload, alone, and waits for it. 0, 1: interrupted, -1 with *e. The trace is the

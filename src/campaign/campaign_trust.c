@@ -17,6 +17,21 @@ enum {
     HICCUP_PART = 20, /* one in so many runs: the scenario cannot be relied on */
 };
 
+void campaign_ran(struct campaign *c, faultload f)
+{
+    uint32_t n = c->n_recent < RECENT_RUNS ? c->n_recent : RECENT_RUNS, back = 1;
+    while (back <= n && c->recent[(c->n_recent - back) % RECENT_KEPT] != f)
+        back++;
+    if (back > n) {
+        c->recent[c->n_recent++ % RECENT_KEPT] = f;
+        return;
+    }
+    for (; back > 1; back--) /* it becomes the newest */
+        c->recent[(c->n_recent - back) % RECENT_KEPT] =
+            c->recent[(c->n_recent - back + 1) % RECENT_KEPT];
+    c->recent[(c->n_recent - 1) % RECENT_KEPT] = f;
+}
+
 static int add_blast(struct campaign *c, faultload f, const char *why, bool certain, struct err *e)
 {
     for (uint32_t i = 0; i < c->blasts.n; i++)

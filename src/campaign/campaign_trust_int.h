@@ -77,6 +77,9 @@ void campaign_look_polled(struct campaign *c, const struct trace *trace);
  * not, and looks whether the system still works. */
 int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
 
+/* A run of this faultload has ended: it may be what broke the system. */
+void campaign_ran(struct campaign *c, faultload f);
+
 /* Says in the summary that runs have failed by themselves. */
 void campaign_note_hiccups(struct campaign *c);
 

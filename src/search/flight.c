@@ -6,14 +6,22 @@
  *                         ^                        |
  *                         '---- search_forget, not all faults fired ----'
  *
+ * An exact search shows the same in whatever order runs are observed, so each is observed when it
+ * ends. Under a reduction what was seen first stands for the rest. There the search decides as if
+ * runs were made one after the other: one flight has its turn, and what is given besides is given
+ * ahead of its turn, as a guess. It stays in the frontier; when its turn comes its result is there
+ * already, and when it is not worth a run any more its result is thrown away.
+ *
  * A resumed campaign observes runs that nobody gave. Then what search_next would give is picked
  * until the run is among it; with one run at a time that is the very next. What was picked before
  * it waits, and is given by search_next later.
  *
- * 1. With one run at a time there is never more than one flight.
+ * 1. With one run at a time, and under a reduction, there is never more than one flight (after the
+ *    baselines, unless a campaign is resumed whose runs were observed in another order).
  * 2. A flight that waits for the first time is looked at again before it is given: what it would
  *    show may have been seen meanwhile.
- * 3. A new phase of t-way begins, and audits are given, only when no other run is under way. */
+ * 3. A new phase of t-way begins, and audits are given, only when no other run is under way.
+ * 4. What is given ahead of its turn changes nothing but `ahead`. */
 #include "search/search_int.h"
 
 #include "base/hash.h"
@@ -43,42 +51,68 @@ static uint32_t count_flights(const struct flights *fs, enum search_purpose purp
 
 /* ---- what is given ---- */
 
-/* Has it something to show still? */
-static bool worth(struct search *s, struct frontier_item item)
+/* What becomes of something queued when its turn comes. */
+enum fate { FATE_RUN, FATE_SEEN, FATE_BLOCKED, FATE_EMPTY_ROW, FATE_T_WAY, FATE_MODES_ONCE };
+
+static enum fate foresee(struct search *s, struct frontier_item item)
 {
-    if (item.edge != NODE_NONE && s->tree.nodes.at[item.edge].state == EDGE_SEEN) {
-        s->n_dropped++;
-        return false;
-    }
     bool row = item.edge == NODE_NONE; /* of t-way */
+    if (!row && s->tree.nodes.at[item.edge].state == EDGE_SEEN)
+        return FATE_SEEN;
     bool blocked = suspect_blocks(s, s->fl->rows.at[item.faultload].last.point);
-    if (row && (blocked || tway_row_shows_nothing(s, item.faultload))) {
-        tway_row_dropped(s, item.faultload);
-        return false;
-    }
+    if (row && (blocked || tway_row_shows_nothing(s, item.faultload)))
+        return FATE_EMPTY_ROW;
     if (blocked)
-        return false;
-    if (!row && ASSUMES(s, REDUCE_T_WAY) && tway_ask(s, item.faultload) == TWAY_SKIP) {
-        search_skip(s, item, REDUCE_T_WAY); /* a run has shown all its parts meanwhile */
-        return false;
-    }
-    if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item.faultload)) {
-        search_skip(s, item, REDUCE_MODES_ONCE);
-        return false;
-    }
-    return true;
+        return FATE_BLOCKED;
+    if (!row && ASSUMES(s, REDUCE_T_WAY) && tway_ask(s, item.faultload) == TWAY_SKIP)
+        return FATE_T_WAY; /* a run has shown all its parts meanwhile */
+    if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item.faultload))
+        return FATE_MODES_ONCE;
+    return FATE_RUN;
 }
 
-/* Was it observed before its turn came? */
-static bool observed_early(struct search *s, faultload f)
+/* Has it something to show still? If not, that is noted. */
+static bool worth(struct search *s, struct frontier_item item)
+{
+    enum fate fate = foresee(s, item);
+    if (fate == FATE_SEEN)
+        s->n_dropped++;
+    else if (fate == FATE_EMPTY_ROW)
+        tway_row_dropped(s, item.faultload);
+    else if (fate == FATE_T_WAY)
+        search_skip(s, item, REDUCE_T_WAY);
+    else if (fate == FATE_MODES_ONCE)
+        search_skip(s, item, REDUCE_MODES_ONCE);
+    return fate == FATE_RUN;
+}
+
+/* How often it was observed before its turn came; NULL: never. */
+static uint32_t *observed_early(struct search *s, faultload f)
 {
     if (s->flights.early.items.n == 0)
-        return false;
+        return NULL;
     uint32_t *n = map_get(&s->flights.early, search_key(s, f));
-    if (!n || *n == 0)
-        return false;
-    --*n;
-    return true;
+    return n && *n > 0 ? n : NULL;
+}
+
+static bool is_ahead(const struct flights *fs, faultload f)
+{
+    for (uint32_t i = 0; i < fs->ahead.n; i++)
+        if (fs->ahead.at[i] == f)
+            return true;
+    return false;
+}
+
+/* Its turn has come, or it has lost it. False: it was not given ahead of its turn. */
+static bool leave_ahead(struct flights *fs, faultload f)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < fs->ahead.n; i++)
+        if (fs->ahead.at[i] != f)
+            fs->ahead.at[n++] = fs->ahead.at[i];
+    bool was = n < fs->ahead.n;
+    fs->ahead.n = n;
+    return was;
 }
 
 /* From the frontier, what still has something to show. */
@@ -86,10 +120,14 @@ static bool pick_queued(struct search *s, struct flight *out)
 {
     *out = (struct flight){.purpose = FOR_SEARCH};
     while (frontier_pop(&s->frontier, &out->item)) {
-        if (observed_early(s, out->item.faultload))
+        uint32_t *early = observed_early(s, out->item.faultload);
+        out->running = leave_ahead(&s->flights, out->item.faultload);
+        if (early) {
+            --*early;
             late_missed(s, out->item.edge);
-        else if (worth(s, out->item))
+        } else if (worth(s, out->item)) {
             return true;
+        }
     }
     return false;
 }
@@ -110,6 +148,7 @@ static bool pick_audit(struct search *s, struct flight *out)
         return false;
     struct audit_item audit = s->to_audit.at[s->audit_at++];
     *out = (struct flight){audit.item, FOR_AUDIT, .audited = audit.reduction};
+    out->running = leave_ahead(&s->flights, audit.item.faultload);
     return true;
 }
 
@@ -121,36 +160,122 @@ static bool pick(struct search *s, struct flight *out)
     return s->baselines_done + count_flights(&s->flights, FOR_BASELINE) < s->opt.baselines;
 }
 
-/* The first that waits and is worth it; what is not goes. */
-static bool next_waiting(struct search *s, faultload *out)
+/* The first that waits and is worth it; what is not goes. NULL: none. */
+static struct flight *first_waiting(struct search *s)
 {
     struct flights *fs = &s->flights;
     for (uint32_t i = 0; i < fs->list.n;) {
         struct flight *flight = &fs->list.at[i];
         bool fresh = flight->attempt == 0 && flight->purpose == FOR_SEARCH;
-        if (flight->running) {
+        if (flight->running)
             i++;
-        } else if (fresh && !worth(s, flight->item)) {
+        else if (fresh && !worth(s, flight->item))
             remove_flight(fs, i);
-        } else {
-            flight->running = true;
-            *out = flight->item.faultload;
-            return true;
+        else
+            return flight;
+    }
+    return NULL;
+}
+
+/* One that is not running, unless it was given ahead of its turn; NULL: none. */
+static struct flight *next_flight(struct search *s)
+{
+    struct flight *waiting = first_waiting(s), flight;
+    if (waiting)
+        return waiting;
+    if (!pick(s, &flight))
+        return NULL;
+    vec_push(&s->flights.list, flight);
+    return &vec_last(&s->flights.list);
+}
+
+/* ---- ahead of their turn ---- */
+
+/* Does it matter what is observed first? Not of the baselines. */
+static bool in_order(const struct search *s)
+{
+    return s->opt.assume && s->baselines_done >= s->opt.baselines;
+}
+
+/* Whose turn it is; NULL: nothing is left. */
+static struct flight *turn(struct search *s)
+{
+    for (uint32_t i = 0; i < s->flights.list.n; i++)
+        if (s->flights.list.at[i].running)
+            return &s->flights.list.at[i];
+    return next_flight(s);
+}
+
+/* What comes after so many others, when nothing changes. */
+static bool peek(const struct search *s, enum search_purpose purpose, uint32_t after,
+                 struct frontier_item *out)
+{
+    if (purpose == FOR_SEARCH)
+        return frontier_peek(&s->frontier, after, out);
+    if (after >= s->to_audit.n - s->audit_at)
+        return false;
+    *out = s->to_audit.at[s->audit_at + after].item;
+    return true;
+}
+
+/* As many are ahead as may be: one that has fallen behind goes. */
+static void make_room(struct search *s, enum search_purpose purpose)
+{
+    struct flights *fs = &s->flights;
+    struct frontier_item item;
+    for (uint32_t i = 0; i < fs->ahead.n; i++) {
+        bool soon = false;
+        for (uint32_t k = 0; k < FLIGHTS_AHEAD && !soon && peek(s, purpose, k, &item); k++)
+            soon = item.faultload == fs->ahead.at[i];
+        if (!soon) {
+            leave_ahead(fs, fs->ahead.at[i]);
+            return;
         }
+    }
+}
+
+/* Something that will probably be asked for soon after what has its turn. */
+static bool give_ahead(struct search *s, const struct flight *now, faultload *out)
+{
+    struct flights *fs = &s->flights;
+    struct frontier_item item;
+    for (uint32_t k = 0; k < FLIGHTS_AHEAD && peek(s, now->purpose, k, &item); k++) {
+        if (is_ahead(fs, item.faultload) ||
+            faultload_eq(s->fl, item.faultload, now->item.faultload))
+            continue;
+        if (now->purpose == FOR_SEARCH &&
+            (observed_early(s, item.faultload) || foresee(s, item) != FATE_RUN))
+            continue;
+        if (fs->ahead.n == FLIGHTS_AHEAD)
+            make_room(s, now->purpose);
+        if (fs->ahead.n == FLIGHTS_AHEAD)
+            return false;
+        vec_push(&fs->ahead, item.faultload);
+        *out = item.faultload;
+        return true;
     }
     return false;
 }
 
+enum search_turn search_turn(struct search *s, faultload f)
+{
+    if (!in_order(s) || f == FAULTLOAD_EMPTY)
+        return TURN_NOW;
+    const struct flight *now = turn(s);
+    if (now && faultload_eq(s->fl, now->item.faultload, f))
+        return TURN_NOW;
+    return is_ahead(&s->flights, f) ? TURN_LATER : TURN_NEVER;
+}
+
 bool search_next(struct search *s, faultload *out)
 {
-    struct flight flight;
-    if (next_waiting(s, out))
-        return true;
-    if (!pick(s, &flight))
+    struct flight *flight = in_order(s) ? turn(s) : next_flight(s);
+    if (!flight)
         return false;
-    flight.running = true;
-    vec_push(&s->flights.list, flight);
-    *out = flight.item.faultload;
+    if (flight->running)
+        return give_ahead(s, flight, out);
+    flight->running = true;
+    *out = flight->item.faultload;
     return true;
 }
 
@@ -269,7 +394,7 @@ void flight_again(struct search *s, struct flight flight)
 void search_forget(struct search *s, faultload f)
 {
     uint32_t at = find(s, f);
-    if (at == UINT32_MAX)
+    if (leave_ahead(&s->flights, f) || at == UINT32_MAX)
         return;
     if (s->flights.list.at[at].purpose == FOR_BASELINE)
         remove_flight(&s->flights, at);
@@ -280,5 +405,6 @@ void search_forget(struct search *s, faultload f)
 void flights_deinit(struct flights *flights)
 {
     vec_deinit(&flights->list);
+    vec_deinit(&flights->ahead);
     map_deinit(&flights->early);
 }

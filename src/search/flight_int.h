@@ -8,7 +8,8 @@
 #include "search/frontier.h"
 
 /* Flights that are taken from the frontier, at most, in search of one that is observed without
- * having been given: more than runs of a campaign are ever under way at once. */
+ * having been given; and that are given ahead of their turn. More than runs of a campaign are ever
+ * under way at once. */
 enum { FLIGHTS_AHEAD = 128 };
 
 struct flight {
@@ -22,6 +23,7 @@ struct flight {
 
 struct flights {
     VEC(struct flight) list; /* those that wait in the order in which they are to be given */
+    VEC(faultload) ahead;    /* given before their turn; they are queued still */
     struct map early; /* key of a faultload -> how often it was observed and may still be queued */
 };
 

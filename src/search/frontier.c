@@ -30,6 +30,14 @@ static struct frontier_item pop_by_size(struct frontier *f)
     return item;
 }
 
+static struct frontier_item peek_by_size(const struct frontier *f, uint64_t after)
+{
+    const struct frontier_bucket *b = &f->buckets.at[f->first];
+    for (; after >= b->items.n - b->head; b++)
+        after -= b->items.n - b->head;
+    return b->items.at[b->head + after];
+}
+
 static void push_last(struct frontier *f, struct frontier_item item, uint32_t size)
 {
     (void)size;
@@ -42,6 +50,12 @@ static struct frontier_item pop_last(struct frontier *f)
     return b->items.at[--b->items.n];
 }
 
+static struct frontier_item peek_last(const struct frontier *f, uint64_t after)
+{
+    const struct frontier_bucket *b = &f->buckets.at[0];
+    return b->items.at[b->items.n - 1 - after];
+}
+
 static struct frontier_item pop_random(struct frontier *f)
 {
     struct frontier_bucket *b = &f->buckets.at[0];
@@ -50,6 +64,16 @@ static struct frontier_item pop_random(struct frontier *f)
     b->items.at[i] = vec_last(&b->items);
     b->items.n--;
     return item;
+}
+
+/* Without looking where pop_random would have moved items. */
+static struct frontier_item peek_random(const struct frontier *f, uint64_t after)
+{
+    const struct frontier_bucket *b = &f->buckets.at[0];
+    struct rng rng = f->rng;
+    for (uint64_t k = 0; k < after; k++)
+        (void)rng_below(&rng, (uint32_t)(b->items.n - k));
+    return b->items.at[rng_below(&rng, (uint32_t)(b->items.n - after))];
 }
 
 static const struct order_row rows[] = {
@@ -61,7 +85,10 @@ static const struct order_row rows[] = {
 static const struct {
     void (*push)(struct frontier *f, struct frontier_item item, uint32_t size);
     struct frontier_item (*pop)(struct frontier *f);
-} ops[] = {{push_by_size, pop_by_size}, {push_last, pop_last}, {push_last, pop_random}};
+    struct frontier_item (*peek)(const struct frontier *f, uint64_t after);
+} ops[] = {{push_by_size, pop_by_size, peek_by_size},
+           {push_last, pop_last, peek_last},
+           {push_last, pop_random, peek_random}};
 
 const struct order_row *const order_rows = rows;
 const uint32_t order_count = sizeof rows / sizeof *rows;
@@ -90,5 +117,13 @@ bool frontier_pop(struct frontier *f, struct frontier_item *out)
         return false;
     f->n--;
     *out = ops[f->order].pop(f);
+    return true;
+}
+
+bool frontier_peek(const struct frontier *f, uint64_t after, struct frontier_item *out)
+{
+    if (after >= f->n)
+        return false;
+    *out = ops[f->order].peek(f, after);
     return true;
 }

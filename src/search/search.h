@@ -83,6 +83,13 @@ bool search_next(struct search *s, faultload *out) MUST_USE;
 void search_observe(struct search *s, faultload f, const struct trace *trace,
                     const struct verdict *verdict);
 
+/* A run that search_next gave has ended: is it to be observed now? Under a reduction what was seen
+ * first stands for the rest. So what is given while others are under way is a guess there, and is
+ * observed when one run at a time would have come to it: LATER, when others were observed. NEVER:
+ * nobody would have made it; it is not under way any more, and not to be observed. */
+enum search_turn { TURN_NOW, TURN_LATER, TURN_NEVER };
+enum search_turn search_turn(struct search *s, faultload f) MUST_USE;
+
 /* The run of f, which is under way, will not be observed. A later search_next gives it again. */
 void search_forget(struct search *s, faultload f);
 
