@@ -264,17 +264,20 @@ static int explore_end(struct campaign *c, struct err *e)
     return status ? status : campaign_check(c, true, e);
 }
 
+/* While nothing is running. */
+static int look_around(struct campaign *c, struct err *e)
+{
+    int status = campaign_look_late(c, false, e);
+    return status ? status : campaign_check(c, false, e);
+}
+
 static int explore_on(struct campaign *c, struct err *e)
 {
     for (uint32_t healed = 0;;) {
         campaign_show(c, "search");
-        if (live_running(c->live) == 0) {
-            int status = campaign_look_late(c, false, e);
-            if (status == 0)
-                status = campaign_check(c, false, e);
-            if (status)
-                return status;
-        }
+        int status = live_running(c->live) == 0 ? look_around(c, e) : 0;
+        if (status)
+            return status;
         fill(c);
         if (live_running(c->live) == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
             if (++healed == HEALS_MAX)
@@ -288,7 +291,7 @@ static int explore_on(struct campaign *c, struct err *e)
         if (live_running(c->live) == 0)
             return explore_end(c, e);
         healed = 0;
-        int status = campaign_step(c, e);
+        status = campaign_step(c, e);
         if (status)
             return status;
     }
