@@ -8,6 +8,7 @@
 
 enum {
     WAITS_NS = 20 * MS, /* of real runs: no retry at once comes so late each time */
+    HABIT_PART = 4,     /* of real runs: but for one in so many, retries at once come sooner */
     ENOUGH = 24,        /* retries, to stay undecided about */
 };
 
@@ -51,12 +52,6 @@ void pace_learn(const struct view *v, uid call, outcome seen, int64_t gap_ns)
         add(j, pace_key(j, call, ANY_FAILURE), gap_ns);
 }
 
-/* Of real runs: most of them come sooner than a wait would. */
-static bool is_soon(const struct pace *p)
-{
-    return p->least_ns < PACE_AT_ONCE_NS && p->late * 2 < p->n;
-}
-
 /* The failures of one kind may be few: that the call can be made again at once is asked of all. */
 bool pace_at_once(struct judge *j, uid call, outcome seen)
 {
@@ -64,7 +59,9 @@ bool pace_at_once(struct judge *j, uid call, outcome seen)
     const struct pace *all = pace_at(j, pace_key(j, call, ANY_FAILURE));
     if (!own || !all)
         return false;
-    return !j->timed ? own->least_ns < PACE_AT_ONCE_NS : own->least_ns < WAITS_NS && is_soon(all);
+    return !j->timed ? own->least_ns < PACE_AT_ONCE_NS
+                     : own->least_ns < WAITS_NS && all->least_ns < PACE_AT_ONCE_NS &&
+                           all->late * HABIT_PART <= all->n;
 }
 
 void pace_failed_again(const struct view *v, uid call, outcome seen)
@@ -76,7 +73,7 @@ void pace_failed_again(const struct view *v, uid call, outcome seen)
 
 static bool is_undecided(const struct pace *p)
 {
-    return p->n < ENOUGH && p->least_ns < WAITS_NS && !is_soon(p);
+    return p->n < ENOUGH && p->least_ns >= PACE_AT_ONCE_NS && p->least_ns < WAITS_NS;
 }
 
 uint32_t pace_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most)

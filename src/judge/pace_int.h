@@ -33,7 +33,7 @@ bool pace_at_once(struct judge *j, uid call, outcome seen);
 void pace_failed_again(const struct view *v, uid call, outcome seen);
 
 /* Adds the faultloads of which one more run would help to tell a retry at once from a wait: those
- * of calls that were made again now sooner, now later, and not often yet. Part of judge_doubts. */
+ * of calls that were made again soon, but never quite at once. Part of judge_doubts. */
 uint32_t pace_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most);
 
 /* After this failure there is a wait before the call is made again, always. */

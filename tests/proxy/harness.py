@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -382,10 +383,17 @@ class Client:
 
 
 def free_ports(count):
-    """Ports that nobody uses just now, for peers that cannot be given port 0."""
-    found = [socket.socket() for _ in range(count)]
-    for one in found:
-        one.bind((HOST, 0))
+    """Ports that nobody uses just now, for peers that cannot be given port 0, or that are started
+    again. The system gives no connection such a port, a campaign gives none of them to a service,
+    and no client refuses to call them."""
+    found = []
+    while len(found) < count:
+        one = socket.socket()
+        try:
+            one.bind((HOST, random.randrange(7000, 10000)))
+            found.append(one)
+        except OSError:
+            one.close()
     ports = [one.getsockname()[1] for one in found]
     for one in found:
         one.close()
