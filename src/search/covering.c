@@ -14,9 +14,9 @@
  *            gives it the column of its value at x. Two polynomials of degree < d meet in fewer
  *            than d points, t of them in at most C(t,2) (d-1): one time more is enough. Rows grow
  *            with the logarithm of the number of factors.
- *   by polynomials   Row r is the polynomial with the digits of r in base q as its t coefficients,
- *            column x its value at x: through any t points goes exactly one. For values so many
- * that greedy knows too much even about the smallest array to fold into. */
+ *   direct   Row r is the polynomial with the digits of r in base q as its t coefficients, column x
+ *            its value at x: through any t points goes exactly one. For so many values that
+ *            greedy knows too much even about the smallest array to fold into. */
 #include "search/search_int.h"
 
 enum { T_MAX = 4, TUPLES_MAX = 1 << 19, WORK_MAX = 1 << 17, ROWS_TRIED = 32, ROWS_MAX = 1 << 20 };
