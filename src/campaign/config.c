@@ -12,6 +12,7 @@
 
 #include "base/yaml.h"
 #include "campaign/config_int.h"
+#include "campaign/placeholder.h"
 #include "sim/sim.h"
 
 #define FILE_NAME "outfox.yaml"
@@ -67,6 +68,7 @@ void campaign_config_free(struct campaign_config *c)
         expect_deinit(&c->scenarios.at[i].expect);
         expect_deinit(&c->scenarios.at[i].under_faults);
     }
+    vec_deinit(&c->env);
     vec_deinit(&c->services);
     vec_deinit(&c->scenarios);
     vec_deinit(&c->propagate);
@@ -162,6 +164,44 @@ static int simulated_services(struct conf_reader *r, const struct node *own)
     return status;
 }
 
+/* ---- variables for all ---- */
+
+static bool has_variable(const struct config_pairs *env, slice name)
+{
+    for (uint32_t i = 0; i < env->n; i++)
+        if (slice_eq(env->at[i].name, name))
+            return true;
+    return false;
+}
+
+/* {port}, {host}, {address}: where a service itself listens. */
+static bool names_itself(slice text)
+{
+    slice literal;
+    struct placeholder p;
+    while (placeholder_next(&text, &literal, &p))
+        if (p.kind != PLACEHOLDER_NONE && p.kind != PLACEHOLDER_TEXT && !p.name.n)
+            return true;
+    return false;
+}
+
+/* Puts the variables of all into the `env` of one, which wins. */
+static void env_inherit(const struct config_pairs *all, struct config_pairs *own, bool listens)
+{
+    for (uint32_t i = 0; i < all->n; i++)
+        if (!has_variable(own, all->at[i].name) && (listens || !names_itself(all->at[i].value)))
+            vec_push(own, all->at[i]);
+}
+
+static void env_share(struct campaign_config *c)
+{
+    for (uint32_t i = 0; i < c->services.n; i++)
+        if (c->services.at[i].run.n)
+            env_inherit(&c->env, &c->services.at[i].env, true);
+    for (uint32_t i = 0; i < c->scenarios.n; i++)
+        env_inherit(&c->env, &c->scenarios.at[i].env, false);
+}
+
 /* ---- the file ---- */
 
 static const char *environment(const char *name)
@@ -211,6 +251,7 @@ static int config_build(struct conf_reader *r, const struct node *root, bool fil
     r->any_name = c->simulate.n && !files;
     if (conf_finish(r))
         return -1;
+    env_share(c);
     if (c->simulate.n)
         c->services.n = 0; /* they were needed for their names alone */
     return 0;

@@ -125,6 +125,10 @@ struct campaign_config {
     const char *source; /* the file */
     slice dir;          /* its directory */
     slice name;         /* of the system; default: of the directory */
+
+    /* Of all services that we start and of all commands: it is in the `env` of each already, where
+     * that does not say otherwise. */
+    struct config_pairs env;
     VEC(struct service_spec) services;
     VEC(struct scenario_spec) scenarios;   /* empty with simulate: then those of the file */
     slice simulate;                        /* file of a simulated system, served; empty: none */

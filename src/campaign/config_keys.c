@@ -226,6 +226,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "", .doc = "version of the file's format: 1; must be there"},
     {IN_FILE, "name", CONF_TEXT, FILE(name), .read = check_name,
      .fallback = "the directory's name", .doc = "name of the system, in reports"},
+    {IN_FILE, "env", CONF_ENV, FILE(env),
+     .fallback = "", .doc = "environment variables of all services with run and of all commands; their own env wins"},
     {IN_FILE, "services", CONF_OTHER, .read = conf_services,
      .schema = "\"type\": \"object\", \"minProperties\": 1, \"additionalProperties\": {\"$ref\": \"#/$defs/service\"}",
      .fallback = "", .doc = "the services, by name"},

@@ -116,7 +116,7 @@ static void keep_command(struct conf_reader *r, const struct conf_key *key,
 {
     vec_push(&r->texts, (struct conf_text){.text = value->text,
                                            .key = key->name,
-                                           .own = key->place == IN_SERVICE,
+                                           .own = key->place == IN_SERVICE || key->place == IN_FILE,
                                            .line = value->line,
                                            .col = value->col});
 }

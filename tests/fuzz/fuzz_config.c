@@ -102,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_service(c, &c->services.at[i]);
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         check_scenario(c, &c->scenarios.at[i]);
+    check_pairs(c, &c->env, true);
     check_text(c->store);
     check_text(c->logs);
     campaign_config_free(c);

@@ -277,6 +277,46 @@ static void test_defaults(void **state)
     campaign_config_free(c);
 }
 
+/* ---- variables for all ---- */
+
+static const char *variable(const struct config_pairs *env, const char *name)
+{
+    const char *value = NULL;
+    for (uint32_t i = 0; i < env->n; i++)
+        if (slice_is(env->at[i].name, name)) {
+            assert_null(value); /* nothing is there twice */
+            value = env->at[i].value.p;
+        }
+    return value;
+}
+
+static void test_env_for_all(void **state)
+{
+    struct campaign_config *c = parsed("version: 1\n"
+                                       "env: { LEVEL: debug, PORT: '{port}', A: '{url:a}' }\n"
+                                       "services:\n"
+                                       "  a: { run: x, env: { LEVEL: info, OWN: 1 } }\n"
+                                       "  b: { run: x }\n"
+                                       "  c: { address: 9000 }\n"
+                                       "scenarios:\n"
+                                       "  t: { command: x, env: { A: mine } }\n"
+                                       "  r: { request: a GET /, before: x }\n");
+    const struct config_pairs *a = &c->services.at[0].env, *b = &c->services.at[1].env;
+    const struct config_pairs *t = &c->scenarios.at[0].env, *r = &c->scenarios.at[1].env;
+    (void)state;
+    assert_int_equal(a->n, 4);
+    assert_string_equal(variable(a, "LEVEL"), "info"); /* its own wins */
+    assert_string_equal(variable(a, "PORT"), "{port}");
+    assert_string_equal(variable(b, "LEVEL"), "debug");
+    assert_string_equal(variable(b, "A"), "{url:a}");
+    assert_int_equal(c->services.at[2].env.n, 0); /* it is not started */
+    assert_string_equal(variable(t, "A"), "mine");
+    assert_string_equal(variable(t, "LEVEL"), "debug");
+    assert_null(variable(t, "PORT")); /* a command listens nowhere */
+    assert_string_equal(variable(r, "A"), "{url:a}");
+    campaign_config_free(c);
+}
+
 /* ---- what is refused ---- */
 
 static const struct refusal {
@@ -296,6 +336,9 @@ static const struct refusal {
      "unknown key \"serch\" in the configuration; did you mean \"search\"?"},
     {BASE "zzzzzz: {}", 4, 1, "unknown key \"zzzzzz\" in the configuration"},
     {BASE "name: a\nname: b", 5, 1, "there twice"},
+    {BASE "env: { A: '{url:b}' }", 4, 11, "there is no service \"b\""},
+    {BASE "env: { A: '{url}' }", 4, 11, "of which service?"},
+    {BASE "env: [A]", 4, 6, "must be a map"},
     {BASE "name: [a]", 4, 7, "must be a value, not a list"},
     {BASE "name: ''", 4, 7, "is empty"},
     {BASE "name: \"a\\nb\"", 4, 7, "one line"},
@@ -703,6 +746,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_env_for_all),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_environment_refused),
