@@ -20,6 +20,7 @@
   tables          modes, verbs, options, exit codes, JSON fields, limits, and keys of simulated
                   systems, of proxies and of campaigns that the program knows are documented, and
                   what the documents list exists. Rules of proxies are understood
+  bounds          each row of docs/limits.md names a test that is there: `FILE: WORDS THAT IT HOLDS`
   oracles         are all in the table of docs/oracles, and have a page
   links           relative ones lead to a file, and to a heading of it
 
@@ -579,6 +580,30 @@ def check_limits():
         check(name in [row[0] for row in known], "docs/proxy.md", f"there is no limit `{name}`")
 
 
+def check_bounds():
+    """Every row of docs/limits.md names what tries it, and keys that there are."""
+    known = set(re.findall(r'LIMIT\(\w+, "([\w-]+)"', read("src/proxy/limits.list")))
+    lines = read("docs/limits.md").splitlines()
+    rows = [(i, [cell.strip() for cell in line.strip("| ").split("|")])
+            for i, line in enumerate(lines, 1)
+            if line.startswith("| ") and not line.startswith("| what ")]
+    check(len(rows) >= 10, "docs/limits.md", "the rows were not found")
+    told = set()
+    for i, cells in rows:
+        where = f"docs/limits.md:{i}"
+        if not check(len(cells) == 5, where, f"{len(cells)} cells, not 5"):
+            continue
+        told.update(re.findall(r"`([\w-]+)`", cells[3]))
+        tests = re.findall(r"`(tests/[^:`]+): ([^`]+)`", cells[4])
+        check(tests, where, "names no test: `FILE: WORDS`")
+        for file, words in tests:
+            there = TOP / file
+            check(there.is_file() and words in there.read_text(encoding="utf-8"), where,
+                  f"{file} does not hold \"{words}\"")
+    for name in sorted(known - told - {"payload-wait"}):  # that bounds nothing a peer can feed
+        check(False, "docs/limits.md", f"the limit `{name}` is missing")
+
+
 def check_proxy_words():
     config, load = read("src/proxy/config.c"), read("src/proxy/config_load.c")
     words = {
@@ -674,7 +699,7 @@ def main():
         check_document(path)
     for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
                  check_oracles,
-                 check_limits, check_proxy_words, check_rules, check_log, check_links):
+                 check_limits, check_bounds, check_proxy_words, check_rules, check_log, check_links):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))
     return 1 if failures else 0
