@@ -14,7 +14,7 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
 {
     *c = (struct campaign){.opt = *options};
     c->spec = &options->config->scenarios.at[options->scenario];
-    c->jobs = options->jobs ? options->jobs : 1;
+    c->jobs = options->jobs && !config_renewed(options->config) ? options->jobs : 1;
     c->search = search_new(options->names, options->faultloads, &options->search);
     c->tally = tally_new(c->search, options->faultloads, &c->summary);
     c->summary.names = options->names;

@@ -94,6 +94,20 @@ static void learn_levels(struct campaign *c)
     }
 }
 
+static void note_renewed(struct campaign *c)
+{
+    const struct service_spec *renewed = config_renewed(c->opt.config);
+    struct buf text = BUF_INIT(400);
+    if (renewed && c->opt.jobs > 1) {
+        buf_addf(&text,
+                 "%s is restarted before each run (`restart: each-run`), so one run is made "
+                 "at a time, whatever --jobs says",
+                 renewed->name.p);
+        campaign_note(c, buf_text(&text));
+    }
+    buf_deinit(&text);
+}
+
 /* A level that was asked for, and that a service does not reach. */
 static int check_level(struct campaign *c, struct err *e)
 {
@@ -129,6 +143,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
     campaign_contract_learn(c, all->run, all->n);
     learn_quiet(c, all->late_ns);
     learn_levels(c);
+    note_renewed(c);
     campaign_look_polled(c, &all->run[0].trace);
     campaign_check_modes(c, &all->run[0].trace);
     if (all->n > 1 && !all->run[all->n - 1].verdict.pass)

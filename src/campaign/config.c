@@ -80,6 +80,14 @@ void campaign_config_free(struct campaign_config *c)
     mem_free(c);
 }
 
+const struct service_spec *config_renewed(const struct campaign_config *c)
+{
+    for (uint32_t i = 0; i < c->services.n; i++)
+        if (c->services.at[i].restart == RESTART_EACH_RUN)
+            return &c->services.at[i];
+    return NULL;
+}
+
 uint32_t config_service(const struct campaign_config *c, slice name)
 {
     for (uint32_t i = 0; i < c->services.n; i++)

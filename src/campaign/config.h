@@ -43,6 +43,13 @@ enum ready_kind {
     READY_NONE, /* as soon as it runs */
 };
 
+enum restart {
+    RESTART_DEAD,     /* when it died */
+    RESTART_EACH_RUN, /* before every run too: nothing that it remembers outlives one */
+};
+
+extern const char *const restart_names[2]; /* when-dead each-run */
+
 struct service_spec {
     slice name;
     slice host;         /* where it listens; "127.0.0.1" unless its address says otherwise */
@@ -61,6 +68,7 @@ struct service_spec {
     slice ready_method, ready_target; /* READY_HTTP */
     int64_t ready_ns;                 /* deadline; default 30s */
     int64_t stop_ns;                  /* from SIGTERM to SIGKILL; default 3s */
+    enum restart restart;
     uint32_t line, col;
 };
 
@@ -174,6 +182,9 @@ void campaign_config_free(struct campaign_config *c);
  * every NAME is taken for one. `source` is for messages and outlives the configuration. */
 int campaign_config_parse(slice text, const char *source, struct campaign_config **out,
                           struct err *e) MUST_USE;
+
+/* The first service that is started anew before each run; NULL: none is. */
+const struct service_spec *config_renewed(const struct campaign_config *c);
 
 /* UINT32_MAX: there is none. */
 uint32_t config_service(const struct campaign_config *c, slice name);

@@ -12,6 +12,7 @@
 const char *const identify_level_names[4] = {"auto", "state", "trace", "none"};
 const char *const identify_payload_names[3] = {"auto", "on", "off"};
 const char *const connections_names[2] = {"fresh", "reuse"};
+const char *const restart_names[2] = {"when-dead", "each-run"};
 
 const char *const conf_place_names[CONF_PLACES] = {
     [IN_FILE] = "the configuration", [IN_SIMULATE] = "simulate", [IN_SERVICE] = "a service",
@@ -34,6 +35,11 @@ static const char *payload_word(size_t i)
 static const char *connections_word(size_t i)
 {
     return i < 2 ? connections_names[i] : NULL;
+}
+
+static const char *restart_word(size_t i)
+{
+    return i < 2 ? restart_names[i] : NULL;
 }
 
 static const char *order_word(size_t i)
@@ -295,6 +301,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "30s", .doc = "time to get ready"},
     {IN_SERVICE, "stop-within", CONF_DURATION, SERVE(stop_ns), .least = 0,
      .fallback = "3s", .doc = "time to end by itself after SIGTERM"},
+    {IN_SERVICE, "restart", CONF_WORD, SERVE(restart), .words = restart_word,
+     .fallback = "when-dead", .doc = "each-run: it is started anew before every run, so that a cache or circuit breaker in it forgets the runs before; when-dead: only when it died"},
 
     {IN_SCENARIO, "request", CONF_OTHER, .read = conf_request, .schema = "\"type\": \"string\"",
      .fallback = "", .doc = "METHOD {url:SERVICE}/path, SERVICE METHOD /path, or SERVICE package.Service/Method (gRPC)"},

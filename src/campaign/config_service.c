@@ -147,6 +147,8 @@ static const struct pairing {
     {"dir", "run", true, "it is for the command"},
     {"env", "run", true, "it is for the command"},
     {"stop-within", "run", true, "only what was started is stopped"},
+    {"restart", "run", true,
+     "Outfox restarts only what it starts; let `before` of the scenario bring its state back"},
 };
 
 static const struct node_pair *pair_of(const struct node *map, const char *key)

@@ -130,7 +130,7 @@ static bool is_idle(const struct live *l)
 {
     bool idle = !l->starting;
     for (uint32_t i = 0; i < l->opt.slots && l->n_running > 0; i++)
-        idle &= l->slot[i].command == NULL;
+        idle &= l->slot[i].command == NULL && l->slot[i].state != EXECUTION_RENEWING;
     return idle;
 }
 

@@ -2,7 +2,8 @@
  *
  * One execution of a scenario.
  *
- *   BEFORE --> ACTING --> SETTLING --> STATE --> AFTER --> DONE --> (taken by live_wait) FREE
+ *   RENEWING --> BEFORE --> ACTING --> SETTLING --> STATE --> AFTER --> DONE --> FREE, when
+ *   live_wait has taken it
  *
  * Steps that a scenario does not have are passed over. SETTLING lasts until all calls of the run
  * have ended and none has begun for the quiet time, at the latest for `settle`; what is open then
@@ -31,15 +32,6 @@ static const int64_t AFTERMATH_NS = 200000000;
 static const struct scenario_spec *spec_of(const struct execution *x)
 {
     return &x->live->config->scenarios.at[x->order.scenario];
-}
-
-static const char *say(const struct execution *x, const char *format, const char *text)
-{
-    struct buf sentence_text = BUF_INIT(400);
-    buf_addf(&sentence_text, "%s%s", format, text);
-    const char *out = sentence(x->live->opt.sentences, buf_slice(&sentence_text));
-    buf_deinit(&sentence_text);
-    return out;
 }
 
 static void go(struct execution *x, enum execution_state state);
@@ -253,72 +245,6 @@ static void settle(struct execution *x)
     }
 }
 
-static const struct trace *trace_of(const struct execution *x)
-{
-    return x->result.lesson ? track_lesson_trace(x->result.lesson) : &x->result.run.trace;
-}
-
-static bool any_fired(const struct trace *trace)
-{
-    for (uint32_t i = 0; i < trace->calls.n; i++)
-        if (trace->calls.at[i].mode != MODE_NONE)
-            return true;
-    return false;
-}
-
-static void judge_simulated(struct execution *x, const struct node *state)
-{
-    const struct node *body = &node_null;
-    if (x->answer.body.n && node_parse_json(&x->arena, x->answer.body, &body))
-        body = node_str(&x->arena, x->answer.body);
-    sim_judge(x->live->opt.sim, x->order.scenario, x->answer.seen, body, trace_of(x), state,
-              &x->result.run.verdict);
-}
-
-static void judge_command(struct execution *x, const struct expect_spec *expect)
-{
-    const struct command_result *r = &x->ended;
-    struct verdict *v = &x->result.run.verdict;
-    expect_command(expect, r, x->live->opt.sentences, &x->arena, v);
-    v->status = r->timed_out        ? OUTCOME(OUT_TIMEOUT, 0)
-                : r->exit_code >= 0 ? OUTCOME(OUT_EXIT, r->exit_code)
-                                    : OUTCOME(OUT_EXIT, 128 + r->signal); /* as shells count */
-}
-
-static void judge(struct execution *x, const struct node *state)
-{
-    struct run *run = &x->result.run;
-    const struct scenario_spec *spec = spec_of(x);
-    bool faulty = spec->under_faults.given && any_fired(trace_of(x));
-    const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
-    struct sentences *s = x->live->opt.sentences;
-    run->body = spec->is_command ? x->ended.output : x->answer.body;
-    if (run->body.n > RUN_BODY_MAX)
-        run->body.n = RUN_BODY_MAX;
-    if (x->live->config->simulated_scenarios)
-        judge_simulated(x, state);
-    else if (spec->is_command)
-        judge_command(x, expect);
-    else
-        expect_answer(expect, &x->answer, s, &x->arena, &run->verdict);
-    if (run->flags & RUN_HUNG) {
-        struct buf within = BUF_INIT(40);
-        buf_add_ns(&within, spec->timeout_ns);
-        run->verdict.pass = false;
-        run->verdict.why = say(x, "the scenario does not end within ", buf_text(&within));
-        buf_deinit(&within);
-    }
-    if (run->flags & RUN_CRASHED) {
-        slice who = slice_of(run->event);
-        const char *bracket = strstr(run->event, " (");
-        if (bracket)
-            who.n = (size_t)(bracket - run->event);
-        run->verdict.pass = false;
-        run->verdict.why = sentence(s, who);
-        run->verdict.detail = run->event;
-    }
-}
-
 /* The state of a simulated system decides about some expectations. */
 static void on_state(void *user, const struct client_answer *a)
 {
@@ -331,7 +257,7 @@ static void on_state(void *user, const struct client_answer *a)
              a->error ? a->error : "what it says is no JSON");
         return;
     }
-    judge(x, state);
+    execution_judge(x, state);
     go(x, EXECUTION_AFTER);
 }
 
@@ -356,13 +282,22 @@ static void go(struct execution *x, enum execution_state state)
     enum execution_state from = x->state;
     x->state = state;
     switch (state) {
-    case EXECUTION_BEFORE: run_side_command(x, spec->before); break;
+    case EXECUTION_RENEWING:
+        if (!services_renew(x->live->services))
+            go(x, EXECUTION_BEFORE);
+        break;
+    case EXECUTION_BEFORE:
+        if (spec->before.n)
+            run_side_command(x, spec->before);
+        else
+            go(x, EXECUTION_ACTING);
+        break;
     case EXECUTION_ACTING: act(x); break;
     case EXECUTION_SETTLING: settle(x); break;
     case EXECUTION_STATE: request_state(x, on_state); break;
     case EXECUTION_AFTER:
         if (from == EXECUTION_SETTLING)
-            judge(x, NULL);
+            execution_judge(x, NULL);
         if (spec->after.n)
             run_side_command(x, spec->after);
         else
@@ -406,7 +341,7 @@ void live_begin(struct live *l, const struct execution_order *order)
                             .timer.fire = on_timer,
                             .turn.fire = on_turn};
     l->n_running++;
-    go(x, spec_of(x)->before.n ? EXECUTION_BEFORE : EXECUTION_ACTING);
+    go(x, EXECUTION_RENEWING);
 }
 
 void execution_poke(struct live *l, uint64_t run)
@@ -445,12 +380,28 @@ void execution_note(struct live *l, uint64_t run, slice text)
     }
 }
 
+bool execution_renewed(struct live *l, const struct err *failure)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++) {
+        struct execution *x = &l->slot[i];
+        if (x->state != EXECUTION_RENEWING)
+            continue;
+        if (failure)
+            fail(x, "restarting services before a run (`restart: each-run`) failed", failure->text);
+        else
+            go(x, EXECUTION_BEFORE);
+        return true;
+    }
+    return false;
+}
+
 bool execution_hurt(struct live *l, const char *how)
 {
     bool any = false;
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
-        bool runs = x->state == EXECUTION_ACTING || x->state == EXECUTION_SETTLING;
+        bool runs = x->state == EXECUTION_RENEWING || x->state == EXECUTION_ACTING ||
+                    x->state == EXECUTION_SETTLING;
         any |= runs;
         if (!runs || x->result.run.event)
             continue;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What an execution sends and starts (request.c). */
+ * What an execution sends and starts (request.c), and how it is judged. */
 #ifndef OUTFOX_CAMPAIGN_EXECUTION_INT_H
 #define OUTFOX_CAMPAIGN_EXECUTION_INT_H
 
 #include "campaign/live_int.h"
+
+/* The verdict of a run that has ended (execution_judge.c). state: of a simulated system, or NULL.
+ */
+void execution_judge(struct execution *x, const struct node *state);
 
 /* The interface of a scenario's own request; of a command, a name for it. */
 void request_interface(const struct live *l, const struct scenario_spec *spec, struct buf *out);

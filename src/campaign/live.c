@@ -71,6 +71,8 @@ static const struct addr *on_address(void *ctx, uint32_t service)
 static void on_ready(void *ctx)
 {
     struct live *l = ctx;
+    if (execution_renewed(l, NULL))
+        return;
     l->ready = true;
     live_leave(l);
 }
@@ -78,6 +80,8 @@ static void on_ready(void *ctx)
 static void on_failed(void *ctx, const struct err *e)
 {
     struct live *l = ctx;
+    if (execution_renewed(l, e))
+        return;
     l->failed = true;
     l->failure = *e;
     live_leave(l);

@@ -16,6 +16,7 @@ enum { LIVE_SLOTS_MAX = 64 };
 
 enum execution_state {
     EXECUTION_FREE,
+    EXECUTION_RENEWING, /* services are started anew for it */
     EXECUTION_BEFORE,   /* the command that comes before */
     EXECUTION_ACTING,   /* the request or command */
     EXECUTION_SETTLING, /* calls that it has caused may still be open, or begin */
@@ -86,6 +87,10 @@ void direct_init(struct live *l);
 void sim_command(const struct live *l, struct buf *out);
 
 /* ---- execution.c ---- */
+
+/* The services that were started anew are ready, or, with a reason, are not. False: no run waits
+ * for them. */
+bool execution_renewed(struct live *l, const struct err *failure);
 
 /* A call of this run ended. */
 void execution_poke(struct live *l, uint64_t run);

@@ -9,8 +9,9 @@
  *
  * 1. Hooks are called from the loop, never from within a call of ours: what services_start and the
  *    others begin goes on in timers.
- * 2. In a round (services_start, services_restart) exactly one of `ready` and `failed` is called,
- *    unless services_stop ends it.
+ * 2. In a round (services_start, services_restart, services_renew) exactly one of `ready` and
+ *    `failed` is called, unless services_stop ends it. It is over when those that it awaits are
+ *    ready; the death of another is told by `died`.
  * 3. A service is not started while anything of its former process lives: `again` remembers.
  * 4. Every state that waits has a deadline: a port that does not get free, a service that does not
  *    get ready, one that does not end. */
@@ -18,7 +19,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "campaign/command_int.h"
@@ -26,11 +26,13 @@
 #include "io/sys.h"
 #include "io/tls.h"
 
-enum { TEXT_MAX = 1024 * 1024, GENERATIONS_MOST = 64 };
+enum { TEXT_MAX = 1024 * 1024 };
 
 #define PORT_WAIT_NS  1500000000 /* what is left of an earlier campaign may be about to end */
 #define PAUSE_NS      20000000
 #define PAUSE_MOST_NS 200000000
+#define AGAIN_NS      2000000 /* of one that was ready before, and that a run may wait for */
+#define AGAIN_MOST_NS 10000000
 #define KILL_NS       2000000000 /* from SIGKILL to giving up: it waits for a broken disk */
 
 static bool is_ours(const struct service *s)
@@ -56,7 +58,7 @@ static void on_soon(struct timer *t)
     struct services *all = OWNER(t, struct services, soon);
     bool ready = true, gone = true;
     for (uint32_t i = 0; i < all->n; i++) {
-        ready = ready && (!is_ours(&all->at[i]) || all->at[i].state == SERVICE_READY);
+        ready = ready && (!all->at[i].awaited || all->at[i].state == SERVICE_READY);
         gone = gone && !all->at[i].process;
     }
     void (*stopped)(void *) = all->stopped;
@@ -152,8 +154,10 @@ void service_not_ready(struct service *s)
         service_too_late(s);
         return;
     }
+    int64_t most_ns = s->starts > 1 ? AGAIN_MOST_NS : PAUSE_MOST_NS,
+            longer_ns = s->pause_ns * 3 / 2;
     timer_in(s, s->pause_ns < left_ns ? s->pause_ns : left_ns, on_ask);
-    s->pause_ns = s->pause_ns * 3 / 2 < PAUSE_MOST_NS ? s->pause_ns * 3 / 2 : PAUSE_MOST_NS;
+    s->pause_ns = longer_ns < most_ns ? longer_ns : most_ns;
 }
 
 /* --- Events of the process -------------------------------------------------------------------- */
@@ -175,7 +179,7 @@ static void service_lost(struct service *s, const char *how, const char *advice)
     struct err e = {0};
     struct buf log = BUF_INIT(sizeof e.text);
     bool was_ready = s->state == SERVICE_READY;
-    if (was_ready && !all->round) {
+    if (was_ready && !(all->round && s->awaited)) {
         service_off(s);
         if (s->process)
             service_kill(s);
@@ -192,15 +196,10 @@ static void service_lost(struct service *s, const char *how, const char *advice)
     buf_deinit(&log);
 }
 
-static bool is_running(const struct service *s)
-{
-    return s->state == SERVICE_STARTING || s->state == SERVICE_READY;
-}
-
 static void on_ended(struct process *p, int status)
 {
     struct service *s = process_user(p);
-    if (!is_running(s))
+    if (!service_runs(s))
         return; /* `gone` follows */
     struct buf how = BUF_INIT(200);
     status_print(status, &how);
@@ -234,7 +233,7 @@ static void on_gone(struct process *p)
 static void on_failed(struct process *p, const char *why)
 {
     struct service *s = process_user(p);
-    bool runs = is_running(s), started = process_pid(p) != 0;
+    bool runs = service_runs(s), started = process_pid(p) != 0;
     s->process = NULL;
     if (!runs) {
         service_gone(s);
@@ -296,7 +295,7 @@ static void service_begin(struct service *s)
     if (spec_make(s, &a, &spec, &e) == 0) {
         s->state = SERVICE_STARTING;
         s->begin_ns = s->all->loop->now_ns;
-        s->pause_ns = PAUSE_NS;
+        s->pause_ns = s->starts > 1 ? AGAIN_NS : PAUSE_NS;
         s->last[0] = 0;
         s->process = process_start(s->all->keeper, &spec, &events, s);
         sys_close(spec.out_fd);
@@ -406,6 +405,7 @@ void services_restart(struct services *s, bool all)
     s->stopped = NULL;
     for (uint32_t i = 0; i < s->n; i++) {
         struct service *one = &s->at[i];
+        one->awaited = is_ours(one);
         if (!is_ours(one))
             continue;
         if (all)
@@ -414,6 +414,31 @@ void services_restart(struct services *s, bool all)
             service_wait(one);
     }
     look_soon(s);
+}
+
+/* What a service with `restart: each-run` would do at SIGTERM is done by nobody: a run waits. */
+static void service_renew(struct service *s)
+{
+    if (s->state == SERVICE_READY) {
+        ready_stop(s);
+        s->state = SERVICE_STOPPING;
+        service_kill(s);
+    }
+    if (s->state == SERVICE_OFF || s->state == SERVICE_STOPPING)
+        service_wait(s);
+}
+
+bool services_renew(struct services *s)
+{
+    s->loop->now_ns = clock_ns();
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct service *one = &s->at[i];
+        one->awaited = one->spec->restart == RESTART_EACH_RUN;
+        s->round |= one->awaited;
+        if (one->awaited)
+            service_renew(one);
+    }
+    return s->round;
 }
 
 void services_stop(struct services *s, void (*stopped)(void *ctx), void *ctx)
@@ -444,40 +469,4 @@ void services_free(struct services *s)
     }
     mem_free(s->at);
     mem_free(s);
-}
-
-/* --- Whose process ---------------------------------------------------------------------------- */
-
-static uint32_t find(const struct services *s, pid_t pid, pid_t (*of)(const struct process *p))
-{
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->at[i].process && of(s->at[i].process) == pid)
-            return i;
-    return UINT32_MAX;
-}
-
-/* Nearly all are in the group of their service, which costs one call to find out. The others have
- * the service's guard among their ancestors. */
-uint32_t services_of_pid(const struct services *s, pid_t pid)
-{
-    pid_t group = pid > 0 ? getpgid(pid) : -1;
-    uint32_t found = group > 0 ? find(s, group, process_pid) : UINT32_MAX;
-    for (int i = 0; i < GENERATIONS_MOST && found == UINT32_MAX && pid > 1; i++) {
-        pid = process_parent(pid);
-        if (pid > 0)
-            found = find(s, pid, process_guard);
-    }
-    return found;
-}
-
-pid_t services_pid(const struct services *s, uint32_t service)
-{
-    const struct service *one = service < s->n ? &s->at[service] : NULL;
-    return one && one->process && is_running(one) ? process_pid(one->process) : 0;
-}
-
-bool services_usage(const struct services *s, uint32_t service, struct process_usage *out)
-{
-    const struct service *one = service < s->n ? &s->at[service] : NULL;
-    return one && one->process && is_running(one) && process_usage(one->process, out);
 }

@@ -41,6 +41,11 @@ void services_start(struct services *s);
 /* Starts those that died (all: stops the others first); then `ready` or `failed` as before. */
 void services_restart(struct services *s, bool all);
 
+/* A run is about to begin: those with `restart: each-run` are killed and started anew, side by
+ * side. True: then `ready` or `failed` is called; one of the others may die meanwhile. False: there
+ * are none. */
+bool services_renew(struct services *s);
+
 /* SIGTERM, then SIGKILL after stop_ns; `stopped` is called from the loop. */
 void services_stop(struct services *s, void (*stopped)(void *ctx), void *ctx);
 void services_free(struct services *s);

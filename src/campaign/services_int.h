@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * services.c keeps the states, services_ready.c asks whether a service is ready, services_log.c has
- * the files and the words. */
+ * the files and the words, services_pid.c knows their processes. */
 #ifndef OUTFOX_CAMPAIGN_SERVICES_INT_H
 #define OUTFOX_CAMPAIGN_SERVICES_INT_H
 
@@ -23,6 +23,7 @@ struct service {
     enum service_state state;
     struct process *process; /* NULL: none */
     bool again;              /* is to be started when the process is gone */
+    bool awaited;            /* the round is not over before it is ready */
     struct timer timer;      /* the next step of its state */
     int64_t begin_ns;        /* when starting, or waiting for the port, began */
     int64_t pause_ns;        /* before the next question */
@@ -74,6 +75,9 @@ void ready_stop(struct service *s);
 
 /* Is nobody there who listens where it is to listen? Else *e says who. */
 bool service_port_free(const struct service *s, struct err *e);
+
+/* services_pid.c: does it have a process that is not being ended? */
+bool service_runs(const struct service *s);
 
 /* services.c */
 void service_ready_now(struct service *s);

@@ -172,7 +172,9 @@ static void add_started(const struct starter_service *service, struct buf *out)
         buf_addc(out, '\n');
     }
     add_listen(service, out);
-    buf_adds(out, "    # ready: GET /health  # default: as soon as it accepts connections\n");
+    buf_adds(out, "    # ready: GET /health  # default: as soon as it accepts connections\n"
+                  "    # restart: each-run  # if it has a cache or a circuit breaker: forgotten "
+                  "before every run\n");
     if (!service->env.n)
         buf_adds(out, "    # env: { OTHER_URL: \"{url:OTHER}\" }  # where this service finds "
                       "OTHER: the proxy\n");

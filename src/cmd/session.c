@@ -233,6 +233,9 @@ static const char *options_text(struct session *s, uint32_t scenario)
              c->identify.predecessors);
     if (c->connections != CONNECTIONS_FRESH) /* campaigns before there was a choice go on too */
         buf_addf(&text, "connections: %s\n", connections_names[c->connections]);
+    for (uint32_t i = 0; i < c->services.n; i++)
+        if (c->services.at[i].restart == RESTART_EACH_RUN)
+            buf_addf(&text, "restart: %s\n", c->services.at[i].name.p);
     for (uint32_t i = 0; i < c->identify.normalise.n; i++)
         buf_addf(&text, "normalise: %s\n", c->identify.normalise.at[i].p);
     for (uint32_t i = 0; i < c->ignore.n; i++)
