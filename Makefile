@@ -41,6 +41,7 @@ FUZZ_SRCS    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRCS   := $(sort $(wildcard bench/*.c))
 FORMATTED    := $(sort $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch]))
 
+GEN := build/gen
 OBJ := build/obj/$(VARIANT)
 OUT := $(if $(filter plain,$(VARIANT)),build,build/$(VARIANT))
 BIN := $(OUT)/outfox
@@ -121,7 +122,7 @@ LINK_tsan  = -fsanitize=thread
 FLAGS_fuzz = $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined
 LINK_fuzz  = -fsanitize=address,undefined
 
-ALL_CPPFLAGS := -std=c17 -D_GNU_SOURCE -Isrc $(PKG_CFLAGS)
+ALL_CPPFLAGS := -std=c17 -D_GNU_SOURCE -Isrc -I$(GEN) $(PKG_CFLAGS)
 ALL_CFLAGS   := $(ALL_CPPFLAGS) $(WARN) -fno-common -fvisibility=hidden $(FLAGS_$(VARIANT)) \
     $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS  := $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
@@ -177,13 +178,13 @@ fuzz-run: $(FUZZERS)
 	        build/fuzz/corpus-$$f $$seeds; \
 	done
 
-lint: fmt-check ## check includes, sizes and format; run clang-tidy, and cppcheck if present
+lint: fmt-check $(GEN)/cmd/oracle_pages.list ## check includes, sizes and format; run clang-tidy, and cppcheck if present
 	@tools/check-includes
 	@tools/check-size
 	@printf '%s\n' $(LIB_SRCS) $(CMD_SRCS) | xargs -P$(JOBS) -I{} \
 	    clang-tidy --quiet {} -- $(ALL_CPPFLAGS) -DOUTFOX_VERSION='""' -Wall -Wextra
 	@! command -v cppcheck >/dev/null || cppcheck --quiet --error-exitcode=1 -j$(JOBS) --std=c11 \
-	    --enable=warning,portability --inline-suppr -D__GNUC__ -DOUTFOX_VERSION='""' -Isrc src
+	    --enable=warning,portability --inline-suppr -D__GNUC__ -DOUTFOX_VERSION='""' -Isrc -I$(GEN) src
 
 CLANG_FORMAT ?= $(or $(shell command -v clang-format-14),clang-format)
 
@@ -236,6 +237,14 @@ $(eval $(call stamp,$(OBJ)/link,$(CC) $(ALL_LDFLAGS) $(PKG_LIBS) $(TEST_LIBS)))
 $(eval $(call stamp,$(OBJ)/sources,$(LIB_SRCS) $(CMD_SRCS) $(SUPPORT_SRCS)))
 $(eval $(call stamp,$(OBJ)/version,$(VERSION)))
 $(OBJ)/src/cmd/main.o: $(OBJ)/version
+
+# The pages of the oracles are part of the program.
+PAGES := $(sort $(filter-out %/README.md,$(wildcard docs/oracles/*.md)))
+$(eval $(call stamp,$(GEN)/pages,$(PAGES)))
+$(GEN)/cmd/oracle_pages.list: tools/oracle-pages $(PAGES) $(GEN)/pages
+	@mkdir -p $(@D)
+	$(Q)tools/oracle-pages $(PAGES) > $@
+$(OBJ)/src/cmd/oracles.o: $(GEN)/cmd/oracle_pages.list
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | deps
 	@mkdir -p $(@D)

@@ -193,11 +193,13 @@ static const struct verb verbs[] = {
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
      "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",
      "  outfox modes\n", OPT_COMMON | OPT_JSON, cmd_modes},
-    {"oracles", "", 0, "list what is looked for without being asked",
+    {"oracles", "[NAME]", 1, "list what is looked for without being asked, or explain one of them",
      "Lists the oracles: what each of them says about a system, and how seriously. Change that\n"
-     "with --oracle NAME=off, warning or finding, or under `judge` in the file. Each has a page,\n"
-     "docs/oracles/NAME.md.",
-     "  outfox oracles\n", OPT_COMMON | OPT_JSON, cmd_oracles},
+     "with --oracle NAME=off, warning or finding, or under `judge` in the file. With NAME: what this\n"
+     "one sees, why it matters, what to do about it, when it is silent, and how to turn it off.",
+     "  outfox oracles\n"
+     "  outfox oracles no-timeout\n",
+     OPT_COMMON | OPT_JSON, cmd_oracles},
     {"version", "", 0, "print the version", "Prints the version.", "  outfox version\n",
      OPT_COMMON | OPT_JSON, cmd_version},
 };

@@ -1,20 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox oracles: the table of oracles, for people and as JSON. */
+ * outfox oracles: the table of oracles, or the page of one, for people and as JSON. The pages are
+ * those of docs/oracles, brought into the program by tools/oracle-pages when it is built. */
 #include "cmd/cmd.h"
 #include "judge/judge.h"
 #include "report/report.h"
 
+/* In the order of the pages' names, which does not matter: lines of a page stand together. */
+static const struct page_line {
+    const char *oracle, *text;
+} page_lines[] = {
+#define LINE(oracle, text) {oracle, text},
+#include "cmd/oracle_pages.list"
+#undef LINE
+};
+
+enum { PAGE_LINES = sizeof page_lines / sizeof *page_lines };
+
+static void add_page(const char *oracle, struct buf *out)
+{
+    for (size_t i = 0; i < PAGE_LINES; i++)
+        if (strcmp(page_lines[i].oracle, oracle) == 0)
+            buf_addf(out, "%s\n", page_lines[i].text);
+}
+
+static int unknown_oracle(const char *name)
+{
+    const char *names[ORACLES];
+    for (uint32_t i = 0; i < ORACLES; i++)
+        names[i] = oracle_rows[i].name;
+    const char *near = err_nearest(slice_of(name), names, ORACLES);
+    fprintf(stderr, "outfox: there is no oracle \"%s\"%s%s%s outfox oracles lists them\n", name,
+            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : ";");
+    return EXIT_USAGE;
+}
+
+static void print_json(const struct oracle_row *o, bool page, bool last)
+{
+    printf("    { \"name\": \"%s\", \"severity\": \"%s\", \"doc\": \"%s\"", o->name,
+           severity_names[o->severity], o->says);
+    if (page) {
+        struct buf text = BUF_INIT(1 << 16), quoted = BUF_INIT(1 << 17);
+        add_page(o->name, &text);
+        buf_add_json_string(&quoted, buf_slice(&text));
+        printf(", \"page\": %s", buf_text(&quoted));
+        buf_deinit(&text);
+        buf_deinit(&quoted);
+    }
+    printf(" }%s\n", last ? "" : ",");
+}
+
+static void print_page(const struct oracle_row *o)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    add_page(o->name, &text);
+    printf("%s (%s)\n\n%s", o->name, severity_names[o->severity], buf_text(&text));
+    buf_deinit(&text);
+}
+
 int cmd_oracles(const struct args *args)
 {
+    const char *name = args->positional[0];
+    uint32_t from = 0, to = ORACLES;
+    if (name) {
+        while (from < ORACLES && strcmp(oracle_rows[from].name, name) != 0)
+            from++;
+        if (from == ORACLES)
+            return unknown_oracle(name);
+        to = from + 1;
+    }
     if (args->json)
         printf("{\n  \"schema_version\": %d,\n  \"oracles\": [\n", REPORT_SCHEMA_VERSION);
-    for (uint32_t i = 0; i < ORACLES; i++) {
+    for (uint32_t i = from; i < to; i++) {
         const struct oracle_row *o = &oracle_rows[i];
-        printf(args->json ? "    { \"name\": \"%s\", \"severity\": \"%s\", \"doc\": \"%s\" }%s\n"
-                          : "%-22s %-8s %s%s\n",
-               o->name, severity_names[o->severity], o->says,
-               args->json && i + 1 < ORACLES ? "," : "");
+        if (args->json)
+            print_json(o, name != NULL, i + 1 == to);
+        else if (name)
+            print_page(o);
+        else
+            printf("%-22s %-8s %s\n", o->name, severity_names[o->severity], o->says);
     }
     if (args->json)
         puts("  ]\n}");

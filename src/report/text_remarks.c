@@ -76,5 +76,7 @@ void text_remarks(const struct report_source *source, uint32_t scenario, const s
     print_remarks(source, scenario, s, SEVERITY_FINDING, st, out);
     print_remarks(source, scenario, s, SEVERITY_WARNING, st, out);
     if (s->remarks.n)
-        fprintf(out, "\n  docs/oracles/NAME.md says what an oracle means, and how to set it.\n");
+        fputs("\n  `outfox oracles NAME` says what one of these means, why it matters and what to "
+              "do.\n",
+              out);
 }

@@ -75,7 +75,7 @@ void words_evidence(const struct summary *s, const struct remark *r, uint32_t i,
 
 void words_remark_replay(const struct summary *s, const struct remark *r, struct buf *out);
 
-/* The page that explains it. */
+/* The command that explains it. */
 void words_about(const struct remark *r, struct buf *out);
 
 /* "3 warnings"; nothing when there are none. Returns how many. */

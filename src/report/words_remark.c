@@ -75,7 +75,7 @@ void words_remark_replay(const struct summary *s, const struct remark *r, struct
 
 void words_about(const struct remark *r, struct buf *out)
 {
-    buf_addf(out, "docs/oracles/%s.md", r->oracle);
+    buf_addf(out, "outfox oracles %s", r->oracle);
 }
 
 uint64_t words_warnings(const struct summary *s, struct buf *out)

@@ -405,7 +405,7 @@ SAMPLES = {
     "run": ["- campaign.yaml -q"],
     "replay": ["1 campaign.yaml"],
     "modes": [""],
-    "oracles": [""],
+    "oracles": ["", "leak"],
     "validate": ["configured.yaml"],
     "init": ["written.yaml --service a=5000 --schema s.json --force"],
 }
@@ -547,6 +547,20 @@ def check_oracles():
         check(page.startswith(f"# {name}\n"), name_of(path), "the title is not the name")
         check(re.findall("^## (.*)$", page, re.MULTILINE) == PAGE, name_of(path),
               f"the headings are not {PAGE}")
+        check_told(name, page)
+
+
+def check_told(name, page):
+    """`outfox oracles NAME` says what the page says, but for the example, in lines that fit."""
+    code, said, _ = shell(f"outfox oracles {name}", WORK)
+    page = re.sub(r"^# .*?$|^## Example\n.*?(?=^## )", "", page, flags=re.MULTILINE | re.DOTALL)
+    page = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", page)
+    words = re.sub(r"^## |^```.*$|^# fragment$|\*", "", page, flags=re.MULTILINE).split()
+    told = said.replace("*", "").split()
+    check(code == 0 and told[:1] == [name] and told[2:] == words, f"outfox oracles {name}",
+          "does not say what its page says")
+    check(all(len(line) < 100 for line in said.splitlines()), f"outfox oracles {name}",
+          "has lines of 100 columns and more")
 
 
 # ---- the proxy ----

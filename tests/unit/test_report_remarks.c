@@ -190,7 +190,7 @@ static void test_json(void **state)
     assert_has(text, "\"oracle\": \"duplicate-effect\",");
     assert_has(text, "\"severity\": \"finding\",");
     assert_has(text, "\"why\": \"paid twice\",");
-    assert_has(text, "\"about\": \"docs/oracles/duplicate-effect.md\"");
+    assert_has(text, "\"about\": \"outfox oracles duplicate-effect\"");
     assert_has(text, "\"role\": \"the retry\",");
     assert_has(text, "\"injected\": \"lost-reply:503\",");
     assert_has(text, "\"verdict\": \"findings\"");
@@ -226,7 +226,7 @@ static void test_markdown(void **state)
     const char *text = desk_print(&d, report_markdown);
     assert_has(text, "### Finding 1: duplicate-effect: paid twice\n\n- **when** pay POST");
     assert_has(text, "- the retry: pay POST /charge \\#1  200\n");
-    assert_has(text, "- about: docs/oracles/duplicate-effect.md\n\n```sh\noutfox replay 'a GET");
+    assert_has(text, "- about: outfox oracles duplicate-effect\n\n```sh\noutfox replay 'a GET");
     assert_has(text, "### Warnings\n\n<details><summary>wrong-status: a_b &lt;i&gt;??says"
                      "</summary>\n\n- **when** pay POST");
     assert_int_equal(text_count(text, "<details>"), text_count(text, "</details>"));
@@ -245,7 +245,7 @@ static void test_github(void **state)
                        "the reply is lost: pay POST /charge  503  <- injected lost-reply:503%0A"
                        "the retry: pay POST /charge #1  200%0A"
                        "replay: outfox replay 'a GET / > pay POST /charge : lost-reply:503'%0A"
-                       "about: docs/oracles/duplicate-effect.md\n";
+                       "about: outfox oracles duplicate-effect\n";
     struct buf wanted = BUF_INIT(4096);
     const char *where = " file=outfox.yaml,line=7,title=shop / buy%3A duplicate-effect%3A ";
     buf_addf(&wanted, "::error%spaid twice::%s::warning%s50%%25::%s", where, rest, where, rest);
