@@ -94,7 +94,7 @@ void link_shutdown(struct link *l)
 
 void link_part(struct link *l)
 {
-    if (l->parted || !l->wire || !l->wire->ops->multiplexed || l->n_calls)
+    if (l->parted || !l->used || !l->wire || !l->wire->ops->multiplexed || l->n_calls)
         return;
     l->parted = true;
     wire_part(l->wire);
@@ -128,6 +128,7 @@ static void set_deadline(struct link *l)
 void link_use(struct link *l)
 {
     l->n_calls++;
+    l->used = true;
     if (l->ready)
         conn_expire(l->conn, 0);
 }

@@ -35,6 +35,7 @@ struct link {
     bool pooled;        /* upstream: when it was last taken, it had been idle before */
     bool alone;         /* upstream: for one call, and not to be used again */
     bool served;        /* upstream, HTTP/1.1: that call has had all of its answer */
+    bool used;          /* it has carried a call */
     bool parted;        /* a client's, HTTP/2: it was asked to take another one */
     bool ready;         /* the connection stands */
     bool failed;        /* upstream: it never came to stand */
@@ -69,8 +70,9 @@ void link_unuse(struct link *l);
 void link_shutdown(struct link *l);
 void link_kill(struct link *l);
 
-/* A client's, without a call: asks for another one in its place. What the client has sent already
- * is still answered. */
+/* A client's that has carried calls, and carries none now: asks for another one in its place. What
+ * the client has sent already is still answered. One that was never used is as good as new, and
+ * whoever has just opened it is about to use it: clients do not forgive being sent away twice. */
 void link_part(struct link *l);
 
 /* ---- upstream.c ---- */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two services that speak HTTP/2 in clear text, and are not gRPC: `h2.js NAME PORT`. orders asks
 // stock ($STOCK) on a session that it keeps, twice at most. Sessions that stock sees, and those
-// that orders makes, are counted in the file sessions, a line for each.
+// that orders makes, are counted in the file sessions, a line for each; and there it says when a
+// session was sent away (GOAWAY) that orders opened at its start, and never used.
 const fs = require('fs');
 const http2 = require('http2');
 
@@ -41,6 +42,9 @@ async function orders(request, response) {
   response.end();
 }
 
+if (name === 'orders') {
+  http2.connect(process.env.STOCK).on('goaway', () => note('sent-away')).on('error', () => {});
+}
 const server = http2.createServer(name === 'stock'
   ? (request, response) => response.end('{"left":3}') : orders);
 if (name === 'stock') server.on('session', () => note('stock'));
