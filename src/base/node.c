@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/printable.h"
+
 const struct node node_null = {.type = NODE_NULL};
 const struct node node_true = {.type = NODE_BOOL, .boolean = true};
 const struct node node_false = {.type = NODE_BOOL, .boolean = false};
@@ -131,13 +133,13 @@ bool node_eq(const struct node *a, const struct node *b)
 
 void buf_add_json_string(struct buf *out, slice s)
 {
-    size_t plain = 0; /* from here to i nothing needs an escape */
+    size_t plain = 0; /* from here to i nothing needs a backslash */
     buf_addc(out, '"');
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         if (c >= 0x20 && c != '"' && c != '\\')
             continue;
-        buf_add(out, (slice){s.p + plain, i - plain});
+        printable_json((slice){s.p + plain, i - plain}, out);
         if (c < 0x20)
             buf_addf(out, "\\u%04x", (unsigned)c);
         else
@@ -145,7 +147,7 @@ void buf_add_json_string(struct buf *out, slice s)
         plain = i + 1;
     }
     if (plain < s.n)
-        buf_add(out, slice_from(s, plain));
+        printable_json(slice_from(s, plain), out);
     buf_addc(out, '"');
 }
 

@@ -66,7 +66,7 @@ void node_print(const struct node *node, struct buf *out);
 /* "a list", "a map", "a number" ... for messages */
 const char *node_type_name(enum node_type type);
 
-/* A JSON string literal. */
+/* A JSON string literal: valid UTF-8 whatever comes in, harmless wherever it is printed. */
 void buf_add_json_string(struct buf *out, slice s);
 
 #endif

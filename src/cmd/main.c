@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/outlet.h"
 #include "proxy/limits.h"
 
 #ifndef OUTFOX_VERSION
@@ -351,6 +352,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write, reported below */
+    outlet_init();
     int code = dispatch(argc - 1, argv + 1);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {

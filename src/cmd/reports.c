@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/outlet.h"
 #include "cmd/contracts.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -42,7 +43,7 @@ static int refuse_file(const struct wanted *w, int number)
 {
     struct err e = {0};
     err_set(&e, 0, 0, "the report %s cannot be written: %s; give %s another FILE", w->file,
-            strerror(number), w->option);
+            number == ENXIO ? "no program reads from this pipe" : strerror(number), w->option);
     cmd_fail(&e);
     return EXIT_ENVIRONMENT;
 }
@@ -246,11 +247,11 @@ static int worse(int a, int b)
 }
 
 /* 0, or an errno. */
-static int write_file(const struct report_source *source, const char *file, const char *how,
+static int write_file(const struct report_source *source, const char *file, bool append,
                       printer print)
 {
     errno = 0;
-    FILE *out = fopen(file, how);
+    FILE *out = outlet_open(file, append);
     if (!out)
         return errno ? errno : EIO;
     print(source, out);
@@ -274,7 +275,7 @@ static int write_wanted(const struct making *m, bool *on_stdout)
             all[i].print(&m->source, stdout);
             continue;
         }
-        int number = write_file(&m->source, all[i].file, "we", all[i].print);
+        int number = write_file(&m->source, all[i].file, false, all[i].print);
         if (number)
             code = refuse_file(&all[i], number);
     }
@@ -290,7 +291,7 @@ static void tell_github(const struct making *m, FILE *out)
     report_github(&m->source, out);
     if (!summary || !*summary || m->session->args->markdown)
         return;
-    int number = write_file(&m->source, summary, "ae", report_markdown);
+    int number = write_file(&m->source, summary, true, report_markdown);
     if (number)
         fprintf(stderr, "outfox: the job summary %s cannot be written: %s\n", summary,
                 strerror(number));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/outlet.h"
 #include "base/yaml.h"
 #include "campaign/explore.h"
 #include "campaign/judging.h"
@@ -206,10 +207,13 @@ static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t fa
         return;
     p->next_ns = now_ns + (p->terminal ? 200000000 : 5000000000);
     p->shown = true;
-    fprintf(stderr,
-            p->terminal ? "\r\033[K%llu runs, %llu queued, %llu failed"
-                        : "%llu runs, %llu queued, %llu failed\n",
-            (unsigned long long)runs, (unsigned long long)queued, (unsigned long long)failed);
+    struct buf line = BUF_INIT(256);
+    buf_addf(&line,
+             p->terminal ? "\r\033[K%llu runs, %llu queued, %llu failed"
+                         : "%llu runs, %llu queued, %llu failed\n",
+             (unsigned long long)runs, (unsigned long long)queued, (unsigned long long)failed);
+    outlet_raw(stderr, buf_slice(&line));
+    buf_deinit(&line);
 }
 
 /* Explores; the caller frees the search, which the summary refers to. */
@@ -245,7 +249,7 @@ static int explore_bench(struct bench *b, const struct args *args, mode *modes,
                             .judge = b->judge};
     int status = explore(&x, summary, e);
     if (state.shown && state.terminal)
-        fputs("\r\033[K", stderr);
+        outlet_raw(stderr, SLICE("\r\033[K"));
     search_assumptions(&options, &b->arena, summary);
     return status;
 }

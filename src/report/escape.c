@@ -1,45 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/escape.h"
 
-static const uint32_t REPLACEMENT = 0xfffd;
-
-/* The bytes of a character, and what it is. */
-struct character {
-    slice bytes;
-    uint32_t code;
-};
-
-/* Takes the first character off *text, which is not empty. */
-static struct character take(slice *text)
-{
-    static const struct {
-        uint8_t mask, lead, n;
-        uint32_t least;
-    } rows[] = {
-        {0x80, 0, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
-    uint8_t first = (uint8_t)text->p[0];
-    struct character none = {SLICE("\xef\xbf\xbd"), REPLACEMENT};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t k = 1;
-        if ((first & rows[i].mask) != rows[i].lead || text->n < rows[i].n)
-            continue;
-        uint32_t code = first & (uint8_t)~rows[i].mask;
-        for (; k < rows[i].n && (text->p[k] & 0xc0) == 0x80; k++)
-            code = code << 6 | (text->p[k] & 0x3f);
-        bool good = k == rows[i].n && code >= rows[i].least && code <= 0x10ffff &&
-                    !(code >= 0xd800 && code < 0xe000);
-        slice bytes = {text->p, good ? k : 1};
-        *text = slice_from(*text, bytes.n);
-        return good ? (struct character){bytes, code} : none;
-    }
-    *text = slice_from(*text, 1);
-    return none;
-}
-
-static bool is_control(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
-}
+#include "base/printable.h"
 
 /* All of it or nothing: a buffer that is full must not end in half a character or entity. */
 static void add_whole(struct buf *out, slice part)
@@ -50,15 +12,25 @@ static void add_whole(struct buf *out, slice part)
         buf_add(out, part);
 }
 
-void escape_line(slice text, struct buf *out)
+/* One character of a text: '?' when nobody may see it, with a blank in front of it when it would
+ * complete the opening of a command. */
+static void add_shown(struct buf *out, enum opening *at, struct glyph c)
 {
-    while (text.n) {
-        struct character c = take(&text);
-        add_whole(out, is_control(c.code) ? SLICE("?") : c.bytes);
-    }
+    if (glyph_hidden(c.code))
+        c = (struct glyph){SLICE("?"), '?'};
+    if (opening_next(at, c.code))
+        add_whole(out, SLICE(" "));
+    add_whole(out, c.bytes);
 }
 
-static slice xml_of(struct character c)
+void escape_line(slice text, struct buf *out)
+{
+    enum opening at = OPENING_NONE;
+    while (text.n)
+        add_shown(out, &at, glyph_take(&text));
+}
+
+static slice xml_of(struct glyph c)
 {
     switch (c.code) {
     case '&': return SLICE("&amp;");
@@ -70,25 +42,27 @@ static slice xml_of(struct character c)
     case '\r': return SLICE("&#13;");
     default: break;
     }
-    if (is_control(c.code) || c.code == 0xfffe || c.code == 0xffff)
-        return (slice){0};
-    return c.bytes;
+    return glyph_hidden(c.code) ? (slice){0} : c.bytes;
 }
 
 void escape_xml(slice text, struct buf *out)
 {
+    enum opening at = OPENING_NONE;
     while (text.n) {
-        struct character c = take(&text);
-        add_whole(out, xml_of(c));
+        struct glyph c = glyph_take(&text);
+        slice part = xml_of(c);
+        if (part.n && opening_next(&at, c.code) && c.code == '[')
+            part = SLICE("&#91;");
+        add_whole(out, part);
     }
 }
 
 void escape_markdown(slice text, struct buf *out)
 {
     while (text.n) {
-        struct character c = take(&text);
+        struct glyph c = glyph_take(&text);
         char pair[2] = {'\\', (char)c.code};
-        if (is_control(c.code))
+        if (glyph_hidden(c.code))
             add_whole(out, SLICE(" "));
         else if (c.code == '<' || c.code == '>' || c.code == '&')
             add_whole(out, xml_of(c));
@@ -116,9 +90,15 @@ void escape_code(slice text, const char *language, struct buf *out)
     for (size_t i = 0; i < ticks; i++)
         buf_addc(out, '`');
     buf_addf(out, "%s\n", language);
+    enum opening at = OPENING_LINE;
     while (text.n) {
-        struct character c = take(&text);
-        add_whole(out, is_control(c.code) && c.code != '\n' ? SLICE("?") : c.bytes);
+        struct glyph c = glyph_take(&text);
+        if (c.code == '\n') {
+            add_whole(out, c.bytes);
+            at = OPENING_LINE;
+        } else {
+            add_shown(out, &at, c);
+        }
     }
     if (out->n && out->p[out->n - 1] != '\n')
         buf_addc(out, '\n');
@@ -129,8 +109,9 @@ void escape_code(slice text, const char *language, struct buf *out)
 
 void escape_github(slice text, bool property, struct buf *out)
 {
+    enum opening at = OPENING_NONE;
     while (text.n) {
-        struct character c = take(&text);
+        struct glyph c = glyph_take(&text);
         if (c.code == '%')
             add_whole(out, SLICE("%25"));
         else if (c.code == '\n')
@@ -142,6 +123,6 @@ void escape_github(slice text, bool property, struct buf *out)
         else if (property && c.code == ',')
             add_whole(out, SLICE("%2C"));
         else
-            add_whole(out, is_control(c.code) ? SLICE("?") : c.bytes);
+            add_shown(out, &at, c);
     }
 }

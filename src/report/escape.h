@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Text of others, made harmless for where it is printed. Whatever comes in, what goes out is valid
- * UTF-8: bytes that are none become U+FFFD. */
+ * Text of others, made harmless for where it is printed (base/printable.h). Whatever comes in, what
+ * goes out is valid UTF-8: bytes that are none become U+FFFD. */
 #ifndef OUTFOX_REPORT_ESCAPE_H
 #define OUTFOX_REPORT_ESCAPE_H
 
 #include "base/str.h"
 
-/* One line for a terminal or a log: control characters become '?'. */
+/* One line for a terminal or a log: what is hidden becomes '?'. */
 void escape_line(slice text, struct buf *out);
 
 /* XML 1.0, content and attributes alike. What XML cannot hold, even escaped, is left out. */

@@ -2,6 +2,7 @@
  *
  * Annotations: workflow commands of GitHub, one line each. It shows ten errors and ten warnings of
  * a step: of either there are no more. */
+#include "base/outlet.h"
 #include "report/campaign_int.h"
 #include "report/escape.h"
 #include "report/remarks_int.h"
@@ -36,7 +37,8 @@ static void annotate(struct annotating *a, const struct summary *s, bool warning
     escape_github(slice_of(title), true, &line);
     buf_adds(&line, "::");
     escape_github(slice_of(message), false, &line);
-    fprintf(a->out, "%s\n", buf_text(&line));
+    buf_addc(&line, '\n');
+    outlet_raw(a->out, buf_slice(&line)); /* a command indeed, and the text in it is harmless */
     buf_deinit(&line);
 }
 
@@ -140,9 +142,12 @@ static void annotate_scenario(struct annotating *a, uint32_t scenario)
 
 static void count_left_out(uint64_t n, const char *what, FILE *out)
 {
+    struct buf line = BUF_INIT(128);
     if (n)
-        fprintf(out, "::notice title=outfox::%llu more %s have no annotation\n",
-                (unsigned long long)n, what);
+        buf_addf(&line, "::notice title=outfox::%llu more %s have no annotation\n",
+                 (unsigned long long)n, what);
+    outlet_raw(out, buf_slice(&line));
+    buf_deinit(&line);
 }
 
 void report_github(const struct report_source *source, FILE *out)

@@ -4,6 +4,7 @@
  * integers, larger figures are reals. */
 #include "report/json_int.h"
 
+#include "base/printable.h"
 #include "report/words.h"
 
 #define FIGURE_MAX 1e300
@@ -171,9 +172,25 @@ static json_t *modes_json(const struct summary *s)
     return list;
 }
 
+struct printing {
+    FILE *out;
+    struct buf piece;
+};
+
+static int print_piece(const char *bytes, size_t n, void *ctx)
+{
+    struct printing *p = ctx;
+    buf_clear(&p->piece);
+    printable_json((slice){bytes, n}, &p->piece);
+    return fwrite(buf_text(&p->piece), 1, p->piece.n, p->out) == p->piece.n ? 0 : -1;
+}
+
 void doc_print(json_t *doc, FILE *out)
 {
-    json_dumpf(doc, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    struct printing printing = {out, BUF_INIT(SIZE_MAX)};
+    (void)json_dump_callback(doc, print_piece, &printing,
+                             JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    buf_deinit(&printing.piece);
     fputc('\n', out);
     json_decref(doc);
 }

@@ -2,13 +2,15 @@
  *
  * When and where progress is said; progress_line.c knows the words.
  *
- * 1. Each update is one write.
+ * 1. Each update is one write, past the filter of the stream: it redraws a line.
  * 2. What is on the screen is remembered, so that it is drawn again below a note. */
 #include "report/progress.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+
+#include "base/outlet.h"
 
 #define MS_NS         1000000LL
 #define REDRAW_NS     (100 * MS_NS)
@@ -35,7 +37,7 @@ struct progress *progress_new(FILE *out, bool terminal)
     struct progress *p = mem_zero(sizeof *p);
     *p = (struct progress){.out = out,
                            .terminal = terminal,
-                           .style = terminal ? style_for(fileno(out), "auto") : &style_plain,
+                           .style = terminal ? style_for(outlet_fd(out), "auto") : &style_plain,
                            .line = BUF_INIT(4096),
                            .update = BUF_INIT(16384),
                            .rate = -1};
@@ -45,7 +47,7 @@ struct progress *progress_new(FILE *out, bool terminal)
 static uint32_t width_of(FILE *out)
 {
     struct winsize size;
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+    if (ioctl(outlet_fd(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
         return size.ws_col;
     const char *columns = getenv("COLUMNS");
     uint64_t n;
@@ -56,8 +58,7 @@ static uint32_t width_of(FILE *out)
 
 static void emit(struct progress *p)
 {
-    (void)fwrite(buf_text(&p->update), 1, p->update.n, p->out);
-    (void)fflush(p->out);
+    outlet_raw(p->out, buf_slice(&p->update)); /* names in it are harmless (progress_line.c) */
     buf_clear(&p->update);
 }
 

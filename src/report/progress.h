@@ -29,7 +29,7 @@ struct progress *progress_new(FILE *out, bool terminal);
  * of a clock that never goes back. */
 void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns);
 
-/* A line of its own, above the one that is redrawn. The text is printed as it is. */
+/* A line of its own, above the one that is redrawn. */
 void progress_note(struct progress *p, const char *text);
 
 /* Clears the line. Accepts NULL. */

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/printable.h"
+
 #define SECOND_NS 1000000000LL
 
 enum {
@@ -90,16 +92,17 @@ struct piece {
 static uint32_t add_name(struct buf *out, const char *text, uint32_t most)
 {
     uint32_t columns = 0;
-    const char *p = text;
-    while (*p) {
-        uint8_t c = (uint8_t)*p;
-        uint32_t n = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4, wide = n < 3 ? 1 : 2;
-        if (columns + wide > most || strnlen(p, n) < n)
+    enum opening at = OPENING_LINE;
+    slice rest = slice_of(text);
+    while (rest.n) {
+        struct glyph g = glyph_take(&rest);
+        bool hidden = glyph_hidden(g.code), opens = opening_next(&at, g.code);
+        uint32_t wide = (hidden || g.bytes.n < 3 ? 1 : 2) + opens;
+        if (columns + wide > most)
             break;
-        bool plain = (c >= ' ' && c < 0x7f) || n > 1;
-        buf_add(out, plain ? (slice){p, n} : SLICE("?"));
+        buf_adds(out, opens ? " " : "");
+        buf_add(out, hidden ? SLICE("?") : g.bytes);
         columns += wide;
-        p += n;
     }
     return columns;
 }

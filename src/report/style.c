@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/outlet.h"
+
 const struct style style_plain = {"", "", "", "", "", ""};
 const struct style style_colour = {"\033[1m",  "\033[31m", "\033[32m",
                                    "\033[33m", "\033[2m",  "\033[0m"};
@@ -21,14 +23,20 @@ bool style_terminal(int fd)
     return isatty(fd) && term && strcmp(term, "dumb") != 0;
 }
 
-const struct style *style_for(int fd, const char *when)
+static bool has_colours(int fd, const char *when)
 {
     if (strcmp(when, "always") == 0)
-        return &style_colour;
+        return true;
     if (strcmp(when, "never") == 0 || set("NO_COLOR"))
-        return &style_plain;
+        return false;
     const char *force = getenv("CLICOLOR_FORCE");
-    if (force && force[0] && strcmp(force, "0") != 0)
-        return &style_colour;
-    return style_terminal(fd) ? &style_colour : &style_plain;
+    return (force && force[0] && strcmp(force, "0") != 0) || style_terminal(fd);
+}
+
+const struct style *style_for(int fd, const char *when)
+{
+    if (!has_colours(fd, when))
+        return &style_plain;
+    outlet_colours(fd);
+    return &style_colour;
 }

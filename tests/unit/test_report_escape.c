@@ -41,6 +41,12 @@ static void test_cases(void **state)
         {LINE, SLICE("\xf4\x90\x80\x80"), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
         {LINE, SLICE("\xc2\x9b"), "?"},     /* a control character of two bytes: CSI */
         {LINE, SLICE("\xe2\x80\xa8"), "?"}, /* a line separator */
+        {LINE, SLICE("a ##[error]b ##vso[c]"), "a ## [error]b ##vso [c]"},
+        {LINE, SLICE("\xe2\x80\xae\xe2\x80\x8b\xef\xbb\xbf"), "???"}, /* backwards, no width */
+        {XML, SLICE("a ##[error]b"), "a ##&#91;error]b"},
+        {XML, SLICE("a ##\x01[error]\xe2\x80\x8b"), "a ##&#91;error]"},
+        {MARKDOWN, SLICE("##[error]a"), "\\#\\#\\[error\\]a"},
+        {MESSAGE, SLICE("a ##[error]b"), "a ## [error]b"},
         {XML, SLICE("a < b && \"c\" > 'd'"), "a &lt; b &amp;&amp; &quot;c&quot; &gt; 'd'"},
         {XML, SLICE("a\n\tb\r"), "a&#10;&#9;b&#13;"},
         {XML, SLICE("a\x01\x1b\0b"), "ab"},
@@ -133,6 +139,7 @@ static void test_code(void **state)
         {"a", "```sh\na\n```\n"},
         {"a\n", "```sh\na\n```\n"},
         {"a\n```\nb", "````sh\na\n```\nb\n````\n"},
+        {"::error::x\n ##[y]", "```sh\n: :error::x\n ## [y]\n```\n"},
         {"`````", "``````sh\n`````\n``````\n"},
         {"a\x1b\xff", "```sh\na?\xef\xbf\xbd\n```\n"},
     };

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where printed text leaves the program: standard output, standard error and report files are
+ * streams that make everything harmless (base/printable.h) on its way out. So no printer has to
+ * think of it, and none can forget it.
+ *
+ * Nor can a reader that does not read hold us up: standard error is waited for a moment, then lines
+ * are dropped, counted and said; standard output is waited for, but meanwhile SIGINT and SIGTERM
+ * end the program as they end any other. */
+#ifndef OUTFOX_BASE_OUTLET_H
+#define OUTFOX_BASE_OUTLET_H
+
+#include <stdio.h>
+
+#include "base/str.h"
+
+/* Replaces stdout and stderr, before anything is printed. */
+void outlet_init(void);
+
+/* The stream of this descriptor (1, 2) shows colours from now on. */
+void outlet_colours(int fd);
+
+/* The descriptor behind a stream, ours or any other. */
+int outlet_fd(FILE *stream);
+
+/* Past the filter: what we have made ourselves, and know to be harmless. */
+void outlet_raw(FILE *stream, slice bytes);
+
+/* A file for a report, made or emptied, or appended to: NULL with errno. It may be a link, a device
+ * or a pipe, as the user has named it; a pipe that nobody reads is ENXIO instead of waited for. */
+FILE *outlet_open(const char *path, bool append);
+
+#endif
