@@ -23,7 +23,6 @@ enum { LEVELS_UP = 40 };
 static struct campaign_config *config_make(const char *source)
 {
     static const char *const propagate[] = {"traceparent", "tracestate", "baggage"};
-    static const char *const modes[] = {"500", "502", "503", "504", "grpc:13", "grpc:14", "grpc:4"};
     struct campaign_config *c = mem_zero(sizeof *c);
     const char *slash = strrchr(source, '/');
     slice dir =
@@ -40,12 +39,7 @@ static struct campaign_config *config_make(const char *source)
     c->fault_header = true;
     for (size_t i = 0; i < sizeof propagate / sizeof *propagate; i++)
         vec_push(&c->propagate, slice_of(propagate[i]));
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        struct err e = {0};
-        mode m = MODE_NONE;
-        if (mode_parse(slice_of(modes[i]), &m, &e) == 0)
-            vec_push(&c->modes, m);
-    }
+    mode_list_add_set(&c->modes, SET_ERRORS);
     return c;
 }
 
@@ -72,7 +66,6 @@ void campaign_config_free(struct campaign_config *c)
     vec_deinit(&c->services);
     vec_deinit(&c->scenarios);
     vec_deinit(&c->propagate);
-    vec_deinit(&c->modes);
     vec_deinit(&c->ignore);
     vec_deinit(&c->identify.normalise);
     vec_deinit(&c->identify.headers);
@@ -135,13 +128,9 @@ static int simulated_defaults(struct conf_reader *r, const struct node *root, co
                               const struct node *own, struct err *e)
 {
     struct campaign_config *c = r->c;
-    uint32_t n;
-    const mode *modes = sim_modes(sim, &n);
     simulated_names(c, root, own);
     if (!c->modes_given)
-        c->modes.n = 0;
-    for (uint32_t i = 0; i < n && !c->modes_given; i++)
-        vec_push(&c->modes, modes[i]);
+        c->modes = *sim_modes(sim);
     if (c->judge)
         return 0;
     c->judge = sim_judge_settings(sim);

@@ -19,9 +19,9 @@
 #include "base/err.h"
 #include "base/node.h"
 #include "base/vec.h"
-#include "core/mode.h"
+#include "core/mode_set.h"
 
-enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000, CONFIG_MODES_MAX = 64 };
+enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000 };
 
 struct config_pair {
     slice name, value;
@@ -143,7 +143,7 @@ struct campaign_config {
     struct config_texts propagate;         /* simulate: headers that its services pass on; default
                                               traceparent, tracestate, baggage */
     bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
-    VEC(mode) modes;            /* default 500, 502, 503, 504, grpc:13, grpc:14, grpc:4 */
+    struct mode_list modes;                /* default: the set errors */
     struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
         uint32_t assume;            /* bits 1 << enum reduction (search.h) */

@@ -87,24 +87,20 @@ static int read_modes(struct conf_reader *r, const struct conf_key *key, void *i
                       const struct node *value)
 {
     struct campaign_config *c = into;
-    if (conf_want(r, key->name, value, NODE_LIST))
+    bool list = value->type != NODE_STR && value->type != NODE_NUM; /* one may stand alone */
+    if (list && conf_want(r, key->name, value, NODE_LIST))
         return -1;
-    if (value->n == 0 || value->n > CONFIG_MODES_MAX)
-        return conf_fail(r, value, "\"%s\" must have 1 to %d entries", key->name, CONFIG_MODES_MAX);
+    if (list && (value->n == 0 || value->n > MODE_LIST_MAX))
+        return conf_fail(r, value, "\"%s\" must have 1 to %d entries", key->name, MODE_LIST_MAX);
     c->modes_given = true;
-    c->modes.n = 0;
-    for (uint32_t i = 0; i < value->n; i++) {
-        const struct node *item = value->list[i];
+    c->modes = (struct mode_list){0};
+    for (uint32_t i = 0; i < (list ? value->n : 1); i++) {
+        const struct node *item = list ? value->list[i] : value;
         struct err inner = {0};
-        mode m;
         if (conf_want_scalar(r, key->name, item))
             return -1;
-        if (mode_parse(item->text, &m, &inner))
+        if (mode_list_add(&c->modes, item->text, &inner))
             return conf_fail(r, item, "%s", inner.text);
-        for (uint32_t k = 0; k < c->modes.n; k++)
-            if (c->modes.at[k] == m)
-                return conf_fail(r, item, "mode \"%.*s\" is there twice", SHORT(item->text));
-        vec_push(&c->modes, m);
     }
     return 0;
 }
@@ -244,8 +240,8 @@ const struct conf_key conf_keys[] = {
      .schema = "\"type\": \"object\", \"minProperties\": 1, \"additionalProperties\": {\"$ref\": \"#/$defs/scenario\"}",
      .fallback = "of a simulated system: those of its file", .doc = "what is exercised, by name"},
     {IN_FILE, "modes", CONF_OTHER, .read = read_modes,
-     .schema = "\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": {" SCALARS "}",
-     .fallback = "500, 502, 503, 504, grpc:13, grpc:14, grpc:4", .doc = "ways to fail that are tried"},
+     .schema = "\"anyOf\": [{" SCALARS "}, {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": {" SCALARS "}}]",
+     .fallback = "errors", .doc = "ways to fail that are tried, or sets of them: errors, standard, thorough"},
     {IN_FILE, "ignore", CONF_TEXTS, FILE(ignore), .read = keep_ignore,
      .fallback = "none", .doc = "calls that are let through unseen: SERVICE INTERFACE, with *"},
     {IN_FILE, "search", CONF_MAP, 0, .inner = IN_SEARCH,

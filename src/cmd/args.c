@@ -70,7 +70,7 @@ static const struct option_row {
      OPT_SERVE, TYPE_SETTING, 0},
     {"control", 0, "PORT", "listen there for POST /reset, GET and DELETE /state?trace=HEX",
      OPT_SERVE, TYPE_SETTING, 0},
-    {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset,delay:2s; see outfox modes",
+    {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset; sets: errors, standard, thorough",
      OPT_SEARCH, TYPE_TEXT, offsetof(struct args, modes)},
     {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries",
      OPT_SEARCH, TYPE_TEXT, offsetof(struct args, assume)},

@@ -192,7 +192,8 @@ static const struct verb verbs[] = {
      OPT_COMMON, cmd_hush},
     {"modes", "", 0, "list the ways in which a call can be made to fail",
      "Lists all modes with their arguments. Any mode that answers can also be written\n"
-     "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.",
+     "lost-reply:MODE: the service gets the request and does its work, then the caller is failed.\n"
+     "Sets of modes have names: --modes standard, or `modes: standard` in outfox.yaml.",
      "  outfox modes\n", OPT_COMMON | OPT_JSON, cmd_modes},
     {"oracles", "[NAME]", 1, "list what is looked for without being asked, or explain one of them",
      "Lists the oracles: what each of them says about a system, and how seriously. Change that\n"

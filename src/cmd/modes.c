@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox modes: the table of modes, for people and as JSON. */
+ * outfox modes: the tables of modes and of sets of them, for people and as JSON. */
 #include "base/node.h"
 #include "cmd/cmd.h"
-#include "core/mode.h"
+#include "core/mode_set.h"
 #include "report/report.h"
 
 static const char *const argument_names[ARG_KINDS] = {
@@ -30,6 +30,25 @@ static void print_mode(const char *name, const char *argument, const char *doc, 
     buf_deinit(&text);
 }
 
+static void print_modes(slice modes, bool json)
+{
+    slice word;
+    for (const char *between = ""; slice_cut(&modes, ',', &word); between = ", ") {
+        word = slice_trim(word);
+        printf(json ? "%s\"%.*s\"" : "%s%.*s", between, SLICE_ARG(word));
+    }
+}
+
+static void print_set(const struct mode_set *set, bool json, bool last)
+{
+    printf(json ? "    { \"name\": \"%s\", \"modes\": [" : "%-16s ", set->name);
+    print_modes(slice_of(set->modes), json);
+    if (json)
+        printf("], \"doc\": \"%s\" }%s\n", set->doc, last ? "" : ",");
+    else
+        printf("\n%-16s %s\n", "", set->doc);
+}
+
 int cmd_modes(const struct args *args)
 {
     if (args->json)
@@ -38,6 +57,9 @@ int cmd_modes(const struct args *args)
         print_mode(mode_rows[k].name, argument_names[mode_rows[k].argument], mode_rows[k].doc,
                    args->json, false);
     print_mode("lost-reply", ":MODE", lost_reply, args->json, true);
+    puts(args->json ? "  ],\n  \"sets\": [" : "\nsets of modes, which can be listed like modes:");
+    for (size_t i = 0; i < MODE_SETS; i++)
+        print_set(&mode_sets[i], args->json, i + 1 == MODE_SETS);
     if (args->json)
         puts("  ]\n}");
     return EXIT_OK;

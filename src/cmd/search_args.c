@@ -3,20 +3,13 @@
  * The options of a search, from the command line to numbers and back to words. */
 #include "cmd/search_args.h"
 
-static int parse_modes(const char *list, mode *out, uint32_t max, uint32_t *n, struct err *e)
+static int parse_modes(const char *text, struct mode_list *out, struct err *e)
 {
-    slice rest = slice_of(list), word;
-    *n = 0;
-    while (slice_cut(&rest, ',', &word)) {
-        if (*n == max)
-            return err_set(e, 0, 0, "--modes takes at most %u modes", (unsigned)max);
-        if (mode_parse(word, &out[*n], e))
+    slice rest = slice_of(text), word;
+    *out = (struct mode_list){0};
+    while (slice_cut(&rest, ',', &word))
+        if (mode_list_add(out, word, e))
             return -1;
-        for (uint32_t i = 0; i < *n; i++)
-            if (out[i] == out[*n])
-                return err_set(e, 0, 0, "--modes names \"%.*s\" twice", SLICE_ARG(word));
-        ++*n;
-    }
     return 0;
 }
 
@@ -56,16 +49,19 @@ static int parse_order(const char *name, uint32_t *out, struct err *e)
     return err_set(e, 0, 0, "--order is size, depth or random, not \"%s\"", name);
 }
 
-int search_args(const struct args *args, mode *modes, struct search_options *out, struct err *e)
+int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
+                struct search_options *out, struct err *e)
 {
     if (args->audit > 0)
         out->audit = args->audit;
     if (args->seed)
         out->seed = args->seed;
     if (args->modes) {
-        out->modes = modes;
-        if (parse_modes(args->modes, modes, MODES_MAX, &out->n_modes, e))
+        if (parse_modes(args->modes, modes, e))
             return -1;
+        mode_list_fit(modes, speaks);
+        out->modes = modes->at;
+        out->n_modes = modes->n;
     }
     if (args->assume)
         out->assume = 0;

@@ -113,7 +113,7 @@ static int read_options(struct session *s, struct err *e)
         use_store(s, args->store);
     if (args->shard && read_shard(args->shard, o, e))
         return -1;
-    return search_args(args, s->modes, o, e);
+    return search_args(args, 0, &s->modes, o, e);
 }
 
 static const char *own_path(struct arena *a)
@@ -254,10 +254,11 @@ static int parse_line(struct session *s, slice name, slice value, struct err *e)
     slice word;
     bool number = slice_to_u64(value, UINT64_MAX, &n);
     if (slice_is(name, "modes")) {
-        for (o->n_modes = 0; slice_word(&value, &word) && o->n_modes < MODES_MAX; o->n_modes++)
-            if (mode_parse(word, &s->modes[o->n_modes], e))
+        for (s->modes = (struct mode_list){0}; slice_word(&value, &word);)
+            if (mode_list_add(&s->modes, word, e))
                 return -1;
-        o->modes = s->modes;
+        o->modes = s->modes.at;
+        o->n_modes = s->modes.n;
     } else if (slice_is(name, "assume")) {
         for (o->assume = 0; slice_word(&value, &word);)
             for (enum reduction r = 0; r < REDUCTIONS; r++)

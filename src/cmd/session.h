@@ -19,7 +19,7 @@ struct session {
     struct sim *sim;             /* NULL: real services */
     struct store *store;
     struct live *live;
-    mode modes[MODES_MAX];
+    struct mode_list modes; /* of the command line, or of the campaign that is stored */
     struct search_options search;
     struct judging judging;
     uint32_t jobs;

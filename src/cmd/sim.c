@@ -217,14 +217,13 @@ static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t fa
 }
 
 /* Explores; the caller frees the search, which the summary refers to. */
-static int explore_bench(struct bench *b, const struct args *args, mode *modes,
+static int explore_bench(struct bench *b, const struct args *args, struct mode_list *modes,
                          struct search **search, struct summary *summary, struct err *e)
 {
     struct search_options options;
-    uint32_t n;
-    const mode *of_file = sim_modes(b->sim, &n);
-    options = (struct search_options){.modes = of_file, .n_modes = n};
-    if (search_args(args, modes, &options, e))
+    const struct mode_list *of_file = sim_modes(b->sim);
+    options = (struct search_options){.modes = of_file->at, .n_modes = of_file->n};
+    if (search_args(args, sim_speaks(b->sim), modes, &options, e))
         return -1;
     make_judge(b);
     *search = search_new(&b->names, &b->faultloads, &options);
@@ -265,11 +264,11 @@ int cmd_sim_explore(const struct args *args)
     struct search *search = NULL;
     struct summary summary = {0};
     struct err e = {0};
-    mode modes[MODES_MAX];
+    struct mode_list modes;
     int code = bench_load(&b, args);
     if (code)
         return code;
-    int failed = explore_bench(&b, args, modes, &search, &summary, &e);
+    int failed = explore_bench(&b, args, &modes, &search, &summary, &e);
     code = failed ? cmd_fail(&e) : exit_code(&summary);
     if (!failed || summary.runs > 0) { /* what is known is told even when a run was impossible */
         if (args->json)
@@ -292,13 +291,13 @@ int cmd_sim_explain(const struct args *args)
     struct summary summary = {0};
     struct explanation x;
     struct err e = {0};
-    mode modes[MODES_MAX];
+    struct mode_list modes;
     faultload f;
     int code = bench_load(&b, args);
     if (code)
         return code;
     if (faultload_parse(&b.names, &b.faultloads, slice_of(args->positional[1]), &f, &e) ||
-        explore_bench(&b, args, modes, &search, &summary, &e)) {
+        explore_bench(&b, args, &modes, &search, &summary, &e)) {
         code = cmd_fail(&e);
     } else {
         search_explain(search, f, &x);
@@ -320,13 +319,13 @@ int cmd_sim_deps(const struct args *args)
     struct search *search = NULL;
     struct summary summary = {0};
     struct err e = {0};
-    mode modes[MODES_MAX];
+    struct mode_list modes;
     int code = deps_check(args);
     if (!code)
         code = bench_load(&b, args);
     if (code)
         return code;
-    if (explore_bench(&b, args, modes, &search, &summary, &e)) {
+    if (explore_bench(&b, args, &modes, &search, &summary, &e)) {
         code = cmd_fail(&e);
     } else {
         struct deps_report report = {.summary = &summary};

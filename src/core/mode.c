@@ -24,9 +24,6 @@ const struct mode_row mode_rows[MODE_KINDS] = {
 #undef MODE
 };
 
-#define STATUS(code) ((mode)MODE_STATUS << 24 | (code))
-const mode mode_defaults[4] = {STATUS(500), STATUS(502), STATUS(503), STATUS(504)};
-
 /* Outcomes without a code, by kind. */
 static const char *const outcome_names[OUT_KINDS] = {
     [OUT_NONE] = "unknown",  [OUT_REFUSED] = "refused", [OUT_RESET] = "reset",

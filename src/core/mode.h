@@ -107,9 +107,6 @@ bool outcome_error(outcome o);
 
 void outcome_print(outcome o, struct buf *out);
 
-/* The four that every search starts with unless told otherwise: 500, 502, 503, 504. */
-extern const mode mode_defaults[4];
-
 mode mode_make(enum mode_kind kind, uint32_t argument);
 
 static inline enum mode_kind mode_kind(mode m)

@@ -80,20 +80,18 @@ static int load_about(struct sim *sim, const struct node *value, struct err *e)
 
 static int load_modes(struct sim *sim, const struct node *value, struct err *e)
 {
-    if (want(value, NODE_LIST, "modes", e))
+    bool list = value->type != NODE_STR && value->type != NODE_NUM; /* one may stand alone */
+    if (list && want(value, NODE_LIST, "modes", e))
         return -1;
-    if (value->n == 0 || value->n > 64)
-        return err_set(e, value->line, value->col, "\"modes\" must have 1 to 64 entries");
-    sim->n_modes = value->n;
-    sim->modes = arena_zero(&sim->arena, value->n * sizeof *sim->modes);
-    for (uint32_t i = 0; i < value->n; i++) {
+    if (list && (value->n == 0 || value->n > MODE_LIST_MAX))
+        return err_set(e, value->line, value->col, "\"modes\" must have 1 to %d entries",
+                       MODE_LIST_MAX);
+    sim->modes = (struct mode_list){0};
+    for (uint32_t i = 0; i < (list ? value->n : 1); i++) {
+        const struct node *item = list ? value->list[i] : value;
         struct err inner = {0};
-        if (mode_parse(value->list[i]->text, &sim->modes[i], &inner))
-            return err_set(e, value->list[i]->line, value->list[i]->col, "%s", inner.text);
-        for (uint32_t j = 0; j < i; j++)
-            if (sim->modes[i] == sim->modes[j])
-                return err_set(e, value->list[i]->line, value->list[i]->col,
-                               "mode \"%.*s\" is there twice", SLICE_ARG(value->list[i]->text));
+        if (mode_list_add(&sim->modes, item->text, &inner))
+            return err_set(e, item->line, item->col, "%s", inner.text);
     }
     return 0;
 }
@@ -445,13 +443,12 @@ int sim_load(const struct node *root, struct names *names, struct sim **out, str
     struct sim *sim = mem_zero(sizeof *sim);
     sim->names = names;
     sim->rewrite = rewrite_new();
-    sim->n_modes = 4;
-    sim->modes = arena_zero(&sim->arena, sizeof mode_defaults);
-    memcpy(sim->modes, mode_defaults, sizeof mode_defaults);
+    mode_list_add_set(&sim->modes, SET_ERRORS);
     if (load_all(sim, root, e)) {
         sim_free(sim);
         return -1;
     }
+    mode_list_fit(&sim->modes, sim_speaks(sim));
     sim->state = arena_zero(&sim->arena, sim->n_services * sizeof *sim->state);
     for (uint32_t i = 0; i < sim->n_services; i++) {
         const struct node *init = sim->service[i].state;

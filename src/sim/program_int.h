@@ -157,8 +157,7 @@ struct sim {
     const struct node *data, *judge; /* NULL: not there */
     bool name_payload, name_before, keep_state;
     bool random; /* something in it is drawn by lot */
-    uint32_t n_modes;
-    mode *modes;
+    struct mode_list modes;
     uint32_t n_services;
     struct service *service;
     struct map service_of; /* by the symbol of its name */

@@ -24,10 +24,18 @@ const char *sim_name(const struct sim *sim)
     return sim->name.p;
 }
 
-const mode *sim_modes(const struct sim *sim, uint32_t *n)
+const struct mode_list *sim_modes(const struct sim *sim)
 {
-    *n = sim->n_modes;
-    return sim->modes;
+    return &sim->modes;
+}
+
+uint8_t sim_speaks(const struct sim *sim)
+{
+    uint8_t flags = 0;
+    for (uint32_t i = 0; i < sim->n_services; i++)
+        for (uint32_t k = 0; k < sim->service[i].n_endpoints; k++)
+            flags |= sim->service[i].endpoint[k].method.n ? CALL_HTTP : CALL_GRPC;
+    return flags;
 }
 
 uint32_t sim_scenarios(const struct sim *sim)

@@ -6,6 +6,7 @@
 #define OUTFOX_SIM_SIM_H
 
 #include "base/node.h"
+#include "core/mode_set.h"
 #include "core/plan.h"
 #include "core/trace.h"
 #include "core/verdict.h"
@@ -19,7 +20,10 @@ int sim_load(const struct node *root, struct names *names, struct sim **out,
 void sim_free(struct sim *sim);
 
 const char *sim_name(const struct sim *sim);
-const mode *sim_modes(const struct sim *sim, uint32_t *n);
+/* How its calls may fail, and what they speak (CALL_HTTP, CALL_GRPC or both). */
+const struct mode_list *sim_modes(const struct sim *sim);
+uint8_t sim_speaks(const struct sim *sim);
+
 uint32_t sim_scenarios(const struct sim *sim);
 const char *sim_scenario_name(const struct sim *sim, uint32_t scenario);
 

@@ -344,11 +344,15 @@ def first_cells(text):
 
 def check_modes():
     text = read("docs/faults.md")
-    modes = json.loads(shell("outfox modes --json", WORK)[1])["modes"]
+    listed = json.loads(shell("outfox modes --json", WORK)[1])
+    modes = listed["modes"]
     check(len(modes) >= 7, "outfox modes --json", f"lists only {len(modes)} modes")
     for mode in modes:
         row = re.search(rf"^\| `{mode['name']}[:`]", text, re.MULTILINE)
         check(row, "docs/faults.md", f"the mode {mode['name']} has no row in a table")
+    for group in listed["sets"]:
+        row = f"\n| `{group['name']}` | {', '.join(group['modes'])} |"
+        check(row in text, "docs/faults.md", f"the set {group['name']} has no row with its modes")
 
 
 def verbs():

@@ -105,13 +105,13 @@ static void check_pattern(struct world *w, uid u)
     while (uid_parent(&w->names, request) != UID_NONE)
         request = uid_parent(&w->names, request);
     struct buf text = BUF_INIT(1 << 16);
-    fault_print(&w->names, (struct fault){u, mode_defaults[0]}, &text);
+    fault_print(&w->names, (struct fault){u, mode_make(MODE_STATUS, 500)}, &text);
     for (int known = 0; known < 2; known++) {
         struct plan plan;
         struct err e = {0};
         plan = (struct plan){0};
         MUST(plan_add(&plan, &w->names, known ? request : UID_NONE, buf_slice(&text), &e) == 0);
-        MUST(plan_find(&plan, &w->names, u, &by) == mode_defaults[0] && by == u);
+        MUST(plan_find(&plan, &w->names, u, &by) == mode_make(MODE_STATUS, 500) && by == u);
         MUST(plan.patterns.at[0].fired == 1);
         plan_deinit(&plan);
     }

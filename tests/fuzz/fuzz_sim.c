@@ -108,7 +108,8 @@ static void check_reports(const struct summary *summary)
 static struct search_options options_for(const struct sim *sim, uint64_t hash)
 {
     struct search_options options = {.order = (uint32_t)(hash >> 8) % order_count, .seed = hash};
-    options.modes = sim_modes(sim, &options.n_modes);
+    options.modes = sim_modes(sim)->at;
+    options.n_modes = sim_modes(sim)->n;
     if (hash & 1) {
         options.assume = (uint32_t)(hash >> 16) & ((1u << REDUCTIONS) - 1);
         options.max_faults = 1 + (uint32_t)(hash >> 24) % 3;

@@ -531,8 +531,6 @@ static void test_mode_text(void **state)
         assert_string_equal(buf_text(&text), rows[i].label);
         buf_deinit(&text);
     }
-    for (size_t i = 0; i < LENGTH(mode_defaults); i++)
-        check_mode_text(mode_defaults[i]);
     assert_int_equal(mode_delay_ns(parse_mode("delay:250ms")), 250000000);
     assert_int_equal(mode_delay_ns(parse_mode("delay:4h")), 4 * 3600 * 1000000000LL);
     assert_int_equal(mode_delay_ns(parse_mode("delay-reply:3s")), 3000000000);

@@ -466,11 +466,10 @@ static faultload fail_calls(struct lab *lab, faultload f, uid call, mode m)
 /* The mode that gives this label; MODE_NONE: none does. */
 static mode mode_of(const struct lab *lab, label l)
 {
-    uint32_t n;
-    const mode *modes = sim_modes(lab->sim, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (mode_label(modes[i]) == l)
-            return modes[i];
+    const struct mode_list *modes = sim_modes(lab->sim);
+    for (uint32_t i = 0; i < modes->n; i++)
+        if (mode_label(modes->at[i]) == l)
+            return modes->at[i];
     return MODE_NONE;
 }
 

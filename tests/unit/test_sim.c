@@ -1349,6 +1349,8 @@ static void test_about(void **state)
         const char *modes, *printed;
     } rows[] = {{"", "500 502 503 504 "},
                 {"modes: [503]\n", "503 "},
+                {"modes: standard\n", "503 reset lost-reply:503 hold "},
+                {"modes: [errors, reset, 503]\n", "500 502 503 504 reset "},
                 {"modes: [reset, 'grpc:14', delay:2s, lost-reply:503]\n",
                  "reset grpc:14 delay:2s lost-reply:503 "}};
     (void)state;
@@ -1356,13 +1358,11 @@ static void test_about(void **state)
         struct lab lab;
         struct err e = {0};
         struct buf text = BUF_INIT(1 << 16), modes = BUF_INIT(1000);
-        uint32_t n;
         buf_addf(&text, "%s%s", system, rows[i].modes);
         if (lab_init_text(&lab, buf_text(&text), &e))
             fail_msg("%s", e.text);
-        const mode *m = sim_modes(lab.sim, &n);
-        for (uint32_t k = 0; k < n; k++) {
-            mode_print(m[k], &modes);
+        for (uint32_t k = 0; k < sim_modes(lab.sim)->n; k++) {
+            mode_print(sim_modes(lab.sim)->at[k], &modes);
             buf_addc(&modes, ' ');
         }
         assert_string_equal(buf_text(&modes), rows[i].printed);
@@ -1598,7 +1598,8 @@ static void test_refused_files(void **state)
         {NULL, NULL, "", "", "\"scenarios\" is missing", 0},
         {"system: a b\n", NULL, NULL, "", "name of a system", 1},
         {NULL, NULL, NULL, "servces: {}\n", "\"services\"", 4},
-        {NULL, NULL, NULL, "modes: 503\n", "list", 4},
+        {NULL, NULL, NULL, "modes: { a: b }\n", "list", 4},
+        {NULL, NULL, NULL, "modes: standart\n", "\"standard\"", 4},
         {NULL, NULL, NULL, "modes: []\n", "1 to 64", 4},
         {NULL, NULL, NULL, "modes: [503, 503]\n", "twice", 4},
         {NULL, NULL, NULL, "modes: [503, 'status:503']\n", "twice", 4},
