@@ -106,6 +106,7 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
                                     .plan = &slot->plan,
                                     .purpose = purpose,
                                     .learning = learning,
+                                    .limit_ns = campaign_limit(c, f, purpose),
                                     .user = slot};
     live_begin(c->live, &order);
 }
@@ -404,6 +405,7 @@ const struct summary *campaign_finish(struct campaign *c)
     campaign_note_outlived(c);
     campaign_doubt(c, c->summary.space > 1);
     campaign_note_hiccups(c);
+    campaign_note_limit(c);
     if (c->live) {
         campaign_note_strays(c);
         campaign_note_equal(c);

@@ -77,6 +77,7 @@ struct campaign {
     uid outlived;
     struct seen seen; /* what came through the proxies, and what did not */
     struct late late;
+    struct limit limit;
     struct steady steady;
     int64_t death_ns;    /* of the last run: so long after the answer a service died; 0: none did */
     struct usage *usage; /* of each service; NULL: none was looked at */

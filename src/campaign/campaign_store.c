@@ -38,6 +38,7 @@ void campaign_remember(struct campaign *c, const struct run *run)
     if (run->flags & RUN_OUTLIVED)
         note_outlived(c, run);
     campaign_seen(c, run);
+    campaign_learn_limit(c, run);
     if (!k) {
         map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
         vec_push(&c->known,

@@ -262,6 +262,15 @@ static int repeat(struct campaign *c, struct run *run, struct err *e)
     return status;
 }
 
+/* A run that may only be slow is given all the time that the scenario has. */
+static int repeat_patiently(struct campaign *c, struct run *run, struct err *e)
+{
+    c->limit.patient = true;
+    int status = repeat(c, run, e);
+    c->limit.patient = false;
+    return status;
+}
+
 /* ---- failures that no fault is to blame for ---- */
 
 static bool failed_by_itself(const struct run *run)
@@ -329,6 +338,8 @@ int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err 
     const char *why;
     uint32_t hiccups = 0;
     int status = alone ? 0 : repeat(c, run, e);
+    if (status == 0 && campaign_cut_short(c, run))
+        status = repeat_patiently(c, run, e);
     if (status == 0)
         status = repeat_hiccup(c, run, &hiccups, e);
     if (status == 0 && !failed_by_itself(run))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Why runs may not be what they seem, a part of the inside of a campaign: campaign_late.c (what
- * comes after the end of its run), campaign_steady.c (does it get anywhere?), campaign_trust.c (is
- * a failure to be believed?). */
+ * comes after the end of its run), campaign_limit.c (how long may one take?), campaign_steady.c
+ * (does it get anywhere?), campaign_trust.c (is a failure to be believed?). */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 
@@ -55,6 +55,26 @@ void campaign_explain_death(struct campaign *c, const char *how);
 void campaign_note_late(struct campaign *c);
 void campaign_note_strays(struct campaign *c);
 void campaign_note_outlived(struct campaign *c);
+
+/* ---- campaign_limit.c ---- */
+
+struct limit {
+    int64_t slowest_ns; /* that a run with an answer took */
+    bool hung;          /* a run has used up all the time it had, and had no answer */
+    bool patient;       /* the next run is given all of it */
+    uint64_t hurried;   /* runs that were given less */
+};
+
+/* A run was observed: what does it say about how long others need? */
+void campaign_learn_limit(struct campaign *c, const struct run *run);
+
+/* How long such a run is given; 0: as long as the scenario says. */
+int64_t campaign_limit(const struct campaign *c, faultload f, enum run_purpose purpose);
+
+/* It had no answer in less time than the scenario has, and nothing like that is known: it may be
+ * slow. */
+bool campaign_cut_short(const struct campaign *c, const struct run *run);
+void campaign_note_limit(struct campaign *c);
 
 /* ---- campaign_steady.c ---- */
 

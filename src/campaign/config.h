@@ -111,6 +111,7 @@ struct scenario_spec {
     struct config_pairs env;         /* of the commands */
     slice before, after;             /* commands round every run; empty: none */
     int64_t timeout_ns;              /* of a run; default 30s (command: 2m) */
+    bool timeout_given;              /* the file says so: every run has that long */
     int64_t limit_ns;                /* how long it may take under one fault; 0: as `judge` says */
     struct expect_spec expect;       /* without faults, and with them unless the next is given */
     struct expect_spec under_faults; /* when a fault was injected */

@@ -173,7 +173,8 @@ static int scenario_check(struct conf_reader *r, struct scenario_spec *s, const 
     s->under_faults.given = node_get(map, SLICE("under-faults")) != NULL;
     if (has_content_type(s))
         s->content_type = SLICE("");
-    if (!s->timeout_ns)
+    s->timeout_given = s->timeout_ns != 0;
+    if (!s->timeout_given)
         s->timeout_ns = (s->is_command ? 120 : 30) * INT64_C(1000000000);
     return 0;
 }

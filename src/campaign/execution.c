@@ -340,6 +340,8 @@ void live_begin(struct live *l, const struct execution_order *order)
                             .dying = UINT32_MAX,
                             .timer.fire = on_timer,
                             .turn.fire = on_turn};
+    if (order->limit_ns)
+        x->result.run.flags |= RUN_HURRIED;
     l->n_running++;
     go(x, EXECUTION_RENEWING);
 }

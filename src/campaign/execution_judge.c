@@ -64,7 +64,7 @@ void execution_judge(struct execution *x, const struct node *state)
         expect_answer(expect, &x->answer, s, &x->arena, &run->verdict);
     if (run->flags & RUN_HUNG) {
         struct buf within = BUF_INIT(40);
-        buf_add_ns(&within, spec->timeout_ns);
+        buf_add_ns(&within, spec->timeout_ns); /* one finding, also of a run with less time */
         run->verdict.pass = false;
         run->verdict.why = say(x, "the scenario does not end within ", buf_text(&within));
         buf_deinit(&within);

@@ -58,6 +58,7 @@ struct execution_order {
     struct plan *plan;   /* decides; stays as it is until the execution has ended */
     enum run_purpose purpose;
     bool learning;
+    int64_t limit_ns; /* for the request or command; 0: the scenario's */
     void *user;
 };
 

@@ -37,6 +37,12 @@ static uint32_t add_fields(const struct scenario_spec *spec, struct field *field
     return n;
 }
 
+/* How long the scenario's own request or command may take. */
+static int64_t limit_of(const struct execution *x)
+{
+    return x->order.limit_ns ? x->order.limit_ns : spec_of(x)->timeout_ns;
+}
+
 void request_send(struct execution *x, void (*done)(void *, const struct client_answer *))
 {
     struct live *l = x->live;
@@ -58,7 +64,7 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
                                .grpc = grpc,
                                .head = &head,
                                .body = spec->body,
-                               .timeout_ns = spec->timeout_ns,
+                               .timeout_ns = limit_of(x),
                                .body_max = ANSWER_MAX};
     x->request = client_send(l->client, &r, done, x);
     buf_deinit(&target);
@@ -198,7 +204,7 @@ void command_run(struct execution *x, slice text,
                                 .dir = spec->dir.n ? spec->dir : l->config->dir,
                                 .env = env.pairs.at,
                                 .n_env = env.pairs.n,
-                                .timeout_ns = spec->timeout_ns};
+                                .timeout_ns = x->run ? limit_of(x) : spec->timeout_ns};
     x->command = command_start(l->keeper, &r, done, x);
     vec_deinit(&env.pairs);
     buf_deinit(&command);

@@ -7,7 +7,7 @@ const char *const run_purpose_names[RUN_PURPOSES] = {
     [RUN_REPLAY] = "replay",
 };
 
-const char *const run_flag_names[RUN_FLAGS] = {"hung",     "crashed",  "outlived",
-                                               "repeated", "contract", "unexpected"};
+const char *const run_flag_names[RUN_FLAGS] = {"hung",     "crashed",    "outlived", "repeated",
+                                               "contract", "unexpected", "hurried"};
 const char *const call_flag_names[CALL_FLAGS] = {"exempt", "http",   "grpc", "ambiguous",
                                                  "open",   "hushed", "http2"};

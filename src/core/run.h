@@ -28,9 +28,10 @@ enum run_flag {
     RUN_REPEATED = 8,    /* it failed next to others, and this is the repetition alone */
     RUN_CONTRACT = 16,   /* its verdict is that of a contract ... */
     RUN_UNEXPECTED = 32, /* ... and the scenario's own expectation did not hold */
+    RUN_HURRIED = 64,    /* it was given less time than the scenario has (campaign_limit.c) */
 };
 
-enum { RUN_BODY_MAX = 64 * 1024, RUN_ANSWERS_MAX = 256, RUN_FLAGS = 6, CALL_FLAGS = 7 };
+enum { RUN_BODY_MAX = 64 * 1024, RUN_ANSWERS_MAX = 256, RUN_FLAGS = 7, CALL_FLAGS = 7 };
 
 /* The words for the bits of enum run_flag and enum call_flag, lowest first. */
 extern const char *const run_flag_names[RUN_FLAGS];

@@ -69,7 +69,7 @@ static bool is_forgotten(const struct view *v, uint32_t i)
 static bool is_stuck(const struct view *v, uint32_t i)
 {
     uint32_t above = v->calls[i].parent;
-    bool hung = above == 0 && v->run->flags & RUN_HUNG;
+    bool hung = above == 0 && v->run->flags & RUN_HUNG && !(v->run->flags & RUN_HURRIED);
     if (!hung && !(v->calls[above].flags & CALL_OPEN) && !is_forgotten(v, i))
         return false;
     for (uint32_t k = 0; k < view_children(v, above); k++) {
