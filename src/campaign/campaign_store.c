@@ -334,7 +334,7 @@ int campaign_teach(struct campaign *c, struct err *e)
     if (!c->lesson.p)
         return 0;
     if (track_learned_parse(live_tracker(c->live), c->lesson) ||
-        !slice_to_u64(c->quiet, INT64_MAX, &quiet))
+        !slice_to_u64(c->quiet, RUN_TIME_MAX, &quiet))
         return err_set(e, 0, 0,
                        "what the store says of \"%s\" cannot be read: start anew without "
                        "--resume",

@@ -218,6 +218,7 @@ int cmd_replay(const struct args *args)
 
 /* ---- explain ---- */
 
+/* 0, or an exit code, with *e. */
 static int explain(struct session *s, struct err *e)
 {
     const struct args *args = s->args;
@@ -225,17 +226,17 @@ static int explain(struct session *s, struct err *e)
     faultload f;
     struct campaign *c = s->campaigns.at[0];
     int status = campaign_restore(c, e);
-    if (status == CAMPAIGN_OTHER)
-        return -1;
-    if (status > 0)
-        return err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
-                       session_scenario(s, 0));
+    if (status < 0)
+        return EXIT_ENVIRONMENT;
+    if (status > 0 && status != CAMPAIGN_OTHER)
+        err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
+                session_scenario(s, 0));
     if (status || faultload_parse(&s->names, &s->faultloads, slice_of(args->positional[0]), &f, e))
-        return -1;
+        return EXIT_USAGE;
     search_explain(campaign_search(c), f, &x);
     report_explanation(s->config->name.p, session_scenario(s, 0), &s->names, &s->faultloads, f, &x,
                        args->json, stdout);
-    return 0;
+    return EXIT_OK;
 }
 
 int cmd_explain(const struct args *args)
@@ -250,7 +251,9 @@ int cmd_explain(const struct args *args)
         code = EXIT_ENVIRONMENT;
     } else {
         session_make_campaigns(&s, NULL, NULL);
-        code = explain(&s, &e) ? cmd_fail(&e) : EXIT_OK;
+        code = explain(&s, &e);
+        if (code)
+            cmd_fail(&e);
     }
     session_close(&s);
     return code;

@@ -246,43 +246,87 @@ static const char *options_text(struct session *s, uint32_t scenario)
     return out;
 }
 
-/* The options of a search, from the lines of options_text. */
-static int parse_line(struct session *s, slice name, slice value, struct err *e)
+/* ---- and back. A store is input: what search_args would refuse is refused here, too ---- */
+
+static bool parse_modes(struct session *s, slice text)
+{
+    struct search_options *o = &s->search;
+    struct err ignored = {0};
+    slice word;
+    for (s->modes = (struct mode_list){0}; slice_word(&text, &word);)
+        if (mode_list_add(&s->modes, word, &ignored))
+            return false;
+    o->modes = s->modes.at;
+    o->n_modes = s->modes.n;
+    return o->n_modes > 0;
+}
+
+static bool parse_assume(struct search_options *o, slice text)
+{
+    slice word;
+    for (o->assume = 0; slice_word(&text, &word);) {
+        uint32_t bit = 0;
+        for (enum reduction r = 0; r < REDUCTIONS; r++)
+            bit |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
+        if (!bit)
+            return false;
+        o->assume |= bit;
+    }
+    return true;
+}
+
+static bool parse_audit(struct search_options *o, slice text)
+{
+    char number[40], *end;
+    snprintf(number, sizeof number, "%.*s", (int)(text.n < 39 ? text.n : 39), text.p);
+    o->audit = strtod(number, &end);
+    return end > number && !*end && o->audit >= 0 && o->audit <= 100;
+}
+
+static bool parse_shard(struct search_options *o, slice text)
+{
+    slice part;
+    uint64_t i, all;
+    slice_cut(&text, '/', &part);
+    if (!slice_to_u64(part, UINT32_MAX, &i) || !text.p || !slice_to_u64(text, UINT32_MAX, &all))
+        return false;
+    o->shard = (uint32_t)i;
+    o->shards = (uint32_t)all;
+    return all ? i < all : i == 0;
+}
+
+/* The options of a search, from the lines of options_text; lines about other things are passed
+ * over. */
+static bool parse_line(struct session *s, slice name, slice value)
 {
     struct search_options *o = &s->search;
     uint64_t n = 0;
-    slice word;
-    bool number = slice_to_u64(value, UINT64_MAX, &n);
-    if (slice_is(name, "modes")) {
-        for (s->modes = (struct mode_list){0}; slice_word(&value, &word);)
-            if (mode_list_add(&s->modes, word, e))
-                return -1;
-        o->modes = s->modes.at;
-        o->n_modes = s->modes.n;
-    } else if (slice_is(name, "assume")) {
-        for (o->assume = 0; slice_word(&value, &word);)
-            for (enum reduction r = 0; r < REDUCTIONS; r++)
-                o->assume |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
-    } else if (slice_is(name, "max-faults") && number) {
+    bool number = slice_to_u64(value, UINT64_MAX, &n), small = number && n <= UINT32_MAX;
+    if (slice_is(name, "modes"))
+        return parse_modes(s, value);
+    if (slice_is(name, "assume"))
+        return parse_assume(o, value);
+    if (slice_is(name, "audit"))
+        return parse_audit(o, value);
+    if (slice_is(name, "shard"))
+        return parse_shard(o, value);
+    if (slice_is(name, "max-faults")) {
         o->max_faults = (uint32_t)n;
-    } else if (slice_is(name, "t-way") && number) {
-        o->t_way = (uint32_t)n;
-    } else if (slice_is(name, "audit")) {
-        o->audit = strtod(slice_copy(&s->arena, value).p, NULL);
-    } else if (slice_is(name, "order")) {
-        o->order = order_of(value);
-    } else if (slice_is(name, "seed") && number) {
-        o->seed = n;
-    } else if (slice_is(name, "shard")) {
-        slice part;
-        uint64_t i, all;
-        slice_cut(&value, '/', &part);
-        if (slice_to_u64(part, UINT32_MAX, &i) && slice_to_u64(value, UINT32_MAX, &all)) {
-            o->shard = (uint32_t)i;
-            o->shards = (uint32_t)all;
-        }
+        return small;
     }
-    return 0;
+    if (slice_is(name, "t-way")) {
+        o->t_way = (uint32_t)n;
+        return number && (n == 0 || (n >= 2 && n <= 4));
+    }
+    if (slice_is(name, "order")) {
+        o->order = order_of(value);
+        return slice_is(value, order_rows[o->order].name);
+    }
+    if (slice_is(name, "seed")) {
+        o->seed = n;
+        return number;
+    }
+    return true;
 }
 
 int session_adopt(struct session *s, struct err *e)
@@ -293,15 +337,22 @@ int session_adopt(struct session *s, struct err *e)
         return 0;
     uint64_t campaign = 0;
     slice text = {0}, line, name;
+    const char *scenario = "";
     for (uint32_t i = 0; i < s->scenarios.n && !campaign; i++)
-        if (store_find(s->store, slice_of(session_scenario(s, i)), &campaign, e))
+        if (store_find(s->store, slice_of(scenario = session_scenario(s, i)), &campaign, e))
             return EXIT_ENVIRONMENT;
     if (campaign && store_get(s->store, campaign, SLICE("options"), &s->arena, &text, e))
         return EXIT_ENVIRONMENT;
     while (slice_cut(&text, '\n', &line)) {
         slice_cut(&line, ':', &name);
-        if (line.p && parse_line(s, name, slice_trim(line), e))
+        if (line.p && !parse_line(s, name, slice_trim(line))) {
+            err_set(e, 0, 0,
+                    "%s is damaged or was edited (the campaign of \"%s\" has \"%.*s: %.*s\"); "
+                    "remove it, or restore a copy",
+                    s->config->store.p, scenario, SLICE_ARG(name), (int)(line.n < 60 ? line.n : 60),
+                    line.p);
             return EXIT_ENVIRONMENT;
+        }
     }
     return 0;
 }

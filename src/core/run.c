@@ -11,3 +11,69 @@ const char *const run_flag_names[RUN_FLAGS] = {"hung",     "crashed",    "outliv
                                                "contract", "unexpected", "hurried"};
 const char *const call_flag_names[CALL_FLAGS] = {"exempt", "http",   "grpc", "ambiguous",
                                                  "open",   "hushed", "http2"};
+
+/* ---- what can be ---- */
+
+static bool is_time(int64_t ns)
+{
+    return ns >= -RUN_TIME_MAX && ns <= RUN_TIME_MAX;
+}
+
+/* Is `point` the call, or all that are equal to it? */
+static bool is_fault_of(const struct names *names, uid point, uid call)
+{
+    if (point == call)
+        return true;
+    if (point == UID_NONE || uid_parent(names, point) != uid_parent(names, call))
+        return false;
+    struct element all = *uid_element(names, call);
+    const struct element *other = uid_element(names, point);
+    return other->n == N_ANY && other->service == all.service &&
+           other->interface == all.interface && other->payload == all.payload &&
+           other->before == all.before;
+}
+
+static const char *call_flaw(const struct names *names, const struct run *run, uint32_t i)
+{
+    const struct call *calls = run->trace.calls.at, *c = &calls[i];
+    const struct call *above = i && c->parent < i ? &calls[c->parent] : NULL;
+    if (i ? !above : c->parent != CALL_NONE)
+        return "parent";
+    if (c->uid == UID_NONE || uid_element(names, c->uid)->n == N_ANY ||
+        uid_parent(names, c->uid) != (above ? above->uid : UID_NONE))
+        return "point";
+    if (c->mode != MODE_NONE && !is_fault_of(names, c->fault_point, c->uid))
+        return "fault_point";
+    if (c->flags >> CALL_FLAGS)
+        return "flags";
+    if (i ? (above->flags & ~c->flags) & CALL_HUSHED : c->flags & CALL_HUSHED)
+        return "flags"; /* what is below a hushed call is hushed; the request is not */
+    if (!is_time(c->start_ns))
+        return "start_ns";
+    if (!is_time(c->end_ns) || c->end_ns <= c->start_ns)
+        return "end_ns";
+    return c->answer > run->n_answers ? "answer" : NULL;
+}
+
+const char *run_flaw(const struct names *names, const struct run *run, uint32_t *call)
+{
+    VEC(uint32_t) depth = {0};
+    const char *flaw = run->number < 1 || run->number >= INT64_MAX                 ? "number"
+                       : (uint32_t)run->purpose >= RUN_PURPOSES                    ? "purpose"
+                       : run->flags >> RUN_FLAGS                                   ? "flags"
+                       : run->body.n > RUN_BODY_MAX                                ? "body"
+                       : run->wall_ns < 0                                          ? "wall_ns"
+                       : run->took_ns < 0 || !is_time(run->took_ns)                ? "took_ns"
+                       : !run->trace.calls.n || run->trace.calls.n > RUN_CALLS_MAX ? "calls"
+                                                                                   : NULL;
+    *call = CALL_NONE;
+    for (uint32_t i = 0; !flaw && i < run->trace.calls.n; i++) {
+        *call = i;
+        flaw = call_flaw(names, run, i);
+        vec_push(&depth, flaw || !i ? 1 : depth.at[run->trace.calls.at[i].parent] + 1);
+        if (vec_last(&depth) > RUN_DEPTH_MAX)
+            flaw = "parent";
+    }
+    vec_deinit(&depth);
+    return flaw;
+}

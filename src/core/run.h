@@ -31,7 +31,16 @@ enum run_flag {
     RUN_HURRIED = 64,    /* it was given less time than the scenario has (campaign_limit.c) */
 };
 
-enum { RUN_BODY_MAX = 64 * 1024, RUN_ANSWERS_MAX = 256, RUN_FLAGS = 7, CALL_FLAGS = 7 };
+enum {
+    RUN_BODY_MAX = 64 * 1024,
+    RUN_ANSWERS_MAX = 256,
+    RUN_CALLS_MAX = 1 << 20,
+    RUN_DEPTH_MAX = 20000, /* calls below each other */
+    RUN_FLAGS = 7,
+    CALL_FLAGS = 7
+};
+
+#define RUN_TIME_MAX ((int64_t)1 << 53) /* no time within a run is longer: 104 days */
 
 /* The words for the bits of enum run_flag and enum call_flag, lowest first. */
 extern const char *const run_flag_names[RUN_FLAGS];
@@ -57,5 +66,10 @@ static inline bool run_expected(const struct run *run)
 {
     return run->flags & RUN_CONTRACT ? !(run->flags & RUN_UNEXPECTED) : run->verdict.pass;
 }
+
+/* Can this run have been? A trace is what it is said to be in trace.h, and no number is beyond its
+ * bounds, so whoever gets a run need not look. NULL, or which of its values cannot be: the name of
+ * its column in the store; *call: the call it is of, CALL_NONE: of the run itself. */
+const char *run_flaw(const struct names *names, const struct run *run, uint32_t *call);
 
 #endif

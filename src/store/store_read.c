@@ -4,7 +4,8 @@
  *
  * 1. A run is read whole, in a transaction of its own, before anybody else sees it: a callback may
  *    use the store, and a long look at it does not keep the writer's log from being emptied.
- * 2. Every value is checked for what it may be, and the sum of all for being what was written. */
+ * 2. Every value is checked for what it may be, the sum of all for being what was written, and the
+ *    run as a whole for being one (run_flaw). Nobody behind this file checks any of that again. */
 #include "base/hash.h"
 #include "core/outcome.h"
 #include "store/store_int.h"
@@ -174,12 +175,7 @@ static void get_call(struct get *g, uint32_t n, struct call *c, int64_t *point,
     get_int(g, 1, UINT32_MAX);
     get_int(g, 1, INT64_MAX - 1);
     get_int(g, n, n);
-    if (get_null(g))
-        c->parent = CALL_NONE;
-    else if (n == 0)
-        get_bad(g);
-    else
-        c->parent = (uint32_t)get_int(g, 0, (int64_t)n - 1);
+    c->parent = get_null(g) ? CALL_NONE : (uint32_t)get_int(g, 0, UINT32_MAX - 1);
     *point = get_null(g) ? 0 : get_int(g, 1, UINT32_MAX);
     c->mode = get_mode(g);
     *fault_point = get_null(g) ? 0 : get_int(g, 1, UINT32_MAX);
@@ -220,6 +216,8 @@ static int read_calls(struct reader *r, struct arena *text, struct run *run, uin
         int64_t point, fault_point;
         uint32_t n = run->trace.calls.n;
         slice answer = {0};
+        if (n == RUN_CALLS_MAX)
+            get_bad(&g);
         get_call(&g, n, &c, &point, &fault_point, &answer);
         if (c.answer)
             keep_answer(text, run, &c, answer);
@@ -268,7 +266,7 @@ static void get_run(struct reader *r, struct get *g, struct arena *text, struct 
     run->body = slice_copy(text, get_blob(g, RUN_BODY_MAX));
     run->wall_ns = get_int(g, INT64_MIN, INT64_MAX);
     run->took_ns = get_int(g, INT64_MIN, INT64_MAX);
-    rest->calls = (uint32_t)get_int(g, 0, UINT32_MAX);
+    rest->calls = (uint32_t)get_int(g, 1, RUN_CALLS_MAX);
     rest->sum = g->sum;
     rest->all = get_int(g, INT64_MIN, INT64_MAX);
 }
@@ -285,6 +283,19 @@ int last_run(struct store *s, uint64_t campaign, uint64_t *number, struct err *e
     *number = (uint64_t)get_int(&g, 1, INT64_MAX - 1);
     get_done(&g);
     return g.bad ? store_damaged(s, e, "the last run: %s", g.bad) : 0;
+}
+
+/* Sums show what was written, not that it makes sense: whoever edits a row can sum it up too. */
+static int check_run(struct reader *r, const struct run *run, struct err *e)
+{
+    uint32_t call;
+    const char *flaw = run_flaw(r->names, run, &call);
+    unsigned long long number = run->number;
+    if (!flaw)
+        return 0;
+    return call == CALL_NONE
+               ? store_damaged(r->store, e, "run %llu: %s", number, flaw)
+               : store_damaged(r->store, e, "run %llu, call %u: %s", number, (unsigned)call, flaw);
 }
 
 /* The first run with at least this number: 1, or 0 when there is none. */
@@ -310,6 +321,8 @@ static int read_run(struct reader *r, uint64_t number, struct arena *text, struc
     if (run->trace.calls.n != rest.calls)
         return store_damaged(r->store, e, "run %llu has %u calls, not %u", shown,
                              (unsigned)run->trace.calls.n, (unsigned)rest.calls);
+    if (check_run(r, run, e))
+        return -1;
     if (hash_mix(rest.sum, sum) != (uint64_t)rest.all)
         return store_damaged(r->store, e, "run %llu: sum", shown);
     *previous = rest.previous;

@@ -207,9 +207,6 @@ static int add_call(struct adding *a, uint32_t i, struct err *e)
     struct store *s = a->store;
     const struct call *c = &a->run->trace.calls.at[i];
     int64_t point, fault_point;
-    if (c->parent != CALL_NONE && c->parent >= i)
-        return store_refused(s, e, "call %u of run %llu stands before the call that made it",
-                             (unsigned)i, (unsigned long long)a->run->number);
     if (call_points(a, i, &point, &fault_point, e))
         return -1;
     struct put p = put_into(s, SQL_CALL_ADD, a->sum);
@@ -241,19 +238,19 @@ static int add_call(struct adding *a, uint32_t i, struct err *e)
 
 /* ---- runs ---- */
 
-static int check_run(struct store *s, const struct run *run, struct err *e)
+static int check_run(struct store *s, const struct names *names, const struct run *run,
+                     struct err *e)
 {
     const char *texts[] = {run->verdict.why, run->verdict.detail, run->event};
-    if (run->number < 1 || run->number >= INT64_MAX || (uint32_t)run->purpose >= RUN_PURPOSES ||
-        run->body.n > RUN_BODY_MAX)
-        return store_refused(s, e,
-                             "run %llu cannot be stored: its number, purpose or body is "
-                             "beyond all bounds",
-                             (unsigned long long)run->number);
-    for (uint32_t i = 0; i < run->trace.calls.n; i++)
-        if (run->trace.calls.at[i].answer > run->n_answers)
-            return store_refused(s, e, "run %llu has no answer %u", (unsigned long long)run->number,
-                                 (unsigned)run->trace.calls.at[i].answer);
+    uint32_t call;
+    const char *flaw = run_flaw(names, run, &call);
+    if (flaw && call == CALL_NONE)
+        return store_refused(s, e, "run %llu cannot be stored: its %s is beyond all bounds",
+                             (unsigned long long)run->number, flaw);
+    if (flaw)
+        return store_refused(
+            s, e, "run %llu cannot be stored: of its call %u the %s is beyond all bounds",
+            (unsigned long long)run->number, (unsigned)call, flaw);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] && strnlen(texts[i], STORE_TEXT_MAX + 1) > STORE_TEXT_MAX)
             return store_refused(s, e, "a text of run %llu has more than %d bytes",
@@ -319,7 +316,7 @@ int store_add(struct store *s, uint64_t campaign, const struct names *names,
     struct adding a = {.store = s, .campaign = campaign, .names = names, .run = run};
     if (campaign < 1 || campaign > UINT32_MAX)
         return store_refused(s, e, "there is no campaign %llu in it", (unsigned long long)campaign);
-    if (check_run(s, run, e) || store_begin_write(s, e))
+    if (check_run(s, names, run, e) || store_begin_write(s, e))
         return -1;
     return store_end(s, add_run(&a, fl, e), e);
 }

@@ -78,30 +78,35 @@ static uid random_uid(struct rng *r, struct names *names, uid parent)
     return names_uid(names, parent, names_element(names, e));
 }
 
+/* Up to 104 days, more often a short one. */
 static int64_t random_time(struct rng *r)
 {
-    return (int64_t)(rng_next(r) >> rng_below(r, 64)) * (rng_below(r, 2) ? 1 : -1);
+    return (int64_t)((rng_next(r) >> 12) >> rng_below(r, 52));
 }
 
+/* As a tracker makes them, see run_flaw. */
 static struct call random_call(struct rng *r, struct store_world *w, const struct trace *trace)
 {
     struct call c = {.parent = CALL_NONE, .seen = random_outcome(r), .reply = random_outcome(r)};
     uid above = UID_NONE;
+    c.flags = (uint8_t)rng_below(r, 1 << CALL_FLAGS);
     if (trace->calls.n > 0) {
         c.parent = rng_below(r, trace->calls.n);
         above = trace->calls.at[c.parent].uid;
+        c.flags |= trace->calls.at[c.parent].flags & CALL_HUSHED;
+    } else {
+        c.flags &= (uint8_t)~CALL_HUSHED;
     }
-    if (rng_below(r, 10) == 0) /* not below its parent's name */
-        above = UID_NONE;
-    c.uid = rng_below(r, 30) ? random_uid(r, &w->names, above) : UID_NONE;
-    if (c.uid != UID_NONE && rng_below(r, 3) == 0) {
+    c.uid = random_uid(r, &w->names, above);
+    if (rng_below(r, 3) == 0) {
         c.mode = random_mode(r);
         c.fault_point = rng_below(r, 2) ? c.uid : names_uid_all(&w->names, c.uid);
     }
     c.handled = rng_below(r, 2);
-    c.flags = (uint8_t)rng_below(r, 256);
-    c.start_ns = random_time(r);
-    c.end_ns = random_time(r);
+    c.start_ns = random_time(r) * (rng_below(r, 2) ? 1 : -1);
+    c.end_ns = c.start_ns + 1 + random_time(r) / 4;
+    if (c.end_ns > RUN_TIME_MAX)
+        c.end_ns = RUN_TIME_MAX;
     c.request = rng_below(r, 3) ? (uint32_t)rng_next(r) : 0;
     c.key = rng_below(r, 3) ? 0 : (uint32_t)rng_next(r);
     return c;
@@ -112,7 +117,7 @@ static faultload random_faultload(struct rng *r, struct store_world *w, const st
     faultload f = FAULTLOAD_EMPTY;
     for (uint32_t i = 0; i < trace->calls.n; i++) {
         uid u = trace->calls.at[i].uid;
-        if (u == UID_NONE || rng_below(r, 3))
+        if (rng_below(r, 3))
             continue;
         u = rng_below(r, 4) ? u : names_uid_all(&w->names, u);
         if (faultload_at(&w->fl, f, u) == MODE_NONE)
@@ -135,13 +140,13 @@ struct run store_case_run(struct store_world *w, uint64_t number)
 {
     struct rng r = {number * 77 + 1};
     struct run run = {.number = number, .purpose = (enum run_purpose)rng_below(&r, RUN_PURPOSES)};
-    uint32_t n = rng_below(&r, 12);
+    uint32_t n = 1 + rng_below(&r, 11);
     for (uint32_t i = 0; i < n; i++) {
         struct call c = random_call(&r, w, &run.trace);
         vec_push(&run.trace.calls, c);
     }
     run.faultload = random_faultload(&r, w, &run.trace);
-    run.flags = rng_below(&r, 2) ? 0 : (uint32_t)rng_next(&r) >> rng_below(&r, 32);
+    run.flags = rng_below(&r, 2) ? 0 : rng_below(&r, 1 << RUN_FLAGS);
     run.verdict = (struct verdict){.pass = rng_below(&r, 2), .status = random_outcome(&r)};
     run.verdict.why = one_of(&r, sentences, LENGTH(sentences));
     run.verdict.detail = rng_below(&r, 2) ? NULL : one_of(&r, sentences, LENGTH(sentences));

@@ -21,6 +21,7 @@
 #include "core/outcome.h"
 #include "store/store_int.h"
 #include "support/store_case.h"
+#include "support/store_sums.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -498,11 +499,12 @@ static void test_refused_runs(void **state)
     struct element element = {.service = names_sym(&w.names, SLICE("two words")),
                               .interface = names_sym(&w.names, SLICE("GET /"))};
     struct call call = {.uid = names_uid(&w.names, UID_NONE, names_element(&w.names, element)),
-                        .parent = CALL_NONE};
+                        .parent = CALL_NONE,
+                        .end_ns = 1};
     vec_push(&other.trace.calls, call);
     BAD(store_add(s, 1, &w.names, &w.fl, &other, e), "two words", "one word");
-    other.trace.calls.at[0] = (struct call){.parent = 0};
-    BAD(store_add(s, 1, &w.names, &w.fl, &other, e), "call 0");
+    other.trace.calls.at[0].parent = 0;
+    BAD(store_add(s, 1, &w.names, &w.fl, &other, e), "call 0", "parent");
     expect_runs(s, SLICE("checkout"), 3);
     add(s, 1, 4);
     expect_runs(s, SLICE("checkout"), 4);
@@ -1249,7 +1251,7 @@ static void test_edited(void **state)
         {"UPDATE call SET point = 12345 WHERE run = 3 AND n = 1", "point 12345 is missing"},
         {"UPDATE call SET point = 1e300 WHERE run = 3 AND n = 1", "run 3, call 1: point"},
         {"UPDATE point SET parent = id", "parent"},
-        {"UPDATE point SET parent = 99999", "parent"},
+        {"UPDATE point SET parent = 99999 + id", "parent"},
         {"UPDATE point SET element = 'x' || id", "element"},
         {"UPDATE point SET element = element || ' : 503'", "element"},
         {"UPDATE point SET element = 'other' || element", "sum"},
@@ -1268,6 +1270,68 @@ static void test_edited(void **state)
         edit(edits[i].sql);
         GOOD(store_open(PATH, STORE_READ, &s, e));
         BAD(walk_runs(s, 1, &walk, e), edits[i].says);
+        store_close(s);
+        unlink(PATH "-wal");
+        unlink(PATH "-shm");
+        write_file(PATH, whole.p, whole.n);
+    }
+    arena_deinit(&a);
+}
+
+/* Values that make no sense, in rows whose sums are right. */
+static void test_senseless(void **state)
+{
+    static const struct {
+        const char *sql, *says;
+    } edits[] = {
+        {"UPDATE call SET parent = NULL WHERE run = 3 AND n = 1", "run 3, call 1: parent"},
+        {"UPDATE call SET parent = n WHERE run = 3 AND n = 1", "run 3, call 1: parent"},
+        {"UPDATE call SET parent = 2 WHERE run = 3 AND n = 1", "run 3, call 1: parent"},
+        {"UPDATE call SET parent = 0 WHERE run = 3 AND n = 0", "run 3, call 0: parent"},
+        {"UPDATE call SET point = NULL WHERE run = 3 AND n = 1", "run 3, call 1: point"},
+        {"UPDATE call SET point = (SELECT point FROM call WHERE run = 3 AND n = 0) "
+         "WHERE run = 3 AND n = 1",
+         "run 3, call 1: point"},
+        {"UPDATE point SET element = 'x GET / #*' "
+         "WHERE id = (SELECT point FROM call WHERE run = 3 AND n = 0)",
+         "run 3, call 0: point"},
+        {"UPDATE call SET mode = '503', fault_point = NULL WHERE run = 3 AND n = 1",
+         "run 3, call 1: fault_point"},
+        {"UPDATE call SET mode = '503', fault_point = (SELECT point FROM call WHERE run = 3 AND "
+         "n = 0) WHERE run = 3 AND n = 1",
+         "run 3, call 1: fault_point"},
+        {"UPDATE call SET flags = '128' WHERE run = 3 AND n = 1", "run 3, call 1: flags"},
+        {"UPDATE call SET flags = CASE WHEN n THEN '' ELSE 'hushed' END WHERE run = 3",
+         "run 3, call 0: flags"},
+        {"UPDATE call SET flags = 'hushed', parent = 0 WHERE run = 3 AND n = 1;"
+         "UPDATE call SET flags = '', parent = 1, point = NULL WHERE run = 3 AND n = 2",
+         "run 3, call"},
+        {"UPDATE call SET start_ns = -9223372036854775807 - 1 WHERE run = 3 AND n = 1",
+         "run 3, call 1: start_ns"},
+        {"UPDATE call SET end_ns = 9223372036854775807 WHERE run = 3 AND n = 1",
+         "run 3, call 1: end_ns"},
+        {"UPDATE call SET end_ns = start_ns WHERE run = 3 AND n = 1", "run 3, call 1: end_ns"},
+        {"UPDATE run SET flags = '1048576' WHERE number = 3", "run 3: flags"},
+        {"UPDATE run SET wall_ns = -1 WHERE number = 3", "run 3: wall_ns"},
+        {"UPDATE run SET took_ns = -1 WHERE number = 3", "run 3: took_ns"},
+        {"UPDATE run SET took_ns = 9223372036854775807 WHERE number = 3", "run 3: took_ns"},
+        {"UPDATE run SET calls = 0 WHERE number = 3; DELETE FROM call WHERE run = 3",
+         "run 3: calls"},
+    };
+    struct arena a = {0};
+    (void)state;
+    make_campaign(5);
+    slice whole = read_file(PATH, &a);
+    for (size_t i = 0; i < LENGTH(edits); i++) {
+        struct store *s;
+        struct walk walk = {0};
+        sqlite3 *db = NULL;
+        edit(edits[i].sql);
+        assert_int_equal(sqlite3_open(PATH, &db), SQLITE_OK);
+        store_sums(db);
+        sqlite3_close(db);
+        GOOD(store_open(PATH, STORE_READ, &s, e));
+        BAD(walk_runs(s, 1, &walk, e), edits[i].says, "remove it");
         store_close(s);
         unlink(PATH "-wal");
         unlink(PATH "-shm");
@@ -1387,6 +1451,7 @@ int main(void)
         TEST(flipped_bytes),
         TEST(truncated),
         TEST(edited),
+        TEST(senseless),
         TEST(documented_queries),
         TEST(memory),
     };
