@@ -234,6 +234,11 @@ static int open_all(struct live *l, struct err *e)
     return start_services(l, e);
 }
 
+uint32_t live_clear_up(void)
+{
+    return keeper_clear_up();
+}
+
 int live_open(struct campaign_config *config, const struct live_options *options, struct live **out,
               struct err *e)
 {

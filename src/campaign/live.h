@@ -36,6 +36,10 @@ struct live_options {
 int sim_adopt(struct campaign_config *config, const struct sim *sim, const char *program,
               struct err *e) MUST_USE;
 
+/* Ends what is left of campaigns that were killed together with all that watched over their
+ * processes; how many processes that were. */
+uint32_t live_clear_up(void);
+
 /* Starts everything and waits until the services are ready. 0, -1, or the signal that came
  * meanwhile. */
 int live_open(struct campaign_config *config, const struct live_options *options, struct live **out,

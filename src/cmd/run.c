@@ -48,8 +48,12 @@ static int run_campaigns(struct session *s, struct err *e)
 {
     bool left = true;
     int code = s->args->resume ? session_restore(s, &left, e) : 0;
-    if (code || !left)
+    if (code)
         return code;
+    if (!left) { /* nothing is to be started, but something may be left */
+        session_clear_up();
+        return 0;
+    }
     code = session_start(s, e);
     if (code)
         return code;

@@ -382,6 +382,15 @@ static void note(const char *text)
     buf_deinit(&line);
 }
 
+void session_clear_up(void)
+{
+    uint32_t n = live_clear_up();
+    if (n)
+        fprintf(stderr,
+                "outfox: ended %u %s that an earlier outfox left behind when it was killed\n",
+                (unsigned)n, n == 1 ? "process" : "processes");
+}
+
 int session_start(struct session *s, struct err *e)
 {
     static const enum track_level levels[] = {TRACK_STATE, TRACK_STATE, TRACK_TRACE, TRACK_NONE};
@@ -393,6 +402,7 @@ int session_start(struct session *s, struct err *e)
                              .seed = s->search.seed ^ (uint64_t)getpid() << 32,
                              .program = s->program,
                              .note = note};
+    session_clear_up();
     int status = live_open(s->config, &o, &s->live, e);
     return status > 0 ? 128 + status : status ? EXIT_ENVIRONMENT : 0;
 }

@@ -47,7 +47,11 @@ int session_stored(const struct args *args, const char *file, int (*tell)(struct
 /* Notes go above this line from now on; NULL: there is none. */
 void session_watch(struct progress *line);
 
-/* Starts the system. 0, or an exit code, with *e; that of a signal that came meanwhile. */
+/* Ends, and says so, what an outfox left behind that was killed. */
+void session_clear_up(void);
+
+/* Starts the system, after session_clear_up. 0, or an exit code, with *e; that of a signal that
+ * came meanwhile. */
 int session_start(struct session *s, struct err *e) MUST_USE;
 
 /* A campaign for each scenario. */

@@ -164,11 +164,12 @@ static bool request_take(int signals)
     return true;
 }
 
-void keeper_main(int sock)
+void keeper_main(int sock, const char *mark)
 {
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
     (void)prctl(PR_SET_NAME, "outfox-keeper");
+    mark_set(mark);
     signals_ignore();
     descriptors_drop(sock);
     int signals = child_signals_open();

@@ -68,9 +68,13 @@ static bool redirect(int out)
     return null >= 0 && dup2(null, 0) == 0 && dup2(out, 1) == 1 && dup2(out, 2) == 2;
 }
 
-/* Becomes the command. All descriptors but the standard ones close by themselves. */
-static _Noreturn void child_main(int report, const int fds[SPAWN_FDS])
+/* Becomes the command. All descriptors but the standard ones close by themselves. It dies with its
+ * guard, should that be killed; what it has started is found by its mark. */
+static _Noreturn void child_main(pid_t guard, int report, const int fds[SPAWN_FDS])
 {
+    (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+    if (getppid() != guard) /* too late to be told */
+        _exit(126);
     (void)setsid(); /* a group of its own, and no terminal that could stop it */
     struct stat st;
     if (fstat(fds[SPAWN_TEXT], &st))
@@ -164,9 +168,10 @@ static void child_start(struct guard *g, const int fds[SPAWN_FDS])
     if (pipe2(ends, O_CLOEXEC))
         guard_fail(g, errno, STEP_FORK);
     g->report = ends[0];
+    pid_t guard = getpid();
     g->child = _Fork(); /* see keeper.c */
     if (g->child == 0)
-        child_main(ends[1], fds);
+        child_main(guard, ends[1], fds);
     if (g->child < 0)
         guard_fail(g, errno, STEP_FORK);
     sys_close(ends[1]);

@@ -32,6 +32,7 @@ struct keeper {
     uv_poll_t poll; /* of fd; first, so that its address is the keeper's */
     int fd;
     bool dead; /* fd has seen its end */
+    char mark[MARK_MAX];
     pid_t pid;
     struct loop *loop;           /* NULL: not attached */
     struct timer retry;          /* runs while requests wait */
@@ -350,6 +351,8 @@ void process_abandon(struct process *p)
 int keeper_new(struct keeper **out, struct err *e)
 {
     int pair[2];
+    char mark[MARK_MAX];
+    mark_print(getpid(), mark);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return err_set(e, 0, 0, "no socket can be made: %s", strerror(errno));
     sigset_t all, before; /* our handlers must not run in the keeper */
@@ -357,7 +360,7 @@ int keeper_new(struct keeper **out, struct err *e)
     (void)sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     if (pid == 0)
-        keeper_main(pair[1]);
+        keeper_main(pair[1], mark);
     int code = errno;
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     sys_close(pair[1]);
@@ -368,6 +371,7 @@ int keeper_new(struct keeper **out, struct err *e)
     *out = mem_zero(sizeof **out);
     (*out)->fd = pair[0];
     (*out)->pid = pid;
+    memcpy((*out)->mark, mark, sizeof mark);
     return 0;
 }
 
@@ -430,6 +434,7 @@ void keeper_free(struct keeper *k)
     }
     fd_close(&k->fd);
     keeper_wait(k->pid);
+    (void)marked_end(k->mark); /* there is something only if somebody killed keeper and guards */
     if (!k->loop)
         mem_free(k);
 }

@@ -13,7 +13,9 @@
  *    stops the group and what is left of its descendants, wherever they went.
  * 2. Our descriptors (listeners, store, sockets) are not inherited by anybody, the keeper included.
  * 3. Nothing here waits: all results come from the loop. Only keeper_free does, for a bounded time.
- * 4. Killing the keeper leaves the processes and their guards alone; new ones cannot be started. */
+ * 4. Killing the keeper leaves the processes and their guards alone; new ones cannot be started.
+ * 5. A process dies with its guard. Its descendants do so too, unless the keeper and we are killed
+ * at the same time: then they are ended by the next keeper_clear_up (keeper_mark.c). */
 #ifndef OUTFOX_IO_PROCESS_H
 #define OUTFOX_IO_PROCESS_H
 
@@ -34,6 +36,10 @@ struct loop *keeper_loop(const struct keeper *k);
 /* Kills what is left and waits for the keeper's end (bounded). Processes that were not over are
  * abandoned. Before loop_deinit. */
 void keeper_free(struct keeper *k);
+
+/* Ends what is left of those that were killed together with all that watched over their processes;
+ * how many processes that were. */
+uint32_t keeper_clear_up(void);
 
 struct process_spec {
     const char *command;    /* for /bin/sh -c */

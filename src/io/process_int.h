@@ -36,8 +36,9 @@ struct note {
     int32_t value, more;
 };
 
-/* keeper.c: what the keeper does until we are gone. Everything but `sock` is closed. */
-_Noreturn void keeper_main(int sock);
+/* keeper.c: what the keeper does until we are gone. Everything but `sock` is closed; all that it
+ * starts carries the mark. */
+_Noreturn void keeper_main(int sock, const char *mark);
 void note_send(int sock, enum note_kind kind, int value, int more);
 
 /* keeper.c: SIGCHLD, which is blocked, as a descriptor; -1 with errno. child_signals_drain forgets
@@ -47,6 +48,18 @@ void child_signals_drain(int fd);
 
 /* keeper_guard.c: what a guard does until its process and all below it are gone. */
 _Noreturn void guard_main(const int fds[SPAWN_FDS]);
+
+/* ---- keeper_mark.c ---- */
+
+enum { MARK_MAX = 64 };
+
+/* The mark of what this process starts. */
+void mark_print(pid_t pid, char out[MARK_MAX]);
+void mark_set(const char *mark);
+
+/* Kills all that carries this mark; NULL: that of a process that has ended. How many there were.
+ * Waits for their end, but not for ever. */
+uint32_t marked_end(const char *mark);
 
 /* ---- keeper_family.c ---- */
 

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "io/sys.h"
 
-enum { STAT_MAX = 1024, CHILDREN_STEP = 4096, FAMILY_MAX = 10000 };
+enum { STAT_MAX = 1024, STAT_BETWEEN = 15, CHILDREN_STEP = 4096, FAMILY_MAX = 10000 };
 
 static bool next_pid(slice *rest, pid_t *out)
 {
@@ -21,7 +21,8 @@ static bool next_pid(slice *rest, pid_t *out)
     return true;
 }
 
-/* "PID (NAME) STATE PARENT GROUP SESSION ..."; a name may have blanks and parentheses in it. */
+/* "PID (NAME) STATE PARENT GROUP SESSION ... START ..."; a name may have blanks and parentheses in
+ * it. */
 static bool stat_parse(slice text, struct proc *out)
 {
     size_t end = text.n;
@@ -31,8 +32,13 @@ static bool stat_parse(slice text, struct proc *out)
     if (end == 0 || !slice_word(&rest, &state))
         return false;
     out->alive = !memchr("ZXx", state.p[0], 3);
-    return next_pid(&rest, &out->parent) && next_pid(&rest, &out->group) &&
-           next_pid(&rest, &out->session);
+    if (!next_pid(&rest, &out->parent) || !next_pid(&rest, &out->group) ||
+        !next_pid(&rest, &out->session))
+        return false;
+    slice word;
+    for (int i = 0; i < STAT_BETWEEN && slice_word(&rest, &word); i++)
+        continue;
+    return slice_word(&rest, &word) && slice_to_u64(word, UINT64_MAX, &out->start);
 }
 
 bool proc_read(pid_t pid, struct proc *out)

@@ -8,14 +8,16 @@
 #define OUTFOX_IO_PROCS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/vec.h"
 
 struct proc {
     pid_t pid, parent, group, session;
-    bool alive;  /* not a zombie */
-    bool marked; /* for whoever reads the list */
+    uint64_t start; /* in ticks since the machine's; with pid it is one process for good */
+    bool alive;     /* not a zombie */
+    bool marked;    /* for whoever reads the list */
 };
 
 struct procs {
