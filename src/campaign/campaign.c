@@ -16,7 +16,7 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
     c->spec = &options->config->scenarios.at[options->scenario];
     c->jobs = options->jobs && !config_renewed(options->config) ? options->jobs : 1;
     c->search = search_new(options->names, options->faultloads, &options->search);
-    c->tally = tally_new(c->search, options->faultloads, &c->summary);
+    c->tally = tally_new(c->search, options->names, options->faultloads, &c->summary);
     c->summary.names = options->names;
     c->summary.faultloads = options->faultloads;
     if (options->judging) {
@@ -218,6 +218,8 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     campaign_contract_note(c, run);
     if (asked)
         campaign_tell(c, run);
+    else if (run->purpose == RUN_SHRINK)
+        tally_smaller(c->tally, run);
     campaign_show_rest(c, run);
     campaign_sample(c);
     return 0;
@@ -385,6 +387,13 @@ static void add_blasts(struct campaign *c)
     }
 }
 
+void campaign_sort(struct campaign *c)
+{
+    tally_sort(c->tally);
+    add_blasts(c);
+    campaign_settle(c);
+}
+
 void campaign_conclude(struct campaign *c)
 {
     if (!c->judge)
@@ -401,7 +410,7 @@ const struct summary *campaign_finish(struct campaign *c)
     tally_finish(c->tally);
     if (!c->summary.stopped && !c->summary.broken && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
-    add_blasts(c);
+    campaign_sort(c);
     campaign_note_outlived(c);
     campaign_doubt(c, c->summary.space > 1);
     campaign_note_hiccups(c);
@@ -411,7 +420,6 @@ const struct summary *campaign_finish(struct campaign *c)
         campaign_note_equal(c);
         campaign_note_unseen(c);
     }
-    campaign_settle_known(c);
     campaign_conclude(c);
     campaign_contract_finish(c);
     return &c->summary;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "campaign/campaign_int.h"
 
-enum { SHRINK_RUNS_MAX = 64, DOUBTS_MAX = 6, DOUBT_ROUNDS = 2 }; /* the first per finding */
+enum { SHRINK_RUNS_MAX = 64, ROUNDS_MAX = 3, DOUBTS_MAX = 6, DOUBT_ROUNDS = 2 };
 static const int64_t CONFIRM_NS = 5000000000;
 
 enum { NOT_KNOWN = 2 };
@@ -54,12 +54,13 @@ static bool same_reason(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-static int shrink(struct campaign *c, struct finding *f, struct err *e)
+/* Leaves out what is not needed for it, fault by fault. */
+static int shrink(struct campaign *c, faultload *f, const char *wanted, struct err *e)
 {
     struct faultloads *fl = c->opt.faultloads;
     uint32_t runs = 0, i = 0;
-    while (i < faultload_size(fl, f->faultload) && runs < SHRINK_RUNS_MAX) {
-        faultload smaller = without(fl, f->faultload, i);
+    while (i < faultload_size(fl, *f) && runs < SHRINK_RUNS_MAX) {
+        faultload smaller = without(fl, *f, i);
         const char *why = NULL;
         if (smaller == FAULTLOAD_EMPTY)
             break;
@@ -67,9 +68,8 @@ static int shrink(struct campaign *c, struct finding *f, struct err *e)
         int status = result_of(c, smaller, RUN_SHRINK, &why, e);
         if (status)
             return status;
-        if (same_reason(why, f->why)) {
-            f->faultload = smaller;
-            f->shrunk = true;
+        if (same_reason(why, wanted)) {
+            *f = smaller;
             i = 0;
         } else {
             i++;
@@ -78,79 +78,24 @@ static int shrink(struct campaign *c, struct finding *f, struct err *e)
     return 0;
 }
 
-static int confirm(struct campaign *c, struct finding *f, struct err *e)
+static int shrink_and_confirm(struct campaign *c, faultload f, const char *wanted, struct err *e)
 {
-    const struct known *k = campaign_known(c, f->faultload);
-    if (k && k->tried) {
-        f->state = same_reason(k->again, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
-        return 0;
+    const char *why;
+    int status = shrink(c, &f, wanted, e);
+    const struct known *k = campaign_known(c, f);
+    if (status || (k && k->tried))
+        return status;
+    return result_of(c, f, RUN_CONFIRM, &why, e);
+}
+
+void campaign_settle(struct campaign *c)
+{
+    for (uint32_t i = 0; i < c->summary.findings.n; i++) {
+        struct finding *f = &c->summary.findings.at[i];
+        const struct known *k = campaign_known(c, f->faultload);
+        if (f->kind != FINDING_BLAST && k && k->tried)
+            f->state = same_reason(k->again, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
     }
-    const char *why = NULL;
-    int status = result_of(c, f->faultload, RUN_CONFIRM, &why, e);
-    if (status == 0)
-        f->state = same_reason(why, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
-    return status;
-}
-
-static int shrink_and_confirm(struct campaign *c, struct finding *f, struct err *e)
-{
-    if (f->kind == FINDING_BLAST || f->faultload == FAULTLOAD_EMPTY)
-        return 0;
-    int status = shrink(c, f, e);
-    return status ? status : confirm(c, f, e);
-}
-
-static bool same_points(const struct faultloads *fl, faultload a, faultload b)
-{
-    if (faultload_size(fl, a) != faultload_size(fl, b))
-        return false;
-    for (; a != FAULTLOAD_EMPTY; a = fl->rows.at[a].rest)
-        if (faultload_at(fl, b, fl->rows.at[a].last.point) == MODE_NONE)
-            return false;
-    return true;
-}
-
-/* One is the same as another, in other modes. */
-static void join(struct faultloads *fl, struct finding *a, const struct finding *b)
-{
-    a->runs += b->runs;
-    if (!faultload_eq(fl, a->faultload, b->faultload)) {
-        vec_push(&a->alike, b->faultload);
-        a->n_alike++;
-    }
-    for (uint32_t i = 0; i < b->alike.n; i++)
-        if (same_points(fl, b->alike.at[i], a->faultload)) {
-            vec_push(&a->alike, b->alike.at[i]);
-            a->n_alike++;
-        }
-}
-
-/* Findings that were shrunk to the same points are one. */
-static void merge_equal(struct campaign *c)
-{
-    struct faultloads *fl = c->opt.faultloads;
-    for (uint32_t i = 0; i < c->summary.findings.n; i++)
-        for (uint32_t k = c->summary.findings.n; k-- > i + 1;) {
-            struct finding *a = &c->summary.findings.at[i], *b = &c->summary.findings.at[k];
-            if (a->kind != b->kind || !same_reason(a->why, b->why) ||
-                !same_points(fl, a->faultload, b->faultload))
-                continue;
-            join(fl, a, b);
-            vec_deinit(&b->alike);
-            memmove(b, b + 1, (c->summary.findings.n - k - 1) * sizeof *b);
-            c->summary.findings.n--;
-        }
-}
-
-void campaign_settle_known(struct campaign *c)
-{
-    struct live *live = c->live;
-    struct err ignored = {0};
-    c->live = NULL;
-    for (uint32_t i = 0; i < c->summary.findings.n; i++)
-        (void)shrink_and_confirm(c, &c->summary.findings.at[i], &ignored);
-    merge_equal(c);
-    c->live = live;
 }
 
 /* A budget of time is for exploring; to make sure of the findings it may be passed a little. */
@@ -180,14 +125,31 @@ static int repeat_doubtful(struct campaign *c, struct err *e)
     return 0;
 }
 
+/* Those that were not run once more, each with its smallest faultload. *left: there were some. */
+static int confirm_findings(struct campaign *c, bool *left, struct err *e)
+{
+    int status = 0;
+    *left = false;
+    for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++) {
+        const struct finding *f = &c->summary.findings.at[i];
+        if (f->kind == FINDING_BLAST || f->state != FINDING_SEEN)
+            continue;
+        *left = true;
+        status = live_signal(c->live) ? 1 : shrink_and_confirm(c, f->faultload, f->why, e);
+    }
+    return status;
+}
+
 int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
 {
+    bool left = true;
+    int status = 0;
     c->live = live;
     (void)campaign_finish(c);
-    int status = 0;
-    for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++)
-        status = live_signal(live) ? 1 : shrink_and_confirm(c, &c->summary.findings.at[i], e);
-    merge_equal(c);
+    for (uint32_t round = 0; round < ROUNDS_MAX && left && status == 0; round++) {
+        status = confirm_findings(c, &left, e);
+        campaign_sort(c); /* smaller ones may have joined some */
+    }
     if (status == 0)
         status = repeat_doubtful(c, e);
     campaign_conclude(c);

@@ -127,6 +127,9 @@ void campaign_show_rest(struct campaign *c, const struct run *run);
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
 void campaign_show(struct campaign *c, const char *phase);
 
+/* The findings, in the light of all runs so far. */
+void campaign_sort(struct campaign *c);
+
 /* What the oracles say, now that the findings are as they are. */
 void campaign_conclude(struct campaign *c);
 
@@ -165,8 +168,8 @@ int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
 /* ---- campaign_confirm.c ---- */
 
-/* The findings made as small and sure as what is known allows, without any further run. */
-void campaign_settle_known(struct campaign *c);
+/* Which findings were confirmed, as far as that is known. */
+void campaign_settle(struct campaign *c);
 
 /* ---- campaign_store.c ---- */
 

@@ -217,6 +217,8 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
         campaign_tell(c, &copy);
         if (run->purpose == RUN_BASELINE && !run->verdict.pass)
             c->summary.broken = run->verdict.why;
+    } else if (run->purpose == RUN_SHRINK) {
+        tally_smaller(c->tally, &copy);
     }
     campaign_show_rest(c, &copy);
     vec_deinit(&copy.trace.calls);

@@ -59,7 +59,7 @@ static int explore_once(const struct exploration *x, struct tally *tally, faultl
 
 int explore(const struct exploration *x, struct summary *out, struct err *e)
 {
-    struct tally *tally = tally_new(x->search, x->faultloads, out);
+    struct tally *tally = tally_new(x->search, x->names, x->faultloads, out);
     struct run run = {0};
     int64_t start_ns = clock_ns();
     int status = 0;

@@ -62,10 +62,16 @@ uint64_t summary_warnings(const struct summary *s)
     return n;
 }
 
+void finding_deinit(struct finding *finding)
+{
+    vec_deinit(&finding->alike);
+    vec_deinit(&finding->calls);
+}
+
 void summary_deinit(struct summary *s)
 {
     for (uint32_t i = 0; i < s->findings.n; i++)
-        vec_deinit(&s->findings.at[i].alike);
+        finding_deinit(&s->findings.at[i]);
     vec_deinit(&s->runs_by_size);
     vec_deinit(&s->outcomes);
     vec_deinit(&s->skipped);

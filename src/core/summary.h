@@ -8,7 +8,7 @@
 #include "core/suspect.h"
 #include "core/verdict.h"
 
-enum { FINDING_STATUSES = 8 };
+enum { FINDING_STATUSES = 8, FINDING_MODES = 16 };
 
 enum finding_kind {
     FINDING_EXPECTATION, /* the scenario's expectation does not hold */
@@ -29,10 +29,28 @@ enum finding_state {
 extern const char *const finding_kind_names[FINDING_KINDS];
 extern const char *const finding_state_names[FINDING_STATES];
 
+/* A call that fails in a finding, all its tries together. */
+struct finding_call {
+    uint64_t key;   /* the same for all tries */
+    uid call;       /* the first that fails in the finding's faultload */
+    mode last;      /* how the last of them fails */
+    uint32_t tries; /* in the run that shows it, failed or not */
+    uint32_t hits;  /* that fail because of a fault, at them or below */
+    bool same;      /* all faults at them are of one mode */
+    bool more_modes;
+    uint32_t n_modes;
+    struct {
+        mode mode;
+        bool every_try;     /* it is tried again after it, in vain */
+    } modes[FINDING_MODES]; /* in which it may fail alone, over all faultloads of the finding */
+};
+
 struct finding {
     faultload faultload;  /* the smallest that shows it, in the first of its modes */
-    VEC(faultload) alike; /* the same points in other modes, the same sentence; the first of */
+    VEC(faultload) alike; /* others that show it and contain none of these; the first of */
     uint64_t n_alike;
+    VEC(struct finding_call) calls; /* none: as in the faultload */
+    uint64_t combinations;          /* of their modes that fail */
     const char *why;
     outcome status[FINDING_STATUSES]; /* what the client saw, the first ones */
     uint32_t n_statuses;
@@ -168,6 +186,7 @@ uint32_t summary_wrong(const struct summary *summary);
 /* How many warnings oracles have, those that were not kept included. */
 uint64_t summary_warnings(const struct summary *summary);
 
+void finding_deinit(struct finding *finding);
 void summary_deinit(struct summary *summary);
 
 #endif

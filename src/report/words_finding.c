@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The faults of a finding in words: all modes of a point together, and retries as retries where a
- * run without faults tells that they are. */
+ * The faults of a finding in words: call by call, all tries of a call together, with all modes in
+ * which it fails. Where nobody has sorted them so (an oracle's remark), what is a try is read from
+ * a run without faults. */
 #include "report/words.h"
 
-enum { MODES_TOLD = 64, RETRIES_TOLD = 64 };
-
-/* All modes that the finding has at this point, each once. */
-static uint32_t modes_at(const struct summary *s, const struct finding *finding, uid point,
-                         mode *out, uint32_t max)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i <= finding->alike.n && n < max; i++) {
-        faultload f = i ? finding->alike.at[i - 1] : finding->faultload;
-        mode m = faultload_at(s->faultloads, f, point);
-        uint32_t k = 0;
-        while (k < n && out[k] != m)
-            k++;
-        if (k == n)
-            out[n++] = m;
-    }
-    return n;
-}
+enum { CALLS_TOLD = 64, RETRIES_TOLD = 64 };
 
 static bool plain_status(mode m)
 {
     return mode_kind(m) == MODE_STATUS && !mode_lost(m);
 }
 
-/* "answers 500, 502 or 503", "resets the connection or never answers" */
-static void words_modes_at(const struct summary *s, const struct finding *finding, uid point,
-                           struct buf *out)
+/* "answers 500, 502 or 503", "resets the connection or never answers": those of its modes after
+ * which it is tried again in vain, or the others. Returns how many there are. */
+static uint32_t words_modes(const struct finding_call *c, bool every_try, struct buf *out)
 {
-    mode modes[MODES_TOLD] = {0};
-    uint32_t n = modes_at(s, finding, point, modes, MODES_TOLD);
+    mode modes[FINDING_MODES];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < c->n_modes; k++)
+        if (c->modes[k].every_try == every_try)
+            modes[n++] = c->modes[k].mode;
     for (uint32_t k = 0; k < n; k++) {
         if (k)
             buf_adds(out, k + 1 < n ? ", " : " or ");
@@ -42,6 +29,7 @@ static void words_modes_at(const struct summary *s, const struct finding *findin
         else
             words_mode(modes[k], out);
     }
+    return n;
 }
 
 /* Is b the next equal sibling of a? */
@@ -75,7 +63,9 @@ struct telling {
     const struct summary *s;
     const struct finding *finding;
     const struct trace *plain, *seen; /* without faults, with them; NULL: not known */
-    bool all_modes;
+    bool every;                       /* its calls may fail in every combination of their modes */
+    uint32_t n;
+    struct finding_call calls[CALLS_TOLD];
 };
 
 /* Of two calls, is the second a retry of the first? Only if nothing calls it without faults. */
@@ -84,55 +74,116 @@ static bool is_retry(const struct telling *t, uid first, uid second)
     return t->plain && follows(t->s->names, first, second) && !find_call(t->plain, second);
 }
 
-static void words_fault_modes(const struct telling *t, struct fault fault, struct buf *out)
+/* How often a call was tried in the run that shows it, from this try on. */
+static uint32_t count_tries(const struct telling *t, uid u)
 {
-    if (t->all_modes)
-        words_modes_at(t->s, t->finding, fault.point, out);
-    else
-        words_mode(fault.mode, out);
-}
-
-static bool retries_alike(const struct telling *t, struct fault a, struct fault b)
-{
-    struct buf x = BUF_INIT(1 << 14), y = BUF_INIT(1 << 14);
-    words_fault_modes(t, a, &x);
-    words_fault_modes(t, b, &y);
-    bool alike = slice_eq(buf_slice(&x), buf_slice(&y));
-    buf_deinit(&x);
-    buf_deinit(&y);
-    return alike;
-}
-
-/* The faults in causal order: the last row of a faultload is the last to fire. */
-static void words_faults(const struct telling *t, faultload f, struct buf *out)
-{
-    const struct faultload_row *row = &t->s->faultloads->rows.at[f];
-    if (row->rest != FAULTLOAD_EMPTY) {
-        struct fault before = t->s->faultloads->rows.at[row->rest].last;
-        words_faults(t, row->rest, out);
-        if (is_retry(t, before.point, row->last.point)) {
-            bool alike = retries_alike(t, before, row->last);
-            buf_adds(out, alike ? ", and so does " : " and ");
-            words_retry(uid_element(t->s->names, row->last.point)->n, out);
-            if (!alike) {
-                buf_addc(out, ' ');
-                words_fault_modes(t, row->last, out);
-            }
-            return;
+    uint32_t n = 1;
+    for (uint32_t i = 0; t->seen && i < t->seen->calls.n; i++)
+        if (is_retry(t, u, t->seen->calls.at[i].uid)) {
+            u = t->seen->calls.at[i].uid;
+            n++;
+            i = 0;
         }
-        buf_adds(out, " and ");
-    }
-    words_call(t->s->names, row->last.point, out);
-    buf_addc(out, ' ');
-    words_fault_modes(t, row->last, out);
+    return n;
 }
 
-/* Of a call that was faulted, or failed because of it: what became of the retry. */
-static void words_retry_of(const struct telling *t, uid u, bool its, struct buf *out)
+/* The calls of the faultload, in causal order: its last row is the last to fire. */
+static void find_calls(struct telling *t, faultload f)
+{
+    const struct faultloads *fl = t->s->faultloads;
+    if (f == FAULTLOAD_EMPTY || t->n == CALLS_TOLD)
+        return;
+    struct faultload_row row = fl->rows.at[f];
+    find_calls(t, row.rest);
+    struct finding_call *last = t->n ? &t->calls[t->n - 1] : NULL;
+    if (last && is_retry(t, fl->rows.at[row.rest].last.point, row.last.point)) {
+        last->hits++;
+        last->same = last->same && last->last == row.last.mode;
+        last->last = row.last.mode;
+    } else if (t->n < CALLS_TOLD) {
+        t->calls[t->n++] = (struct finding_call){.call = row.last.point,
+                                                 .last = row.last.mode,
+                                                 .hits = 1,
+                                                 .tries = count_tries(t, row.last.point),
+                                                 .same = true};
+    }
+}
+
+/* The calls as they were sorted, or as the faultload has them. */
+static void telling_init(struct telling *t)
+{
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < t->finding->calls.n && i < CALLS_TOLD; i++) {
+        t->calls[t->n++] = t->finding->calls.at[i];
+        product *= t->finding->calls.at[i].n_modes;
+    }
+    t->every = t->n > 0 && product > 0 && t->finding->combinations == product;
+    if (t->n == 0)
+        find_calls(t, t->finding->faultload);
+}
+
+static bool is_every_try(const struct finding_call *c)
+{
+    return c->tries > 1 && c->hits == c->tries;
+}
+
+/* The mode of each try, where they differ: "answers 503, and its retry resets the connection". */
+static void words_each_try(const struct telling *t, const struct finding_call *c, struct buf *out)
+{
+    mode first = faultload_at(t->s->faultloads, t->finding->faultload, c->call);
+    words_mode(first == MODE_NONE ? c->last : first, out);
+    buf_adds(out, ", and ");
+    words_retry(c->hits - 1, out);
+    buf_addc(out, ' ');
+    words_mode(c->last, out);
+}
+
+static void words_one_mode(const struct telling *t, const struct finding_call *c, struct buf *out)
+{
+    if (!c->same) {
+        words_each_try(t, c, out);
+        return;
+    }
+    words_mode(c->last, out);
+    if (is_every_try(c))
+        buf_adds(out, " at every try");
+    else if (c->hits > 1)
+        buf_addf(out, " at %u tries", (unsigned)c->hits);
+}
+
+/* "answers 503, or resets the connection at every try" */
+static void words_all_modes(const struct finding_call *c, struct buf *out)
+{
+    struct buf more = BUF_INIT(1 << 14);
+    uint32_t once = words_modes(c, false, out), more_often = words_modes(c, true, &more);
+    if (once && more_often)
+        buf_adds(out, ", or ");
+    buf_add(out, buf_slice(&more));
+    if (more_often)
+        buf_adds(out, " at every try");
+    if (c->more_modes)
+        buf_adds(out, ", or fails in other ways");
+    buf_deinit(&more);
+}
+
+static void words_finding_call(const struct telling *t, const struct finding_call *c,
+                               struct buf *out)
+{
+    words_call(t->s->names, c->call, out);
+    buf_addc(out, ' ');
+    if (t->every && c->n_modes > 1)
+        words_all_modes(c, out);
+    else
+        words_one_mode(t, c, out);
+}
+
+/* Of a call that was faulted, or failed because of it: what became of the retry. given_up: the
+ * fault was there at every try, so only a success is news. */
+static void words_retry_of(const struct telling *t, uid u, bool its, bool given_up, struct buf *out)
 {
     for (uint32_t i = 0; i < t->seen->calls.n; i++) {
         const struct call *c = &t->seen->calls.at[i];
-        if (c->mode != MODE_NONE || !is_retry(t, u, c->uid))
+        if (c->mode != MODE_NONE || !is_retry(t, u, c->uid) || (given_up && !outcome_ok(c->seen)))
             continue;
         buf_adds(out, ", and ");
         if (its) {
@@ -147,15 +198,28 @@ static void words_retry_of(const struct telling *t, uid u, bool its, struct buf 
     }
 }
 
-/* ", and its retry succeeds": of each fault, and of the calls above that failed with it. */
+/* Does this call, whichever try of it, fail at every one? */
+static bool is_given_up(const struct telling *t, uid u)
+{
+    const struct element *e = uid_element(t->s->names, u);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct element *x = uid_element(t->s->names, t->calls[i].call);
+        if (x->service == e->service && x->interface == e->interface && is_every_try(&t->calls[i]))
+            return true;
+    }
+    return false;
+}
+
+/* ", and its retry succeeds": of each call that fails, and of those above that failed with it. */
 static void words_retries(const struct telling *t, struct buf *out)
 {
     const struct faultloads *fl = t->s->faultloads;
-    bool one = faultload_size(fl, t->finding->faultload) == 1;
+    bool one = t->n == 1;
     uid told[RETRIES_TOLD] = {0};
     uint32_t n = 0;
     for (faultload f = t->finding->faultload; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest) {
         uid point = fl->rows.at[f].last.point;
+        bool given_up = is_given_up(t, point);
         for (uid u = point; u != UID_NONE && n < RETRIES_TOLD; u = uid_parent(t->s->names, u)) {
             uint32_t k = 0;
             while (k < n && told[k] != u)
@@ -163,33 +227,28 @@ static void words_retries(const struct telling *t, struct buf *out)
             if (k < n)
                 break; /* its callers were told of too */
             told[n++] = u;
-            words_retry_of(t, u, one && u == point, out);
+            words_retry_of(t, u, one && u == point, given_up, out);
         }
     }
-}
-
-/* Do the modes of each point fail in every combination? Then they can be told point by point. */
-static bool is_product(const struct summary *s, const struct finding *finding)
-{
-    mode modes[MODES_TOLD] = {0};
-    uint64_t product = 1;
-    for (faultload f = finding->faultload; f != FAULTLOAD_EMPTY; f = s->faultloads->rows.at[f].rest)
-        product *= modes_at(s, finding, s->faultloads->rows.at[f].last.point, modes, MODES_TOLD);
-    return finding->alike.n == finding->n_alike && product == finding->n_alike + 1;
 }
 
 void words_finding_runs(const struct summary *s, const struct finding *finding,
                         const struct trace *plain, const struct trace *seen, struct buf *out)
 {
-    struct telling t = {s, finding, plain, seen, is_product(s, finding)};
+    struct telling t = {.s = s, .finding = finding, .plain = plain, .seen = seen};
+    telling_init(&t);
     if (finding->faultload == FAULTLOAD_EMPTY) {
         buf_adds(out, "nothing fails at all");
         return;
     }
-    words_faults(&t, finding->faultload, out);
+    for (uint32_t i = 0; i < t.n; i++) {
+        if (i)
+            buf_adds(out, " and ");
+        words_finding_call(&t, &t.calls[i], out);
+    }
     if (plain && seen)
         words_retries(&t, out);
-    if (!t.all_modes)
+    if (!t.every && finding->n_alike)
         buf_addf(out, ", or in %llu other %s of modes", (unsigned long long)finding->n_alike,
                  finding->n_alike == 1 ? "combination" : "combinations");
 }
