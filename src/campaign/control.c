@@ -2,11 +2,12 @@
  *
  * Requests to the control address. Each is one row of a table.
  *
- * 1. Anybody on this machine may ask, and tests ask in a loop: a request leaves nothing behind. The
- *    words of a pattern go into names of its own, together with those of the calls that it is held
- *    against, and not into the campaign's.
- * 2. An answer is whole JSON: faults that would not fit into it are left out, and counted.
- * 3. Hushed calls are neither counted nor looked at: they prepare a test, or look at what came
+ * 1. Who knows the key of a run may ask about it, and that is its test alone: the key is random,
+ * and a page of the web that reaches this address by a browser is sent away.
+ * 2. Tests ask in a loop: a request leaves nothing behind. The words of a pattern go into names of
+ * its own, together with those of the calls that it is held against, and not into the campaign's.
+ * 3. An answer is whole JSON: faults that would not fit into it are left out, and counted.
+ * 4. Hushed calls are neither counted nor looked at: they prepare a test, or look at what came
  * of it. The first call of a trace is the command itself. */
 #include "campaign/control.h"
 
@@ -150,7 +151,7 @@ static void add_faults(const struct question *q, struct buf *out)
 static uint16_t answer_run(const struct question *q, struct buf *out)
 {
     buf_addf(out, "{\"schema_version\": 1, \"run\": \"%016llx\", \"hushed\": %s, \"calls\": %u, ",
-             (unsigned long long)track_key(q->run), track_hushed(q->run) ? "true" : "false",
+             (unsigned long long)track_secret(q->run), track_hushed(q->run) ? "true" : "false",
              (unsigned)count_calls(q, false));
     add_faults(q, out);
     buf_adds(out, "}\n");
@@ -235,19 +236,23 @@ static uint16_t answer(const struct control_row *row, struct track_run *run,
     return status;
 }
 
-uint16_t control_answer(const struct tracker *t, const struct names *names, slice method,
-                        slice target, struct buf *out)
+uint16_t control_answer(const struct tracker *t, const struct names *names, const struct head *head,
+                        struct buf *out)
 {
-    slice prefix = SLICE("/runs/"), query = target, path, key, what;
+    slice prefix = SLICE("/runs/"), query = head->target, path, key, what;
     uint64_t number = 0;
     bool other;
+    if (!head_is_local(head))
+        return refuse(out, 403,
+                      "pages of other hosts may not ask here; send no Origin, and as Host the one "
+                      "of OUTFOX_CONTROL");
     slice_cut(&query, '?', &path);
     what = slice_starts(path, prefix) ? slice_from(path, prefix.n) : (slice){"", 0};
     slice_cut(&what, '/', &key);
-    struct track_run *run = slice_to_hex(key, &number) ? track_find(t, number) : NULL;
+    struct track_run *run = slice_to_hex(key, &number) ? track_find_secret(t, number) : NULL;
     if (!run)
         return refuse(out, 404, "no such run is under way; ask for /runs/$OUTFOX_RUN");
-    const struct control_row *row = find_row(what, method, &other);
+    const struct control_row *row = find_row(what, head->method, &other);
     if (row)
         return answer(row, run, names, query, out);
     if (other)

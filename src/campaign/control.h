@@ -9,7 +9,8 @@
  *   POST   /runs/KEY/hush                   a block begins in which nothing is injected
  *   DELETE /runs/KEY/hush                   it ends
  *
- * PATTERN as in core/pattern.h, percent-encoded; `pattern=` may stand before it. */
+ * KEY is track_secret, 16 hexadecimal digits. PATTERN as in core/pattern.h, percent-encoded;
+ * `pattern=` may stand before it. */
 #ifndef OUTFOX_CAMPAIGN_CONTROL_H
 #define OUTFOX_CAMPAIGN_CONTROL_H
 
@@ -19,7 +20,7 @@ enum { CONTROL_PATTERN_MAX = 4096, CONTROL_ANSWER_MAX = 1 << 16 };
 
 /* Puts the answer, one JSON object, into *out, which is empty and has room for CONTROL_ANSWER_MAX;
  * an error is {"error": SENTENCE}. Returns its status. */
-uint16_t control_answer(const struct tracker *t, const struct names *names, slice method,
-                        slice target, struct buf *out);
+uint16_t control_answer(const struct tracker *t, const struct names *names, const struct head *head,
+                        struct buf *out);
 
 #endif

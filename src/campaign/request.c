@@ -139,7 +139,7 @@ static void add_context(struct environment *env, const struct execution *x)
 {
     struct buf text = BUF_INIT(200);
     struct trace_id id = track_id(x->run);
-    buf_addf(&text, "%016llx", (unsigned long long)track_key(x->run));
+    buf_addf(&text, "%016llx", (unsigned long long)track_secret(x->run));
     add_pair(env, "OUTFOX_RUN", buf_slice(&text));
     buf_clear(&text);
     context_traceparent(id, &text);

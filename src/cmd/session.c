@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/random.h"
 #include "base/yaml.h"
 #include "campaign/expect.h"
 #include "cmd/contracts.h"
@@ -399,7 +400,7 @@ int session_start(struct session *s, struct err *e)
                              .sim = s->sim,
                              .slots = s->jobs ? s->jobs : 1,
                              .best = levels[s->config->identify.level],
-                             .seed = s->search.seed ^ (uint64_t)getpid() << 32,
+                             .seed = random_key(),
                              .program = s->program,
                              .note = note};
     session_clear_up();

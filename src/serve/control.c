@@ -4,7 +4,9 @@
  *
  *   POST /reset                   everything as in the file
  *   GET /state[?trace=HEX]        {service: {name: value}} of this trace, else of trace 0
- *   DELETE /state[?trace=HEX]     forgets it */
+ *   DELETE /state[?trace=HEX]     forgets it
+ *
+ * Pages of the web that reach it by a browser are sent away. */
 #include "serve/request_int.h"
 
 static bool trace_asked(slice target, uint64_t *trace)
@@ -26,7 +28,9 @@ void control_handle(struct request *r)
     r->grpc = false;
     r->content_type = SLICE("application/json");
     r->status = 404;
-    if (!trace_asked(r->target, &trace)) {
+    if (r->foreign) {
+        r->status = 403;
+    } else if (!trace_asked(r->target, &trace)) {
         r->status = 400;
     } else if (slice_is(path, "/reset") && slice_is(r->method, "POST")) {
         states_reset(r->serve->states);

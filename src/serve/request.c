@@ -142,6 +142,7 @@ void request_head(struct request *r, const struct head *h, bool multiplexed)
     r->fields = fields;
     r->method = slice_copy(&r->arena, h->method);
     r->target = slice_copy(&r->arena, h->target);
+    r->foreign = !head_is_local(h);
     r->grpc = multiplexed && grpc_is_call(h);
     r->head_only = slice_is(h->method, "HEAD");
     r->trace = request_trace(h);

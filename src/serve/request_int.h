@@ -24,6 +24,7 @@ struct request {
 
     slice method, target;
     bool grpc, head_only;
+    bool foreign; /* a page of the web sent it */
     struct buf body;
     const struct field *fields; /* that go on to all calls */
     uint32_t n_fields, depth;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/random.h"
 
 const char *const track_level_names[TRACK_LEVELS] = {"state", "trace", "none"};
 
@@ -80,6 +81,7 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
     r->id.high = hash_mix(t->opt.seed, number);
     r->id.low = hash_mix(number, t->opt.seed) | 1; /* never 0 */
     r->key = r->id.low;
+    r->secret = random_key();
     r->slot = slot;
     r->plan = plan;
     r->learning = learning;
@@ -110,6 +112,21 @@ struct track_run *track_find(const struct tracker *t, uint64_t key)
         if (t->slot[i] && t->slot[i]->key == key)
             return t->slot[i];
     return NULL;
+}
+
+uint64_t track_secret(const struct track_run *r)
+{
+    return r->secret;
+}
+
+/* All are compared as whole numbers: how long it takes tells nothing of them. */
+struct track_run *track_find_secret(const struct tracker *t, uint64_t secret)
+{
+    struct track_run *found = NULL;
+    for (uint32_t i = 0; i < SLOTS_MAX; i++)
+        if (t->slot[i] && t->slot[i]->secret == secret)
+            found = t->slot[i];
+    return found;
 }
 
 static uint32_t allowed(const struct tracker *t, uint32_t dialects)

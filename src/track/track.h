@@ -71,6 +71,9 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
 
 struct trace_id track_id(const struct track_run *r);
 uint64_t track_key(const struct track_run *r); /* identifies it while it is under way */
+/* What its test must know to ask about it. Unlike the id, it is in no request to a service. */
+uint64_t track_secret(const struct track_run *r);
+struct track_run *track_find_secret(const struct tracker *t, uint64_t secret);
 
 /* The fields of the scenario's own request, with the context of the run. */
 void track_request_fields(const struct tracker *t, const struct track_run *r,

@@ -27,6 +27,7 @@ struct track_calls {
 
 struct track_run {
     uint64_t key;
+    uint64_t secret;
     struct trace_id id;
     uint32_t slot;
     struct plan *plan;

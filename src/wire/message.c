@@ -61,6 +61,42 @@ int wire_sniff(slice bytes)
     return n == sizeof preface - 1 ? 2 : 0;
 }
 
+/* A number, or a name that nobody can register. */
+static bool is_local_host(slice authority)
+{
+    static const char *const ends[] = {".localhost", ".internal"};
+    slice host = authority;
+    while (host.n > 0 && host.p[host.n - 1] >= '0' && host.p[host.n - 1] <= '9')
+        host.n--;
+    bool port = host.n > 0 && host.p[host.n - 1] == ':';
+    host.n = port ? host.n - 1 : authority.n;
+    bool number = true, dots = false;
+    for (size_t i = 0; i < host.n; i++) {
+        dots |= host.p[i] == '.';
+        number &= host.p[i] == '.' || (host.p[i] >= '0' && host.p[i] <= '9');
+    }
+    if (number || !dots || host.p[0] == '[')
+        return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        slice end = slice_of(ends[i]);
+        if (host.n > end.n && slice_eq_nocase(slice_from(host, host.n - end.n), end))
+            return true;
+    }
+    return false;
+}
+
+bool head_is_local(const struct head *h)
+{
+    slice origin = head_get(h, SLICE("origin")), scheme = SLICE("http://");
+    slice site = head_get(h, SLICE("sec-fetch-site"));
+    if (site.p && !slice_is(site, "same-origin") && !slice_is(site, "none"))
+        return false;
+    if (origin.p && !(slice_starts(origin, scheme) &&
+                      slice_eq_nocase(slice_from(origin, scheme.n), h->authority)))
+        return false;
+    return is_local_host(h->authority);
+}
+
 bool head_idempotent(const struct head *h)
 {
     static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"};

@@ -36,6 +36,10 @@ bool slice_eq_nocase(slice a, slice b);
 /* The value of the first field of this name (any case), or an empty slice with p == NULL. */
 slice head_get(const struct head *h, slice name);
 
+/* Was this request sent by a program, to an address of this machine? Not so where it names a host
+ * of the web (a name that was made to lead here), or says that a page of another origin sent it. */
+bool head_is_local(const struct head *h);
+
 /* Does nothing change when this request is sent twice (RFC 9110, 9.2.2)? */
 bool head_idempotent(const struct head *h);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requests to the control address: a method, a blank and what stands below the run's address.
+// Requests to the control address: a method, a blank and what stands below the run's address; then,
+// after tabs, who is asked (Host) and further fields, NAME:VALUE.
 //
 // 1. The answer is one JSON object that fits, whatever was asked; one that is refused has a
 // sentence.
@@ -16,7 +17,7 @@
 #include "campaign/control.h"
 #include "fuzz/must.h"
 
-enum { BYTES_MAX = 8192 };
+enum { BYTES_MAX = 8192, FIELDS_MAX = 4 };
 
 static void arrive(struct tracker *t, struct arena *a, uint32_t service, uint32_t caller,
                    const char *interface)
@@ -36,13 +37,24 @@ static void ask(struct tracker *t, const struct names *names, struct track_run *
     struct buf target = BUF_INIT(2 * BYTES_MAX), out = BUF_INIT(CONTROL_ANSWER_MAX);
     struct arena a = {0};
     const struct node *answer = NULL;
-    slice method;
+    slice method, rest = line;
+    struct field fields[FIELDS_MAX];
+    struct head head = {.fields = fields};
     bool hushed = track_hushed(run);
+    slice_cut(&rest, '\t', &line);
+    slice_cut(&rest, '\t', &head.authority);
+    while (head.n_fields < FIELDS_MAX && slice_cut(&rest, '\t', &fields[head.n_fields].value)) {
+        slice_cut(&fields[head.n_fields].value, ':', &fields[head.n_fields].name);
+        head.n_fields += fields[head.n_fields].value.p != NULL;
+    }
     slice_cut(&line, ' ', &method);
-    buf_addf(&target, "/runs/%llx", (unsigned long long)track_key(run));
+    buf_addf(&target, "/runs/%llx", (unsigned long long)track_secret(run));
     buf_add(&target, line);
-    uint16_t status = control_answer(t, names, method, buf_slice(&target), &out);
-    MUST(status == 200 || status == 400 || status == 404 || status == 405 || status == 409);
+    head.method = method;
+    head.target = buf_slice(&target);
+    uint16_t status = control_answer(t, names, &head, &out);
+    MUST(status == 200 || (status >= 400 && status <= 409));
+    MUST((status == 403) == !head_is_local(&head));
     MUST(!out.full && node_parse_json(&a, buf_slice(&out), &answer) == 0);
     MUST(answer->type == NODE_MAP);
     const struct node *error = node_get(answer, SLICE("error"));

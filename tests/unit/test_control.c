@@ -21,6 +21,7 @@ struct desk {
     struct track_run *run;
     struct buf answer;
     uint16_t status;
+    struct head head; /* of the next question, but for method and target */
 };
 
 static struct track_answer arrive(struct desk *d, uint32_t service, uint32_t caller,
@@ -73,10 +74,12 @@ static const char *ask_as(struct desk *d, const char *method, const char *below)
 {
     const struct node *json;
     char target[20000];
-    (void)snprintf(target, sizeof target, "/runs/%016llx%s", (unsigned long long)track_key(d->run),
-                   below);
+    (void)snprintf(target, sizeof target, "/runs/%016llx%s",
+                   (unsigned long long)track_secret(d->run), below);
     buf_clear(&d->answer);
-    d->status = control_answer(d->t, &d->names, slice_of(method), slice_of(target), &d->answer);
+    d->head.method = slice_of(method);
+    d->head.target = slice_of(target);
+    d->status = control_answer(d->t, &d->names, &d->head, &d->answer);
     assert_int_equal(node_parse_json(&d->arena, buf_slice(&d->answer), &json), 0);
     assert_false(d->answer.full);
     return buf_text(&d->answer);
@@ -232,8 +235,8 @@ static void test_refused(void **state)
                                           "http://127.0.0.1/runs/"};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         buf_clear(&d.answer);
-        assert_int_equal(
-            control_answer(d.t, &d.names, SLICE("POST"), slice_of(targets[i]), &d.answer), 404);
+        struct head head = {.method = SLICE("POST"), .target = slice_of(targets[i])};
+        assert_int_equal(control_answer(d.t, &d.names, &head, &d.answer), 404);
     }
     desk_close(&d);
 }
@@ -273,6 +276,66 @@ static void test_bounds(void **state)
     desk_close(&d);
 }
 
+/* Pages of the web reach addresses of this machine by a browser, or by a name made to lead here. */
+static void test_strangers(void **state)
+{
+    static const struct {
+        const char *host, *name, *value;
+        int status;
+    } cases[] = {
+        {"127.0.0.1:4711", NULL, NULL, 200},
+        {"[::1]:4711", NULL, NULL, 200},
+        {"LOCALHOST:4711", NULL, NULL, 200},
+        {"host.docker.internal:4711", NULL, NULL, 200},
+        {"builder:4711", NULL, NULL, 200},
+        {"", NULL, NULL, 200},
+        {"evil.example:4711", NULL, NULL, 403},
+        {"127.0.0.1.evil.example:4711", NULL, NULL, 403},
+        {"evil.example", NULL, NULL, 403},
+        {"localhost.evil.example:1", NULL, NULL, 403},
+        {"127.0.0.1:4711", "Origin", "http://127.0.0.1:4711", 200},
+        {"127.0.0.1:4711", "Origin", "http://evil.example", 403},
+        {"127.0.0.1:4711", "origin", "null", 403},
+        {"127.0.0.1:4711", "Origin", "", 403},
+        {"127.0.0.1:4711", "Origin", "https://127.0.0.1:4711", 403},
+        {"127.0.0.1:4711", "Sec-Fetch-Site", "cross-site", 403},
+        {"127.0.0.1:4711", "Sec-Fetch-Site", "none", 200},
+    };
+    (void)state;
+    struct desk d;
+    desk_open(&d, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct field field = {0};
+        d.head = (struct head){.authority = slice_of(cases[i].host)};
+        if (cases[i].name) {
+            field =
+                (struct field){.name = slice_of(cases[i].name), .value = slice_of(cases[i].value)};
+            d.head.fields = &field;
+            d.head.n_fields = 1;
+        }
+        ask_as(&d, "POST", "/hush");
+        if (d.status != cases[i].status)
+            fail_msg("%s %s: %d", cases[i].host, cases[i].name ? cases[i].value : "", d.status);
+    }
+    d.head = (struct head){0};
+    desk_close(&d);
+}
+
+/* The key is in nothing that services are sent, and no two are alike. */
+static void test_keys(void **state)
+{
+    (void)state;
+    struct desk d;
+    desk_open(&d, NULL);
+    struct track_run *other =
+        track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.plan, false, 0);
+    uint64_t key = track_secret(d.run);
+    assert_true(key != 0 && key != track_secret(other));
+    assert_true(key != track_key(d.run) && key != track_id(d.run).high);
+    assert_null(track_find_secret(d.t, track_key(d.run)));
+    desk_close(&d);
+}
+
 /* Each key is one run; one that has ended is none. */
 static void test_runs(void **state)
 {
@@ -289,12 +352,13 @@ static void test_runs(void **state)
     d.run = first;
     assert_string_equal(ask(&d, "/calls"), "{\"calls\": 4}\n");
     assert_string_equal(ask(&d, "/hush"), "{\"hushed\": false}\n");
-    uint64_t key = track_key(second);
+    uint64_t key = track_secret(second);
     track_end(d.t, second, &trace, 9);
     char target[60];
     (void)snprintf(target, sizeof target, "/runs/%016llx/calls", (unsigned long long)key);
     buf_clear(&d.answer);
-    assert_int_equal(control_answer(d.t, &d.names, SLICE("GET"), slice_of(target), &d.answer), 404);
+    struct head head = {.method = SLICE("GET"), .target = slice_of(target)};
+    assert_int_equal(control_answer(d.t, &d.names, &head, &d.answer), 404);
     vec_deinit(&trace.calls);
     desk_close(&d);
 }
@@ -302,8 +366,10 @@ static void test_runs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_injected), cmocka_unit_test(test_calls),  cmocka_unit_test(test_hush),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_bounds), cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_injected), cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_hush),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_keys),     cmocka_unit_test(test_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
