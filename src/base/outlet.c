@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/printable.h"
+#include "base/private.h"
 
 enum {
     STREAM_BUFFER = 16 * 1024,
@@ -197,7 +198,8 @@ void outlet_raw(FILE *stream, slice bytes)
 FILE *outlet_open(const char *path, bool append)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : O_TRUNC);
-    int fd = open(path, flags | O_NONBLOCK, 0666); /* it does not wait for the reader of a pipe */
+    /* it does not wait for the reader of a pipe; what is appended to is read by others */
+    int fd = append ? open(path, flags | O_NONBLOCK, 0666) : private_open(path, flags | O_NONBLOCK);
     if (fd < 0)
         return NULL;
     (void)fcntl(fd, F_SETFL, flags & O_APPEND);

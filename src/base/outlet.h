@@ -27,7 +27,8 @@ int outlet_fd(FILE *stream);
 void outlet_raw(FILE *stream, slice bytes);
 
 /* A file for a report, made or emptied, or appended to: NULL with errno. It may be a link, a device
- * or a pipe, as the user has named it; a pipe that nobody reads is ENXIO instead of waited for. */
+ * or a pipe, as the user has named it; a file is its owner's alone
+ * (0600) unless it is appended to; a pipe that nobody reads is ENXIO instead of waited for. */
 FILE *outlet_open(const char *path, bool append);
 
 #endif

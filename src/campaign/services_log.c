@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/private.h"
 #include "campaign/services_int.h"
 #include "io/sys.h"
 
@@ -24,7 +25,7 @@ static int make_dirs(const char *path)
     int rc = 0;
     while (rc == 0 && slice_cut(&rest, '/', &name)) {
         buf_add(&part, name);
-        if (name.n && mkdir(buf_text(&part), 0777) && errno != EEXIST)
+        if (name.n && mkdir(buf_text(&part), PRIVATE_DIRECTORY) && errno != EEXIST)
             rc = -1;
         buf_addc(&part, '/');
     }
@@ -51,7 +52,7 @@ static char *log_path(slice dir, slice name)
 
 static int log_open(const struct service *s, int flags, struct err *e)
 {
-    int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | flags, 0666);
+    int fd = private_open(s->log, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | flags);
     if (fd < 0)
         service_err(s, e, "cannot have its log file %s: %s; \"logs\" names another directory",
                     s->log, strerror(errno));

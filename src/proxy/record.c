@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/node.h"
+#include "base/private.h"
 
 enum { NAMES_MAX = 1 << 20, LOG_BUFFER = 256 * 1024, LINE_MAX_BYTES = 16 * 1024, WAIT_MS = 2000 };
 
@@ -80,8 +81,7 @@ int log_open(const char *path, struct log **out, struct err *e)
 {
     struct log *log = mem_zero(sizeof *log);
     log->own = strcmp(path, "-") != 0;
-    log->fd =
-        log->own ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : STDOUT_FILENO;
+    log->fd = log->own ? private_open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : STDOUT_FILENO;
     if (log->fd < 0) {
         int error = errno;
         mem_free(log);

@@ -9,12 +9,14 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private.h"
 #include "store/store_int.h"
 
 enum { VALUE_MAX = 4 << 20 }; /* bytes of a value or a row */
@@ -40,7 +42,7 @@ static int make_directories(struct store *s, struct err *e)
     buf_adds(&part, s->path);
     for (char *at = part.p + 1; result == 0 && (at = strchr(at, '/')); at++) {
         *at = 0;
-        if (mkdir(part.p, 0777) && errno != EEXIST) {
+        if (mkdir(part.p, PRIVATE_DIRECTORY) && errno != EEXIST) {
             int number = errno;
             struct stat there;
             bool exists = stat(part.p, &there) == 0; /* EROFS and the like come first */
@@ -97,6 +99,27 @@ static int check_path(struct store *s, struct err *e)
         return store_refused(s, e, "this is a directory; name a file in it");
     if (!S_ISREG(file.st_mode))
         return store_refused(s, e, "this is not a plain file; name another one");
+    return 0;
+}
+
+/* Nobody else may read it. SQLite makes the files next to it as it finds this one. One that is
+ * there is not opened: to close it would drop the locks that a reader in this process has on it. */
+static int close_to_others(struct store *s, struct err *e)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct buf name = BUF_INIT(STORE_TEXT_MAX);
+        buf_addf(&name, "%s%s", s->path, ends[i]);
+        private_narrow(buf_text(&name));
+        buf_deinit(&name);
+    }
+    int fd = private_open(s->path, O_RDONLY | O_CLOEXEC | O_EXCL);
+    if (fd < 0 && errno == EEXIST)
+        return 0;
+    if (fd < 0)
+        return path_failed(s, "it cannot be opened",
+                           "make it and its directory accessible, or name another file", e);
+    close(fd);
     return 0;
 }
 
@@ -286,7 +309,7 @@ static const char writing[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = N
 static int open_write(struct store *s, const struct schema *schema, struct err *e)
 {
     struct header h;
-    if (make_directories(s, e) || check_path(s, e) || lock_take(s, e) ||
+    if (make_directories(s, e) || check_path(s, e) || lock_take(s, e) || close_to_others(s, e) ||
         connect_to(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, e))
         return -1;
     int code = read_header(s, &h);
