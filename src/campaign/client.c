@@ -227,7 +227,8 @@ static const char *words_for(const struct client_call *k, enum wire_cut why)
 {
     switch (why) {
     case CUT_BAD: return "the answer is malformed";
-    case CUT_LIMIT: return "the head of the answer is too large";
+    case CUT_LIMIT:
+        return "the head of the answer is too large, or too many interim answers (1xx) came";
     case CUT_RESET:
         return k->begun ? "the connection was reset in the middle of the answer"
                         : "the connection was reset before the answer";

@@ -21,8 +21,11 @@ enum { KIB = 1024 };
 #define FINISH_NS (5 * 1000 * MS_NS) /* to take the last bytes */
 
 /* Services under test may send much, and may reset as many streams as faults make them. */
-static const struct wire_limits wire_limits = {
-    .head_bytes = 256 * KIB, .head_fields = 512, .streams = 1, .resets = UINT32_MAX};
+static const struct wire_limits wire_limits = {.head_bytes = 256 * KIB,
+                                               .head_fields = 512,
+                                               .streams = 1,
+                                               .resets = UINT32_MAX,
+                                               .interims = 100};
 
 static const struct conn_events link_events;
 

@@ -158,7 +158,8 @@ static void fail_malformed(struct exchange *x, const struct link *l, enum wire_c
 {
     struct buf text = BUF_INIT(400);
     buf_adds(&text, why == CUT_BAD ? "the service's answer is malformed"
-                                   : "the head of the service's answer is too large");
+                                   : "the service's answer is beyond a limit (`head-bytes`, "
+                                     "`head-fields` or `interims`)");
     bool tls = is_plain(x) && looks_like_tls((slice){l->sniffed, l->n_sniffed});
     if (tls)
         buf_addf(&text, ": it speaks TLS; %s", terms_of(x)->tls);

@@ -104,7 +104,8 @@ void link_part(struct link *l)
 /* ---- deadlines ---- */
 
 /* While calls are open, exchange_sweep watches them. Else: to write the last bytes, to send a head,
- * or simply without a call, also when the peer does not take what is left of the last one. */
+ * or simply without a call, also when the peer does not take what is left of the last one. What is
+ * left of calls, in either direction, counts as part of the last one, however it drips. */
 static void set_deadline(struct link *l)
 {
     const struct limits *limits = limits_of(l);
@@ -118,7 +119,9 @@ static void set_deadline(struct link *l)
     } else if (w && w->finish != FINISH_NOT) {
         conn_expire(l->conn, now + (l->upstream ? 0 : FINISH_NS));
     } else if (!heading) {
-        conn_expire(l->conn, now + (l->upstream ? limits->upstream_idle_ns : limits->idle_ns));
+        int64_t idle = now + (l->upstream ? limits->upstream_idle_ns : limits->idle_ns);
+        int64_t total = w->draining || w->n_streams ? l->call_ns + limits->total_ns : idle;
+        conn_expire(l->conn, total < idle ? total : idle);
     } else if (!l->heading) {
         l->heading = true;
         conn_expire(l->conn, now + limits->head_ns);
@@ -129,6 +132,7 @@ void link_use(struct link *l)
 {
     l->n_calls++;
     l->used = true;
+    l->call_ns = l->conn->loop->now_ns;
     if (l->ready)
         conn_expire(l->conn, 0);
 }

@@ -22,6 +22,7 @@ struct link {
     struct generation *generation;
     struct link *next_idle, **idle_self; /* in upstream->idle or upstream->shared */
     int64_t idle_ns;                     /* since when it is idle */
+    int64_t call_ns;                     /* when its last call began */
     char sniffed[24]; /* the first bytes of the peer: of a client's, until the protocol is known */
     uint8_t n_sniffed;
     uint32_t memo;      /* the director's */

@@ -147,7 +147,8 @@ int setup_new(struct proxy_config *config, const struct setup *old, struct setup
     s->wire_limits = (struct wire_limits){.head_bytes = (uint32_t)limits->head_bytes,
                                           .head_fields = (uint32_t)limits->head_fields,
                                           .streams = (uint32_t)limits->streams,
-                                          .resets = (uint32_t)limits->resets};
+                                          .resets = (uint32_t)limits->resets,
+                                          .interims = (uint32_t)limits->interims};
     s->door = mem_zero(s->n_doors * sizeof *s->door);
     for (uint32_t i = 0; i < s->n_doors; i++) {
         s->door[i].spec = &config->proxies.at[i];

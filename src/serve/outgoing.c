@@ -32,7 +32,7 @@ struct attempt {
 };
 
 static const struct wire_limits limits = {
-    .head_bytes = 64 * 1024, .head_fields = 200, .streams = 100, .resets = 1000};
+    .head_bytes = 64 * 1024, .head_fields = 200, .streams = 100, .resets = 1000, .interims = 100};
 
 /* ---- events of the wire ---- */
 

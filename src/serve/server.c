@@ -26,8 +26,11 @@ struct server_link {
     struct request *ready, **ready_last; /* complete, in the order of arrival */
 };
 
-static const struct wire_limits limits = {
-    .head_bytes = 64 * 1024, .head_fields = 200, .streams = STREAMS_MAX, .resets = 10000};
+static const struct wire_limits limits = {.head_bytes = 64 * 1024,
+                                          .head_fields = 200,
+                                          .streams = STREAMS_MAX,
+                                          .resets = 10000,
+                                          .interims = 100};
 
 /* ---- events of the wire ---- */
 

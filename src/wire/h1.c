@@ -55,6 +55,7 @@ void h1_turn(struct h1 *h)
         h1_finish(h, FINISH_CLOSE);
         return;
     }
+    h->wire.draining = false;
     h->in_state = IN_HEAD;
     h->out_state = OUT_HEAD;
     h->scan = (struct h1_scan){0};
@@ -122,7 +123,7 @@ static void choose_body(struct h1 *h, const struct h1_head *r)
 }
 
 /* A response's head, of a client's wire. */
-static void take_response(struct h1 *h, struct h1_head *r)
+static void take_response(struct h1 *h, struct h1_head *r, size_t bytes)
 {
     struct head *head = &r->head;
     if (head->status == 101) {
@@ -137,7 +138,10 @@ static void take_response(struct h1 *h, struct h1_head *r)
         return;
     }
     if (head->status < 200) {
-        events(h)->head(&h->stream, head, false);
+        if (wire_interim(&h->interims, h->wire.limits, bytes))
+            refuse(h, &(struct h1_refusal){431, "too many interim answers (1xx)"});
+        else
+            events(h)->head(&h->stream, head, false);
         return;
     }
     if (h->head_only) {
@@ -204,7 +208,7 @@ static bool take_head(struct h1 *h, slice *bytes)
     if (server)
         take_request(h, &r);
     else
-        take_response(h, &r);
+        take_response(h, &r, head.n);
     return true;
 }
 
@@ -279,15 +283,18 @@ static bool is_clogged(const struct h1 *h)
     return h->wire.server && h->wire.out->n >= H1_OUT_MAX;
 }
 
-/* Takes what can be taken off *bytes. */
+/* Takes what can be taken off *bytes. Requests that are answered at once could go on and on: after
+ * some of them other connections have their turn. */
 static void take(struct h1 *h, slice *bytes)
 {
     bool more = true;
+    uint32_t heads = 0;
     while (more && bytes->n && h->wire.finish == FINISH_NOT) {
         switch (h->in_state) {
         case IN_HEAD:
             h->clogged = is_clogged(h);
-            more = !h->clogged && take_head(h, bytes);
+            h->wire.resume = h->wire.server && heads++ == H1_TURN;
+            more = !h->clogged && !h->wire.resume && take_head(h, bytes);
             break;
         case IN_BODY: more = take_body(h, bytes); break;
         case IN_TUNNEL:

@@ -101,9 +101,10 @@ enum h1_in_state { IN_HEAD, IN_BODY, IN_DONE, IN_TUNNEL };
 enum h1_out_state { OUT_HEAD, OUT_BODY, OUT_DONE, OUT_TUNNEL };
 
 enum {
-    H1_WAITING_MAX = 64 * 1024,
-    H1_OUT_MAX = 256 * 1024
-}; /* bytes in `in` after which reading stops */
+    H1_WAITING_MAX = 64 * 1024, /* bytes in `in` after which reading stops */
+    H1_OUT_MAX = 256 * 1024,    /* bytes in `out`, likewise */
+    H1_TURN = 64,               /* requests that are taken in one turn */
+};
 
 struct h1 {
     struct wire wire;
@@ -114,8 +115,9 @@ struct h1 {
     enum h1_out_state out_state;
     struct h1_body body;
     uint64_t out_left; /* of the length that was told */
-    size_t unread;     /* given to the owner, not consumed */
-    size_t unsent;     /* given by the owner, still in `out` */
+    struct wire_interims interims;
+    size_t unread; /* given to the owner, not consumed */
+    size_t unsent; /* given by the owner, still in `out` */
     bool live;
     bool keep;      /* another exchange may follow on this connection */
     bool peer10;    /* server: the request was HTTP/1.0 */

@@ -20,6 +20,7 @@ struct stream *h1_open(struct wire *w)
     h->in_state = IN_HEAD;
     h->out_state = OUT_HEAD;
     h->stream = (struct stream){.wire = w};
+    h->interims = (struct wire_interims){0};
     return &h->stream;
 }
 
@@ -159,6 +160,7 @@ void h1_release(struct stream *s)
     s->user = NULL;
     s->wire->n_streams = 0; /* also while the rest of a request is dropped */
     bool drains = s->wire->server && h->in_state == IN_BODY && !h->awaits_continue;
+    s->wire->draining = drains;
     if (h->out_state != OUT_DONE || (h->in_state != IN_DONE && !drains))
         h1_finish(h, FINISH_CLOSE);
     h1_turn(h);

@@ -203,18 +203,57 @@ static void feed_failed(struct h2 *h, int code)
     h2_fail(h, CUT_BAD, NGHTTP2_INTERNAL_ERROR, nghttp2_strerror(code));
 }
 
+/* Gives nghttp2 bytes up to the head of the next DATA frame; false: that is all for now. What it
+ * leaves, because the turn is used up, stays in *bytes. */
+static bool give(struct h2 *h, slice *bytes)
+{
+    struct h2_walk before = h->closed.walk;
+    nghttp2_frame_hd data;
+    size_t upto = h2_walk(&h->closed.walk, *bytes, &data);
+    bool more = upto < bytes->n;
+    h->busy = true;
+    ssize_t n = nghttp2_session_mem_recv(h->session, (const uint8_t *)bytes->p, upto);
+    h->busy = false;
+    if (n < 0)
+        feed_failed(h, (int)n);
+    if (h->failed || h->dead)
+        return false;
+    if (h->paused) {
+        h->closed.walk = before;
+        (void)h2_walk(&h->closed.walk, (slice){bytes->p, (size_t)n}, &data);
+    }
+    *bytes = slice_from(*bytes, (size_t)n);
+    return more && !h->paused && h2_closed_check(h, &data);
+}
+
+/* Takes what came, as much as one turn allows, and keeps the rest. */
+static void take(struct h2 *h, slice bytes)
+{
+    struct buf rest = BUF_INIT(H2_IN_MAX);
+    h->turn = H2_TURN;
+    h->paused = false;
+    while (give(h, &bytes))
+        ;
+    if (h->paused)
+        buf_add(&rest, bytes);
+    buf_deinit(&h->in); /* `bytes` may be in there */
+    h->in = rest;
+    h2_settle(h);
+    h->wire.resume |= h->paused;
+    h2_check_finish(h);
+}
+
 static void h2_feed(struct wire *w, slice bytes)
 {
     struct h2 *h = h2_of(w);
     if (h->failed || h->dead || w->finish || bytes.n == 0)
         return;
-    h->busy = true;
-    ssize_t n = nghttp2_session_mem_recv(h->session, (const uint8_t *)bytes.p, bytes.n);
-    h->busy = false;
-    if (n < 0)
-        feed_failed(h, (int)n);
-    h2_settle(h);
-    h2_check_finish(h);
+    if (!h->paused)
+        take(h, bytes);
+    else if (h->in.n + bytes.n <= H2_IN_MAX)
+        buf_add(&h->in, bytes);
+    else
+        h2_fail(h, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM, "too many bytes ahead of their turn");
 }
 
 static void h2_eof(struct wire *w)
@@ -229,16 +268,19 @@ static void h2_broken(struct wire *w)
 
 static void h2_resume(struct wire *w)
 {
+    struct h2 *h = h2_of(w);
     w->resume = false;
+    if (h->paused && !h->failed && !h->dead && !w->finish)
+        take(h, buf_slice(&h->in));
 }
 
-/* A peer that makes us answer but does not read is not listened to. */
+/* A peer that makes us answer but does not read is not listened to. `out` is not filled while the
+ * connection below is blocked, so what is behind it counts. */
 static bool h2_reads(const struct wire *w)
 {
     const struct h2 *h = (const struct h2 *)w;
-    if (w->finish)
-        return false;
-    return w->out->n < H2_OUT_MAX ||
+    size_t most = H2_MEMORY_MAX + (size_t)w->limits->streams * H2_STREAM_MEMORY;
+    return !w->finish && !h->failed && !h->paused && h->pool.used < most &&
            nghttp2_session_get_outbound_queue_size(h->session) < H2_FRAMES_MAX;
 }
 
@@ -339,6 +381,7 @@ static void h2_free(struct wire *w)
     vec_deinit(&h->fields);
     vec_deinit(&h->nva);
     buf_deinit(&h->reason);
+    buf_deinit(&h->in);
     mem_free(h);
 }
 
@@ -409,6 +452,8 @@ struct wire *h2_new(bool server, const struct wire_events *events, const struct 
     h->session = session_new(h, server);
     h->goaway_id = INT32_MAX;
     h->reason = BUF_INIT(256);
+    h->in = BUF_INIT(H2_IN_MAX);
+    h->closed.walk.skip = server ? NGHTTP2_CLIENT_MAGIC_LEN : 0;
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WIRE_WINDOW},
         {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits->head_bytes},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The parts of HTTP/2, on libnghttp2: the wire and the life of its streams (h2.c), what nghttp2
- * reports of the peer (h2_recv.c), what the owner of a stream sends (h2_send.c).
+ * reports of the peer (h2_recv.c), what the owner of a stream sends (h2_send.c), what comes on
+ * streams that are closed (h2_closed.c).
  *
  * A stream is known to two sides, and its struct lives until both have let go of it:
  *
@@ -20,12 +21,19 @@
 #include <nghttp2/nghttp2.h>
 
 #include "base/vec.h"
+#include "wire/h2_closed_int.h"
 #include "wire/wire.h"
 
 enum {
     H2_OUT_MAX = 256 * 1024, /* of `out`, where pumping stops */
-    H2_FRAMES_MAX = 4096,    /* that wait behind a full `out`, where reading stops */
-    H2_WINDOW = 1 << 20,     /* of the connection */
+    H2_FRAMES_MAX = 4096,    /* that wait for a peer that does not read, where reading stops */
+    H2_MEMORY_MAX = 4 << 20, /* of nghttp2, likewise; and H2_STREAM_MEMORY for each stream */
+    H2_STREAM_MEMORY = 1024,
+    H2_TURN = 128 * 1024, /* that a server decodes of heads in one turn; then others have theirs */
+    H2_IN_MAX = 256 * 1024, /* bytes that wait for their turn */
+    H2_HEAD_COST = 4096,    /* what a head counts in a turn beside its fields */
+    H2_WASTE_HEADS = 16,    /* of the largest size that are decoded in vain before it is a flood */
+    H2_WINDOW = 1 << 20,    /* of the connection */
     H2_CONSUME_STEP = WIRE_WINDOW / 4,
     H2_STREAMS_MAX = 1000, /* that a client opens, whatever the server would allow */
     H2_STREAMS_KEPT = 64,  /* unused ones, for the next calls */
@@ -56,6 +64,7 @@ struct h2_stream {
     uint32_t code;            /* of the abort, for the owner */
     uint32_t cut_code;        /* of the RST_STREAM to be sent */
     enum wire_cut why;        /* of the abort, for the owner */
+    struct wire_interims interims;
 
     bool held, live;
     bool counted;   /* in n_streams */
@@ -77,7 +86,7 @@ struct h2_stream {
 
 struct h2_pool {
     struct h2_piece *free[H2_CLASSES];
-    size_t kept; /* bytes */
+    size_t kept, used; /* bytes */
 };
 
 struct h2 {
@@ -92,6 +101,7 @@ struct h2 {
     bool full;         /* pumping stopped because `out` was */
     bool busy;         /* nghttp2 is on the stack */
     bool pumping;
+    bool paused; /* `in` holds what came, and waits for the next turn */
     bool failed; /* it ends with a GOAWAY of ours that tells why; the peer is not heard any more */
     bool dead;   /* the connection is gone */
 
@@ -103,6 +113,11 @@ struct h2 {
     VEC(struct field) fields;
     size_t head_bytes;
     bool too_large;
+
+    struct buf in; /* bytes that wait */
+    int64_t turn;  /* what may still be decoded in this turn */
+    size_t waste;  /* bytes of fields that were decoded, in excess of those that were of use */
+    struct h2_closed closed;
 
     VEC(nghttp2_nv) nva;          /* a header block to be sent, for the time of a call */
     char numbers[2][DIGITS_MOST]; /* text that nva refers to */

@@ -12,6 +12,11 @@
 
 /* ---- a header block ---- */
 
+static struct h2_stream *stream_by_id(struct h2 *h, int32_t id)
+{
+    return nghttp2_session_get_stream_user_data(h->session, id);
+}
+
 static void begin_block(struct h2 *h, struct h2_stream *s)
 {
     h->at = s;
@@ -21,11 +26,6 @@ static void begin_block(struct h2 *h, struct h2_stream *s)
     h->head_bytes = 0;
     h->too_large = false;
     arena_reset(&h->text);
-}
-
-static struct h2_stream *stream_by_id(struct h2 *h, int32_t id)
-{
-    return nghttp2_session_get_stream_user_data(h->session, id);
 }
 
 /* A request of the peer begins. */
@@ -46,6 +46,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
 {
     struct h2 *h = user;
     (void)session;
+    h->turn -= H2_HEAD_COST;
     bool opens = frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST;
     if (h->dead)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
@@ -95,36 +96,66 @@ static bool add_special(struct h2 *h, slice name, slice value)
     }
 }
 
+/* A field was decoded. A byte of HPACK may stand for some thousand of text, so the text counts:
+ * what comes to nothing has a bound for each connection, and the rest waits when a turn is used up.
+ * 0, or what nghttp2 is told. */
+static int count_field(struct h2 *h, size_t n)
+{
+    h->waste += n;
+    if (h->waste > (size_t)h->wire.limits->head_bytes * H2_WASTE_HEADS) {
+        h2_fail(h, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM, "a flood of header fields");
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    h->turn -= (int64_t)n;
+    if (h->turn > 0 || !h->wire.server)
+        return 0;
+    h->paused = true;
+    return NGHTTP2_ERR_PAUSE;
+}
+
+/* The block went to its owner: it was of use, and makes up for some that was not. */
+static void redeem(struct h2 *h)
+{
+    size_t n = h->head_bytes + H2_CONSUME_STEP;
+    h->waste -= n < h->waste ? n : h->waste;
+}
+
+static void keep_field(struct h2 *h, slice name_in, slice value_in)
+{
+    char *text = arena_alloc(&h->text, name_in.n + value_in.n);
+    slice name = {text, name_in.n}, value = {text + name_in.n, value_in.n};
+    memcpy(text, name_in.p, name.n);
+    memcpy(text + name.n, value_in.p, value.n);
+    if (name.n && name.p[0] == ':')
+        add_pseudo(h, name, value);
+    else if (add_special(h, name, value))
+        return;
+    else if (h->fields.n == h->wire.limits->head_fields)
+        h->too_large = true;
+    else
+        vec_push(&h->fields, (struct field){name, value});
+}
+
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name_p,
                      size_t name_n, const uint8_t *value_p, size_t value_n, uint8_t flags,
                      void *user)
 {
     struct h2 *h = user;
+    size_t n = name_n + value_n + H2_FIELD_COST;
     (void)session, (void)frame, (void)flags;
-    if (!h->at || h->too_large)
-        return 0;
-    h->head_bytes += name_n + value_n + H2_FIELD_COST;
-    h->too_large = h->head_bytes > h->wire.limits->head_bytes;
-    if (h->too_large)
-        return 0;
-    char *text = arena_alloc(&h->text, name_n + value_n);
-    slice name = {text, name_n}, value = {text + name_n, value_n};
-    memcpy(text, name_p, name_n);
-    memcpy(text + name_n, value_p, value_n);
-    if (name_n && name.p[0] == ':')
-        add_pseudo(h, name, value);
-    else if (add_special(h, name, value))
-        return 0;
-    else if (h->fields.n == h->wire.limits->head_fields)
-        h->too_large = true;
-    else
-        vec_push(&h->fields, (struct field){name, value});
-    return 0;
+    if (h->at && !h->too_large) {
+        h->head_bytes += n;
+        h->too_large = h->head_bytes > h->wire.limits->head_bytes;
+        if (!h->too_large)
+            keep_field(h, (slice){(const char *)name_p, name_n},
+                       (slice){(const char *)value_p, value_n});
+    }
+    return count_field(h, n);
 }
 
 /* ---- events ---- */
 
-/* A head beyond the limits, in the middle of a call. */
+/* A head beyond the limits in the middle of a call, or too many of them. */
 static void give_up_stream(struct h2_stream *s)
 {
     h2_lose(s, CUT_LIMIT, 0);
@@ -156,6 +187,7 @@ static void take_request(struct h2 *h, struct h2_stream *s, bool end)
         h2_cut(s, NGHTTP2_PROTOCOL_ERROR);
     } else {
         s->held = true;
+        redeem(h);
         h->wire.events->head(&s->stream, head, end);
     }
 }
@@ -164,7 +196,8 @@ static void take_response(struct h2 *h, struct h2_stream *s, bool end)
 {
     struct head *head = &h->head;
     bool final = head->status >= 200;
-    if (h->too_large) {
+    bool many = !final && wire_interim(&s->interims, h->wire.limits, h->head_bytes);
+    if (h->too_large || many) {
         give_up_stream(s);
         return;
     }
@@ -175,15 +208,19 @@ static void take_response(struct h2 *h, struct h2_stream *s, bool end)
     }
     s->head_in = final;
     head->bodiless = end || !final || s->head_only || head->status == 204 || head->status == 304;
+    redeem(h);
     if (h2_listens(s))
         h->wire.events->head(&s->stream, head, end);
 }
 
 static void take_trailers(struct h2 *h, struct h2_stream *s)
 {
-    if (h->too_large)
+    if (h->too_large) {
         give_up_stream(s);
-    else if (h2_listens(s))
+        return;
+    }
+    redeem(h);
+    if (h2_listens(s))
         h->wire.events->end(&s->stream, h->fields.n ? &h->head : NULL);
 }
 
@@ -273,16 +310,6 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
 
 /* ---- the end of a stream ---- */
 
-/* Cancelled streams are work for us and none for the peer. Counted are those that it resets, and
- * those that it makes nghttp2 reset. */
-static void count_reset(struct h2 *h, bool reset)
-{
-    if (!reset)
-        h->n_resets -= h->n_resets > 0;
-    else if (++h->n_resets > h->wire.limits->resets)
-        h2_fail(h, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM, "a flood of cancelled streams");
-}
-
 static void lose_closed(struct h2 *h, struct h2_stream *s, uint32_t code)
 {
     if (s->reset_in)
@@ -300,6 +327,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     struct h2_stream *s = h->dead ? NULL : stream_by_id(h, id);
     if (!s)
         return 0;
+    h2_closed_add(h, s);
     s->live = false;
     s->deferred = false;
     chain_clear(&s->body);
@@ -308,13 +336,22 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     lose_closed(h, s, code);
     bool refused = code == NGHTTP2_NO_ERROR || code == NGHTTP2_REFUSED_STREAM;
     if (h->wire.server)
-        count_reset(h, s->reset_in || !(refused || s->cut_sent));
+        h2_count_reset(h, s->reset_in || !(refused || s->cut_sent));
     h2_stream_drop(s);
     return 0;
 }
 
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *frame, void *user)
+{
+    struct h2 *h = user;
+    (void)session;
+    bool asked = frame->type == NGHTTP2_HEADERS && !h->dead && !h->failed;
+    return !asked || h2_closed_check(h, frame) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
 void h2_set_recv_callbacks(nghttp2_session_callbacks *callbacks)
 {
+    nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data_chunk);

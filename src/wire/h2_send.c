@@ -216,6 +216,7 @@ void h2_cut(struct h2_stream *s, uint32_t code)
         return;
     s->cut_sent = true;
     s->cut_waits = false;
+    h2_closed_reset(h);
     nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code);
 }
 

@@ -34,4 +34,18 @@ struct wire_ops {
     void (*free)(struct wire *w);
 };
 
+/* The interim answers of a call so far. */
+struct wire_interims {
+    uint32_t n;
+    size_t bytes;
+};
+
+/* One more came; true: they are too many. */
+static inline bool wire_interim(struct wire_interims *i, const struct wire_limits *limits,
+                                size_t bytes)
+{
+    i->bytes += bytes;
+    return ++i->n > limits->interims || i->bytes > limits->head_bytes;
+}
+
 #endif

@@ -65,6 +65,7 @@ struct wire_limits {
     uint32_t streams;                 /* open at once, that the peer may open */
     uint32_t resets;                  /* streams that the peer may cancel in excess of those that it
                                          lets end: more is a flood of resets */
+    uint32_t interims; /* interim answers (1xx) of one call; together no larger than a head */
 };
 
 /* What the connection below is to do when everything of `out` is written. */
@@ -78,8 +79,9 @@ struct wire {
     void *owner;       /* for the one who made it */
     enum wire_finish finish;
     bool server;
-    bool resume;  /* wire_resume has something to do */
-    bool closing; /* no new stream may be opened on it: GOAWAY, Connection: close */
+    bool resume;   /* wire_resume has something to do */
+    bool closing;  /* no new stream may be opened on it: GOAWAY, Connection: close */
+    bool draining; /* a server's: the rest of a request comes that its owner has let go of */
     uint32_t n_streams;
     const char *error; /* why it was given up, for people; NULL: it was not */
 };
@@ -123,8 +125,8 @@ static inline void wire_broken(struct wire *w)
     w->ops->broken(w);
 }
 
-/* Goes on with bytes that had to wait (pipelined requests). Call it when `resume` is set, from the
- * loop, not from an event. */
+/* Goes on with bytes that had to wait: pipelined requests, or what was too much for one turn. Call
+ * it when `resume` is set, from the loop, not from an event. */
 static inline void wire_resume(struct wire *w)
 {
     w->ops->resume(w);

@@ -219,8 +219,11 @@ static void settle(struct wire *w)
 static void play(struct play *p, slice bytes, uint64_t cuts, struct buf *result)
 {
     static const struct wire_events events = {on_head, on_data, on_end, on_abort, on_sent};
-    const struct wire_limits limits = {
-        .head_bytes = p->roomy ? 4096 : 512, .head_fields = 20, .streams = 1, .resets = 1};
+    const struct wire_limits limits = {.head_bytes = p->roomy ? 4096 : 512,
+                                       .head_fields = 20,
+                                       .streams = 1,
+                                       .resets = 1,
+                                       .interims = 4};
     struct blocks blocks = {0};
     struct chain chain = CHAIN_INIT(&blocks);
     struct wire *w = h1_new(true, &events, &limits, &chain);

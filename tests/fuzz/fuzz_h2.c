@@ -43,7 +43,7 @@ static struct {
 } fuzz;
 
 static const struct wire_limits limits = {
-    .head_bytes = 2048, .head_fields = 16, .streams = 16, .resets = 8};
+    .head_bytes = 2048, .head_fields = 16, .streams = 16, .resets = 8, .interims = 4};
 
 static uint8_t next(void)
 {

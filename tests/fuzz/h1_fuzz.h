@@ -140,7 +140,7 @@ static inline void message_pass_on(const struct message *m, struct buf *out)
 {
     static const struct wire_events events = {pass_head, pass_data, pass_end, pass_abort,
                                               pass_sent};
-    static const struct wire_limits limits = {1 << 20, 512, 1, 1};
+    static const struct wire_limits limits = {1 << 20, 512, 1, 1, 1};
     struct blocks blocks = {0};
     struct chain chain = CHAIN_INIT(&blocks);
     struct stream *stream = NULL;

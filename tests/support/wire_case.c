@@ -27,7 +27,11 @@ void wire_case_init(struct wire_case *c)
 {
     *c = (struct wire_case){
         .server = true,
-        .limits = {.head_bytes = 64 * 1024, .head_fields = 200, .streams = 100, .resets = 1000},
+        .limits = {.head_bytes = 64 * 1024,
+                   .head_fields = 200,
+                   .streams = 100,
+                   .resets = 1000,
+                   .interims = 100},
         .on_end = SLICE("head 200 length=2; data ok; end"),
     };
 }
@@ -122,7 +126,8 @@ static bool line_limit(struct reader *r, slice rest)
     } rows[] = {{"head-bytes", &l->head_bytes},
                 {"head-fields", &l->head_fields},
                 {"streams", &l->streams},
-                {"resets", &l->resets}};
+                {"resets", &l->resets},
+                {"interims", &l->interims}};
     slice name;
     uint64_t value;
     if (!slice_word(&rest, &name) || !slice_to_u64(slice_trim(rest), UINT32_MAX, &value))

@@ -33,7 +33,7 @@ static void no_sent(struct stream *s, size_t n)
 void played_pass_on(const struct played *s, struct buf *out)
 {
     static const struct wire_events none = {no_head, no_data, no_end, no_abort, no_sent};
-    static const struct wire_limits limits = {1 << 20, 512, 1, 1};
+    static const struct wire_limits limits = {1 << 20, 512, 1, 1, 1};
     struct blocks blocks = {0};
     struct chain chain = CHAIN_INIT(&blocks);
     struct stream *stream = NULL;

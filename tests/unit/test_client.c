@@ -181,7 +181,7 @@ struct server_conn {
 };
 
 static const struct wire_limits server_limits = {
-    .head_bytes = 64 * KIB, .head_fields = 100, .streams = 100, .resets = 1000};
+    .head_bytes = 64 * KIB, .head_fields = 100, .streams = 100, .resets = 1000, .interims = 100};
 
 static void server_forget(struct server_conn *sc)
 {

@@ -171,7 +171,7 @@ static void end_deinit(struct end *e)
 }
 
 static const struct wire_limits usual = {
-    .head_bytes = 64 * 1024, .head_fields = 200, .streams = 256, .resets = 1000};
+    .head_bytes = 64 * 1024, .head_fields = 200, .streams = 256, .resets = 1000, .interims = 100};
 
 static struct pair *pair_new(int split, struct wire_limits limits)
 {
@@ -1688,6 +1688,8 @@ static void raw_go(struct raw *r)
 {
     wire_feed(r->end->w, buf_slice(&r->to));
     buf_clear(&r->to);
+    while (r->end->w->resume)
+        wire_resume(r->end->w);
     raw_read(r);
 }
 
@@ -1916,23 +1918,128 @@ static void test_raw_floods(void **state)
     assert_int_equal(r->end->n_calls, 0);
     raw_free(r);
 
-    /* one byte that stands for a field of 3900, 16000 times */
-    r = raw_new(true, usual);
+    (void)state;
+}
+
+/* A request in which one byte stands for a field of 3900, so many times. */
+static void raw_bomb(struct raw *r, uint32_t id, size_t n)
+{
     static char ones[16000];
     memset(ones, 0x80 | 62, sizeof ones);
     struct buf block = raw_block(r, GET);
     buf_add(&block, SLICE("\x40\x01x\x7f\xbd\x1d")); /* x: 127 + 0x3d + (0x1d << 7) bytes */
     for (int i = 0; i < 3900; i++)
         buf_addc(&block, 'v');
-    raw_frame(r, NGHTTP2_HEADERS, END_STREAM, 1, buf_slice(&block));
+    raw_frame(r, NGHTTP2_HEADERS, END_STREAM, id, buf_slice(&block));
+    raw_frame(r, NGHTTP2_CONTINUATION, END_HEADERS, id, (slice){ones, n});
     buf_deinit(&block);
-    raw_frame(r, NGHTTP2_CONTINUATION, END_HEADERS, 1, (slice){ones, sizeof ones});
+}
+
+static void test_raw_bombs(void **state)
+{
+    /* too much is refused, and the connection goes on */
+    struct raw *r = raw_new(true, usual);
+    raw_bomb(r, 1, 100);
     raw_go(r);
     check_frames(r, "HEADERS 1 :status=431 end\n");
     assert_true(((struct h2 *)r->end->w)->text.used < 100000);
     raw_get(r, 3);
     raw_go(r);
     assert_int_equal(r->end->n_calls, 1);
+    raw_free(r);
+
+    /* far too much, at once or bit by bit, ends it; and is not decoded to its end */
+    for (size_t n = 16000; n > 15; n /= 10) {
+        r = raw_new(true, usual);
+        for (uint32_t id = 1; id < 199 && !r->end->w->finish; id += 2) {
+            raw_bomb(r, id, n);
+            raw_go(r);
+        }
+        assert_non_null(strstr(buf_text(&r->log), " 11\n"));
+        assert_string_equal(r->end->w->error, "a flood of header fields");
+        assert_true(((struct h2 *)r->end->w)->waste < (H2_WASTE_HEADS + 1) * usual.head_bytes);
+        raw_free(r);
+    }
+
+    /* what is of use makes up for what is not */
+    r = raw_new(true, usual);
+    for (uint32_t id = 1; id < 2001 && !r->end->w->finish; id += 2) {
+        raw_bomb(r, id, id % 20 == 1 ? 30 : 10);
+        raw_go(r);
+        struct call *c = r->end->n_calls ? r->end->calls[r->end->n_calls - 1] : NULL;
+        if (c && c->s) {
+            stream_head(c->s, &(struct head){.status = 204}, true);
+            stream_release(c->s);
+            c->s = NULL;
+        }
+    }
+    assert_int_equal(r->end->w->finish, FINISH_NOT);
+    raw_free(r);
+    (void)state;
+}
+
+/* What is decoded in one turn has a bound; the rest waits, and nothing is lost. */
+static void test_raw_turns(void **state)
+{
+    struct raw *r = raw_new(true, usual);
+    for (uint32_t i = 0; i < 200; i++)
+        raw_bomb(r, 1 + 2 * i, 10);
+    struct h2 *h = (struct h2 *)r->end->w;
+    slice all = buf_slice(&r->to);
+    enum { TURN_BYTES = 64 * 1024 };
+    uint32_t turns = 0;
+    for (size_t at = 0; at < all.n; at += TURN_BYTES) {
+        slice piece = {all.p + at, all.n - at < TURN_BYTES ? all.n - at : TURN_BYTES};
+        uint32_t before = r->end->n_calls;
+        wire_feed(r->end->w, piece);
+        while (r->end->w->resume) {
+            assert_true(h->paused && !wire_reads(r->end->w));
+            assert_true(r->end->n_calls - before <= 1 + H2_TURN / (10 * 3900));
+            before = r->end->n_calls;
+            turns++;
+            wire_resume(r->end->w);
+        }
+        assert_false(h->paused);
+    }
+    assert_int_equal(r->end->n_calls, 200);
+    assert_true(turns > 200 * 10 * 3900 / H2_TURN / 2);
+    raw_free(r);
+    (void)state;
+}
+
+/* A peer that reads nothing: `out` is not even filled, as the connection below is blocked. */
+static void test_raw_blocked_peer(void **state)
+{
+    struct raw *r = raw_new(true, usual);
+    r->to.n -= 9; /* the limit of streams is not acknowledged: each more is refused with a frame */
+    uint32_t n = 0;
+    while (n < 100000 && wire_reads(r->end->w)) {
+        raw_get(r, 1 + 2 * n++);
+        wire_feed(r->end->w, buf_slice(&r->to));
+        buf_clear(&r->to);
+    }
+    assert_in_range(n, H2_FRAMES_MAX, H2_FRAMES_MAX + usual.streams + 10);
+    assert_true(r->end->out.n < H2_OUT_MAX);
+    raw_free(r);
+
+    /* few frames, but large: answers to calls that the peer cancels */
+    struct wire_limits limits = usual;
+    limits.resets = 100000;
+    static char large[60000];
+    memset(large, 'x', sizeof large);
+    struct field field = {SLICE("x"), {large, sizeof large}};
+    struct head head = {.status = 200, .fields = &field, .n_fields = 1};
+    r = raw_new(true, limits);
+    for (n = 0; n < 4000 && wire_reads(r->end->w); n++) {
+        raw_get(r, 1 + 2 * n);
+        wire_feed(r->end->w, buf_slice(&r->to));
+        buf_clear(&r->to);
+        stream_head(r->end->calls[n]->s, &head, true);
+        raw_number(r, NGHTTP2_RST_STREAM, 1 + 2 * n, NGHTTP2_CANCEL);
+        wire_feed(r->end->w, buf_slice(&r->to));
+        buf_clear(&r->to);
+    }
+    assert_in_range(n, 10, 2 * (H2_MEMORY_MAX + usual.streams * H2_STREAM_MEMORY) / sizeof large);
     raw_free(r);
     (void)state;
 }
@@ -2292,6 +2399,9 @@ int main(void)
         cmocka_unit_test(test_raw_errors),
         cmocka_unit_test(test_raw_preface),
         cmocka_unit_test(test_raw_floods),
+        cmocka_unit_test(test_raw_bombs),
+        cmocka_unit_test(test_raw_turns),
+        cmocka_unit_test(test_raw_blocked_peer),
         cmocka_unit_test(test_raw_no_flow_control),
         cmocka_unit_test(test_raw_made_resets),
         cmocka_unit_test(test_raw_deaf_peer),

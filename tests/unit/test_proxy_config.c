@@ -590,10 +590,23 @@ static void test_limits(void **state)
 static void test_limits_print(void **state)
 {
     static const char *const shown[] = {
-        "head-bytes 64KiB", "head-fields 200", "connections 20000", "streams 256",
-        "resets 1000",      "head-time 30s",   "idle 75s",          "stall 5m",
-        "total 24h",        "connect 10s",     "hold 1m",           "drain 10s",
-        "payload 64KiB",    "payload-wait 1s", "upstream-idle 1m",  "upstream-connections 4096",
+        "head-bytes 64KiB",
+        "head-fields 200",
+        "connections 20000",
+        "streams 256",
+        "resets 1000",
+        "interims 100",
+        "head-time 30s",
+        "idle 75s",
+        "stall 5m",
+        "total 24h",
+        "connect 10s",
+        "hold 1m",
+        "drain 10s",
+        "payload 64KiB",
+        "payload-wait 1s",
+        "upstream-idle 1m",
+        "upstream-connections 4096",
     };
     struct buf out = BUF_INIT(1 << 16);
     (void)state;
