@@ -160,10 +160,12 @@ bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/in
 labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
 	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)
 
-soak: $(BIN) ## run everyday systems in all their ways (TIMES=10), and kill campaigns at random moments (KILLS=500)
+soak: $(BIN) ## run everyday systems in all their ways (TIMES=10), kill campaigns at random moments (KILLS=500), flood the proxy (FLOOD_SECONDS=60 for each flood)
 	@dir=$$(mktemp -d) && cd $$dir && export OUTFOX=$(abspath $(BIN)) TOP=$(CURDIR) TMPDIR=$$dir && \
 		TIMES=$(or $(TIMES),10) $(CURDIR)/tests/campaign/trials && \
-		KILLS=$(or $(KILLS),500) $(CURDIR)/tests/campaign/killed; code=$$?; rm -rf $$dir; exit $$code
+		KILLS=$(or $(KILLS),500) $(CURDIR)/tests/campaign/killed && \
+		FLOOD_SECONDS=$(or $(FLOOD_SECONDS),60) $(CURDIR)/tests/proxy/floods; \
+		code=$$?; rm -rf $$dir; exit $$code
 
 fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run
