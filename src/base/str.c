@@ -46,6 +46,28 @@ bool slice_cut(slice *rest, char c, slice *part)
     return true;
 }
 
+bool slice_glob(slice pattern, slice text)
+{
+    slice star = {0}, resume = {0};
+    while (text.n) {
+        if (pattern.n && pattern.p[0] == '*') {
+            pattern = star = slice_from(pattern, 1);
+            resume = text;
+        } else if (pattern.n && pattern.p[0] == text.p[0]) {
+            pattern = slice_from(pattern, 1);
+            text = slice_from(text, 1);
+        } else if (star.p) { /* the last star takes one byte more */
+            pattern = star;
+            text = resume = slice_from(resume, 1);
+        } else {
+            return false;
+        }
+    }
+    while (pattern.n && pattern.p[0] == '*')
+        pattern = slice_from(pattern, 1);
+    return pattern.n == 0;
+}
+
 bool slice_word(slice *rest, slice *word)
 {
     slice s = slice_trim(*rest);

@@ -58,6 +58,9 @@ size_t slice_find(slice s, char c);
  * NULL). */
 bool slice_cut(slice *rest, char c, slice *part);
 
+/* Is the text what the pattern says, in which each `*` stands for anything, also for nothing? */
+bool slice_glob(slice pattern, slice text);
+
 /* The next run of non-blank bytes of *rest; false when there is none. */
 bool slice_word(slice *rest, slice *word);
 

@@ -32,6 +32,7 @@ struct campaign_options {
     const struct campaign_config *config;
     uint32_t scenario;
     struct names *names;
+    const struct vocabulary *words; /* what patterns may name */
     struct faultloads *faultloads;
     struct search_options search; /* the modes live as long as the campaign */
     uint32_t jobs;

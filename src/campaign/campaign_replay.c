@@ -79,7 +79,7 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
         status = teach_answers(c, &out->before, e);
     plan_set(&plan, c->opt.names, c->opt.faultloads, f);
     for (uint32_t i = 0; i < n_patterns && !status; i++)
-        status = plan_add(&plan, c->opt.names, live_request(live, c->opt.scenario),
+        status = plan_add(&plan, c->opt.words, live_request(live, c->opt.scenario),
                           slice_of(patterns[i]), e);
     if (!status)
         status = run_plan(c, f, &plan, &out->faulty, e);

@@ -134,7 +134,7 @@ static int simulated_defaults(struct conf_reader *r, const struct node *root, co
     if (c->judge)
         return 0;
     c->judge = sim_judge_settings(sim);
-    return conf_judge_check(c->judge, e);
+    return conf_judge_check(c, c->judge, e);
 }
 
 /* Its services, by name. The file is checked in full, so that what is wrong with it is said now. */
@@ -149,11 +149,11 @@ static int simulated_services(struct conf_reader *r, const struct node *own)
     int status = yaml_load(c->simulate.p, &c->arena, &root, &inner);
     if (status == 0)
         status = sim_load(root, &names, &sim, &inner);
-    if (status == 0)
-        status = simulated_defaults(r, root, sim, own, &inner);
     const struct node *services = status == 0 ? node_get(root, SLICE("services")) : NULL;
     for (uint32_t i = 0; services && i < services->n; i++)
         vec_push(&c->services, conf_service(r, &services->map[i]));
+    if (status == 0)
+        status = simulated_defaults(r, root, sim, own, &inner);
     sim_free(sim);
     names_deinit(&names);
     if (status && !r->e->text[0])

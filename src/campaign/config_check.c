@@ -3,6 +3,7 @@
  * What can be said only when all of a configuration is read: names of services, in placeholders, in
  * requests and in what is ignored. */
 #include "campaign/config_int.h"
+#include "campaign/config_words.h"
 #include "campaign/placeholder.h"
 
 static bool known(const struct conf_reader *r, slice name)
@@ -13,13 +14,12 @@ static bool known(const struct conf_reader *r, slice name)
 /* "there is no service ..." with the nearest name. */
 static int service_unknown(struct conf_reader *r, uint32_t line, uint32_t col, slice name)
 {
-    const char *names[SERVICES_MAX];
-    uint32_t n = r->c->services.n < SERVICES_MAX ? r->c->services.n : SERVICES_MAX;
-    for (uint32_t i = 0; i < n; i++)
-        names[i] = r->c->services.at[i].name.p;
-    const char *near = err_nearest(name, names, n);
-    return err_set(r->e, line, col, "there is no service \"%.*s\"%s%s%s", SHORT(name),
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    struct arena arena = {0};
+    struct err inner = {0};
+    struct vocabulary v = config_vocabulary(r->c, NULL, NULL, &arena);
+    (void)!vocabulary_check(&v, name, &inner);
+    arena_deinit(&arena);
+    return err_set(r->e, line, col, "%s", inner.text);
 }
 
 /* ---- placeholders ---- */
@@ -149,25 +149,41 @@ static int request_read(struct conf_reader *r, const struct node *at, struct sce
 
 /* ---- what is ignored ---- */
 
-/* SERVICE INTERFACE, where an interface is METHOD /path, package.Service/Method or *. */
-static int ignore_check(struct conf_reader *r, const struct node *at)
+static int ignore_check(struct conf_reader *r, const struct vocabulary *v, const struct node *at)
 {
-    slice rest = at->text, word[4] = {{0}};
-    size_t n = 0;
-    while (n < 4 && slice_word(&rest, &word[n]))
-        n++;
-    bool path = n == 3 && (word[2].p[0] == '/' || word[2].p[0] == '*');
-    bool one = n == 2 && (slice_is(word[1], "*") || slice_find(word[1], '/') < word[1].n) &&
-               word[1].p[0] != '/';
-    if (!path && !one)
-        return conf_fail(r, at,
-                         "\"ignore\" has entries SERVICE METHOD /path, SERVICE "
-                         "package.Service/Method or SERVICE *, with * for any service, method and "
-                         "end of a path; not \"%.*s\"",
-                         SHORT(at->text));
-    return slice_is(word[0], "*") || known(r, word[0])
-               ? 0
-               : service_unknown(r, at->line, at->col, word[0]);
+    struct pattern p = {0};
+    struct err inner = {0};
+    int status = pattern_parse(&p, v, PATTERN_CALLS, at->text, &inner);
+    const struct pattern_step *last = &p.steps.at[p.steps.n - 1];
+    bool all = slice_is(slice_trim(at->text), "*");
+    bool more = all || p.steps.n != 2 || p.mode != MODE_NONE || last->element.n != N_ANY ||
+                last->element.payload || last->element.before;
+    pattern_deinit(&p);
+    if (status)
+        return conf_fail(r, at, "\"ignore\": %s", inner.text);
+    return more ? conf_fail(r, at,
+                            "\"ignore\" has calls such as SERVICE METHOD /path, SERVICE "
+                            "package.Service/Method or SERVICE, with * for any service, method and "
+                            "part of a path; not \"%.*s\"",
+                            SHORT(at->text))
+                : 0;
+}
+
+/* Patterns, which may name services: those of `ignore` and of `judge`. */
+static int patterns_check(struct conf_reader *r)
+{
+    struct arena arena = {0};
+    struct names names;
+    int status = 0;
+    names_init(&names);
+    struct vocabulary v = config_vocabulary(r->c, &names, NULL, &arena);
+    for (uint32_t i = 0; !status && r->ignore && i < r->ignore->n; i++)
+        status = ignore_check(r, &v, r->ignore->list[i]);
+    if (!status && r->c->judge)
+        status = conf_judge_check(r->c, r->c->judge, r->e);
+    names_deinit(&names);
+    arena_deinit(&arena);
+    return status;
 }
 
 /* ---- the whole ---- */
@@ -186,14 +202,6 @@ static int ports_check(struct conf_reader *r)
     return 0;
 }
 
-static int ignore_all(struct conf_reader *r)
-{
-    for (uint32_t i = 0; r->ignore && i < r->ignore->n; i++)
-        if (ignore_check(r, r->ignore->list[i]))
-            return -1;
-    return 0;
-}
-
 int conf_finish(struct conf_reader *r)
 {
     for (uint32_t i = 0; i < r->texts.n; i++)
@@ -202,5 +210,5 @@ int conf_finish(struct conf_reader *r)
     for (uint32_t i = 0; i < r->c->scenarios.n; i++)
         if (r->requests.at[i] && request_read(r, r->requests.at[i], &r->c->scenarios.at[i]))
             return -1;
-    return ports_check(r) || ignore_all(r) ? -1 : 0;
+    return ports_check(r) || patterns_check(r) ? -1 : 0;
 }

@@ -127,8 +127,10 @@ bool conf_token_ok(slice token); /* RFC 9110: methods, names of fields */
 struct service_spec conf_service(const struct conf_reader *r, const struct node_pair *pair);
 
 conf_read conf_services, conf_simulate, conf_host_header, conf_address, conf_host, conf_ready;
-/* Is this what a judge can read? What is wrong with it is in *e. */
-int conf_judge_check(const struct node *judge, struct err *e) MUST_USE;
+/* Is this what a judge can read, and do its patterns name services of the configuration (where none
+ * is known, any)? What is wrong with it is in *e. */
+int conf_judge_check(const struct campaign_config *c, const struct node *judge,
+                     struct err *e) MUST_USE;
 
 conf_read conf_scenarios, conf_request, conf_body, conf_status, conf_json, conf_body_expected;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "campaign/config_int.h"
+#include "campaign/config_words.h"
 #include "core/interface.h"
 #include "judge/judge.h"
 #include "search/search.h"
@@ -191,15 +192,18 @@ static int check_fields(struct conf_reader *r, const struct conf_key *key, void 
     return 0;
 }
 
-int conf_judge_check(const struct node *judge, struct err *e)
+int conf_judge_check(const struct campaign_config *c, const struct node *judge, struct err *e)
 {
     struct names names;
+    struct arena arena = {0};
     struct judge_settings settings;
     names_init(&names);
     judge_settings_init(&settings);
-    int status = judge_settings_load(judge, &names, &settings, e);
+    struct vocabulary v = config_vocabulary(c, &names, NULL, &arena);
+    int status = judge_settings_load(judge, &v, &settings, e);
     judge_settings_deinit(&settings);
     names_deinit(&names);
+    arena_deinit(&arena);
     return status;
 }
 
@@ -207,9 +211,10 @@ static int read_judge(struct conf_reader *r, const struct conf_key *key, void *i
                       const struct node *value)
 {
     struct campaign_config *c = into;
+    (void)r;
     (void)key;
-    c->judge = value;
-    return conf_judge_check(value, r->e);
+    c->judge = value; /* it is checked when all services are known */
+    return 0;
 }
 
 /* ---- the rows ---- */

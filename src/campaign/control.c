@@ -19,6 +19,7 @@ struct question {
     struct track_run *run;
     const struct trace *trace;
     const struct names *names;
+    const struct vocabulary *words; /* of the campaign */
     bool has_pattern;
     struct pattern pattern;
     struct names own; /* for the pattern, and for `uids` */
@@ -91,7 +92,9 @@ static int read_pattern(struct question *q, slice query, struct err *e)
     int failed = decode(query, &text, e);
     if (!failed && slice_trim(buf_slice(&text)).n) {
         q->has_pattern = true;
-        failed = pattern_parse(&q->pattern, &q->own, PATTERN_CALLS, buf_slice(&text), e);
+        struct vocabulary words = *q->words;
+        words.names = &q->own;
+        failed = pattern_parse(&q->pattern, &words, PATTERN_CALLS, buf_slice(&text), e);
         if (!failed)
             copy_names(q);
     }
@@ -218,9 +221,10 @@ static const struct control_row *find_row(slice what, slice method, bool *other)
 }
 
 static uint16_t answer(const struct control_row *row, struct track_run *run,
-                       const struct names *names, slice query, struct buf *out)
+                       const struct vocabulary *words, slice query, struct buf *out)
 {
-    struct question q = {.run = run, .trace = track_trace(run), .names = names};
+    struct question q = {
+        .run = run, .trace = track_trace(run), .names = words->names, .words = words};
     struct err e = {0};
     uint16_t status;
     names_init(&q.own);
@@ -236,8 +240,8 @@ static uint16_t answer(const struct control_row *row, struct track_run *run,
     return status;
 }
 
-uint16_t control_answer(const struct tracker *t, const struct names *names, const struct head *head,
-                        struct buf *out)
+uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
+                        const struct head *head, struct buf *out)
 {
     slice prefix = SLICE("/runs/"), query = head->target, path, key, what;
     uint64_t number = 0;
@@ -254,7 +258,7 @@ uint16_t control_answer(const struct tracker *t, const struct names *names, cons
         return refuse(out, 404, "no such run is under way; ask for /runs/$OUTFOX_RUN");
     const struct control_row *row = find_row(what, head->method, &other);
     if (row)
-        return answer(row, run, names, query, out);
+        return answer(row, run, words, query, out);
     if (other)
         return refuse(out, 405, "this method is not for this address; see docs/predicates.md");
     return refuse(out, 404, "a run has /injected, /calls and /hush, nothing else");

@@ -20,7 +20,7 @@ enum { CONTROL_PATTERN_MAX = 4096, CONTROL_ANSWER_MAX = 1 << 16 };
 
 /* Puts the answer, one JSON object, into *out, which is empty and has room for CONTROL_ANSWER_MAX;
  * an error is {"error": SENTENCE}. Returns its status. */
-uint16_t control_answer(const struct tracker *t, const struct names *names, const struct head *head,
-                        struct buf *out);
+uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
+                        const struct head *head, struct buf *out);
 
 #endif

@@ -89,7 +89,7 @@ void live_address(const struct live *l, uint32_t service, struct buf *out)
 static void answer_control(struct live *l, const struct call_arrival *a, struct call_fate *out)
 {
     struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
-    out->answer = control_answer(l->tracker, l->opt.names, a->head, &text);
+    out->answer = control_answer(l->tracker, l->opt.words, a->head, &text);
     out->body = slice_copy(a->arena, buf_slice(&text));
     buf_deinit(&text);
 }

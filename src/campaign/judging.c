@@ -6,11 +6,11 @@
 #include "campaign/placeholder.h"
 
 int judging_open(struct judging *x, const struct node *map, const char *const *oracles, uint32_t n,
-                 struct names *names, struct err *e)
+                 const struct vocabulary *v, struct err *e)
 {
     *x = (struct judging){0};
     judge_settings_init(&x->settings);
-    int status = judge_settings_load(map, names, &x->settings, e);
+    int status = judge_settings_load(map, v, &x->settings, e);
     if (status)
         return -1;
     for (uint32_t i = 0; i < n && !status; i++)

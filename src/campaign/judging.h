@@ -16,7 +16,7 @@ struct judging {
 
 /* map: of the key `judge`, or NULL. oracles: NAME=SEVERITY each, as given on the command line. */
 int judging_open(struct judging *x, const struct node *map, const char *const *oracles, uint32_t n,
-                 struct names *names, struct err *e) MUST_USE;
+                 const struct vocabulary *v, struct err *e) MUST_USE;
 void judging_close(struct judging *x);
 
 /* The services of a simulated system call whom its file says. */

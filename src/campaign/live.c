@@ -132,19 +132,11 @@ static int open_tls(struct live *l, struct err *e)
     return 0;
 }
 
-static int read_rewrites(struct live *l, struct err *e)
-{
-    l->rewrite = rewrite_new();
-    for (uint32_t i = 0; i < l->config->identify.normalise.n; i++)
-        if (rewrite_add(l->rewrite, l->config->identify.normalise.at[i], e))
-            return -1;
-    return 0;
-}
-
 static void make_tracker(struct live *l)
 {
     const struct campaign_config *c = l->config;
     struct track_options o = {.names = l->opt.names,
+                              .rules = l->opt.words->rules,
                               .services = l->wiring->name,
                               .n_services = l->wiring->n_services,
                               .best = l->opt.best,
@@ -218,8 +210,7 @@ static int open_all(struct live *l, struct err *e)
 {
     if (keeper_new(&l->keeper, e))
         return -1;
-    if (wiring_new(l->config, l->opt.sim, l->opt.slots, &l->wiring, e) || read_rewrites(l, e) ||
-        open_tls(l, e))
+    if (wiring_new(l->config, l->opt.sim, l->opt.slots, &l->wiring, e) || open_tls(l, e))
         return -1;
     uint32_t n = l->wiring->n_services + 1;
     l->pid = mem_zero(n * sizeof *l->pid);
@@ -296,7 +287,6 @@ void live_close(struct live *l)
         arena_deinit(&l->slot[i].arena);
     tracker_free(l->tracker);
     wiring_free(l->wiring);
-    rewrite_free(l->rewrite);
     mem_free(l->tls);
     mem_free(l->pid);
     mem_free(l->spared);

@@ -22,9 +22,10 @@ struct sentences;
 
 struct live_options {
     struct names *names;
-    struct sentences *sentences; /* outlives what was judged */
-    struct sim *sim;             /* the simulated system, or NULL */
-    uint32_t slots;              /* runs at a time, 1 to 64 */
+    const struct vocabulary *words; /* what tests may ask about */
+    struct sentences *sentences;    /* outlives what was judged */
+    struct sim *sim;                /* the simulated system, or NULL */
+    uint32_t slots;                 /* runs at a time, 1 to 64 */
     enum track_level best;
     uint64_t seed;
     const char *program;            /* our own, to serve the simulated system */

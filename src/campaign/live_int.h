@@ -59,8 +59,7 @@ struct live {
     struct services *services;
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];
-    uint32_t n_running;      /* not FREE */
-    struct rewrite *rewrite; /* the normalisations of paths */
+    uint32_t n_running; /* not FREE */
     int64_t quiet_ns;
     uv_signal_t on_int, on_term;
     int signal;

@@ -22,7 +22,8 @@ void request_interface(const struct live *l, const struct scenario_spec *spec, s
     if (spec->is_command)
         buf_addf(out, "scenario/%.*s", SLICE_ARG(spec->name));
     else
-        interface_make(spec->method, spec->target, spec->method.n ? l->rewrite : NULL, out);
+        interface_make(spec->method, spec->target, spec->method.n ? l->opt.words->rules : NULL,
+                       out);
 }
 
 /* ---- requests ---- */

@@ -21,18 +21,8 @@ const char *contracts_file(struct session *s, uint32_t i)
     return out;
 }
 
-static const char **service_names(struct session *s)
-{
-    const struct campaign_config *c = s->config;
-    const char **names = arena_zero(&s->arena, (c->services.n + 1) * sizeof *names);
-    for (uint32_t i = 0; i < c->services.n; i++)
-        names[i] = c->services.at[i].name.p;
-    return names;
-}
-
 int contracts_load(struct session *s, bool read, struct err *e)
 {
-    const char **services = service_names(s);
     for (uint32_t i = 0; i < s->scenarios.n; i++) {
         const struct node *root = NULL;
         struct contract *contract;
@@ -42,8 +32,7 @@ int contracts_load(struct session *s, bool read, struct err *e)
             .settings = &s->judging.settings,
             .scenario = session_scenario(s, i),
             .file = contracts_file(s, i),
-            .services = services,
-            .n_services = s->config->services.n,
+            .words = &s->words,
             .strict = s->config->scenarios.at[s->scenarios.at[i]].under_faults.given};
         bool missing = access(o.file, F_OK) && errno == ENOENT;
         if (read && !missing && yaml_load(o.file, &s->arena, &root, e))

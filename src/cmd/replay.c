@@ -66,7 +66,7 @@ static int check_patterns(struct session *s, const struct subject *subject, stru
     int failed = 0;
     plan = (struct plan){0};
     for (uint32_t i = 0; i < subject->patterns.n && !failed; i++)
-        failed = plan_add(&plan, &s->names, UID_NONE, slice_of(subject->patterns.at[i]), e);
+        failed = plan_add(&plan, &s->words, UID_NONE, slice_of(subject->patterns.at[i]), e);
     plan_deinit(&plan);
     return failed;
 }

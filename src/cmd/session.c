@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/yaml.h"
+#include "campaign/config_words.h"
 #include "campaign/expect.h"
 #include "cmd/contracts.h"
 
@@ -127,7 +128,9 @@ static const char *own_path(struct arena *a)
 static int open_judging(struct session *s, struct err *e)
 {
     const struct arg_list *oracles = &s->args->oracles;
-    if (judging_open(&s->judging, s->config->judge, oracles->at, oracles->n, &s->names, e))
+    s->rules = config_rules(s->config);
+    s->words = config_vocabulary(s->config, &s->names, s->rules, &s->arena);
+    if (judging_open(&s->judging, s->config->judge, oracles->at, oracles->n, &s->words, e))
         return -1;
     if (s->sim)
         judging_wire_sim(&s->judging, s->sim);
@@ -160,6 +163,7 @@ void session_close(struct session *s)
     vec_deinit(&s->campaigns);
     contracts_free(s);
     judging_close(&s->judging);
+    rewrite_free(s->rules);
     vec_deinit(&s->scenarios);
     if (s->store)
         store_close(s->store);
@@ -396,6 +400,7 @@ int session_start(struct session *s, struct err *e)
 {
     static const enum track_level levels[] = {TRACK_STATE, TRACK_STATE, TRACK_TRACE, TRACK_NONE};
     struct live_options o = {.names = &s->names,
+                             .words = &s->words,
                              .sentences = s->sentences,
                              .sim = s->sim,
                              .slots = s->jobs ? s->jobs : 1,
@@ -418,6 +423,7 @@ void session_make_campaigns(struct session *s, void *ctx,
             .config = c,
             .scenario = s->scenarios.at[i],
             .names = &s->names,
+            .words = &s->words,
             .faultloads = &s->faultloads,
             .search = s->search,
             .jobs = s->jobs,

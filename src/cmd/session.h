@@ -15,6 +15,8 @@ struct session {
     struct arena arena;
     struct names names;
     struct faultloads faultloads;
+    struct rewrite *rules;       /* by which calls are named */
+    struct vocabulary words;     /* what patterns may name */
     struct sentences *sentences; /* why runs failed */
     struct sim *sim;             /* NULL: real services */
     struct store *store;

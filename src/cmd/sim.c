@@ -19,6 +19,7 @@
 struct bench {
     struct arena arena;
     struct names names;
+    struct vocabulary words;
     struct faultloads faultloads;
     struct sim *sim;
     struct plan plan;
@@ -69,6 +70,18 @@ static int choose_scenario(struct bench *b, const char *name, struct err *e)
     return -1;
 }
 
+/* Its services and rules, and what users say about it. */
+static int bench_judging(struct bench *b, const struct args *args, struct err *e)
+{
+    uint32_t n = sim_service_count(b->sim);
+    const char **services = arena_zero(&b->arena, (n + 1) * sizeof *services);
+    for (uint32_t i = 0; i < n; i++)
+        services[i] = sim_service_name(b->sim, i);
+    b->words = (struct vocabulary){&b->names, sim_rules(b->sim), services, n};
+    return judging_open(&b->judging, sim_judge_settings(b->sim), args->oracles.at, args->oracles.n,
+                        &b->words, e);
+}
+
 /* 0, or an exit code after the error was printed. */
 static int bench_load(struct bench *b, const struct args *args)
 {
@@ -80,8 +93,7 @@ static int bench_load(struct bench *b, const struct args *args)
     b->plan = (struct plan){0};
     if (yaml_load(args->positional[0], &b->arena, &root, &e) ||
         sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e) ||
-        judging_open(&b->judging, sim_judge_settings(b->sim), args->oracles.at, args->oracles.n,
-                     &b->names, &e)) {
+        bench_judging(b, args, &e)) {
         bench_deinit(b);
         return cmd_fail(&e);
     }
@@ -154,7 +166,7 @@ int cmd_sim_run(const struct args *args)
     if (code)
         return code;
     for (uint32_t i = 0; i < args->faults.n && !code; i++)
-        if (plan_add(&b.plan, &b.names, sim_request(b.sim, b.scenario),
+        if (plan_add(&b.plan, &b.words, sim_request(b.sim, b.scenario),
                      slice_of(args->faults.at[i]), &e))
             code = cmd_fail(&e);
     if (!code)

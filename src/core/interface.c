@@ -200,6 +200,27 @@ static void make(slice method, slice path, const struct rewrite *rules, struct b
     buf_deinit(&text);
 }
 
+void interface_read(slice text, const struct rewrite *rules, struct buf *out)
+{
+    slice method = {0}, path = {0}, word;
+    while (slice_word(&text, &word)) {
+        method = path;
+        path = word;
+    }
+    if (!method.n && path.n && path.p[0] == '/')
+        method = SLICE("*");
+    path.n = slice_find(path, '?');
+    size_t star = slice_find(path, '*'), stem = star;
+    while (star < path.n && stem > 0 && path.p[stem - 1] != '/')
+        stem--;
+    if (stem || !path.n)
+        make(method, (slice){path.p, stem}, method.n ? rules : NULL, out);
+    else if (method.n)
+        buf_addf(out, "%.*s ", SLICE_ARG(method));
+    if (stem < path.n)
+        add_segments(slice_from(path, stem), out);
+}
+
 void interface_make(slice method, slice path, const struct rewrite *rules, struct buf *out)
 {
     struct buf text = BUF_INIT(1 << 16);

@@ -22,4 +22,10 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e) MUST_USE;
  * NULL. */
 void interface_make(slice method, slice path, const struct rewrite *rules, struct buf *out);
 
+/* Appends an interface that somebody wrote as those of calls are: `METHOD /items/7` becomes `METHOD
+ * /items/[id]`. `*` stands for any method, any path and, in a path, for any part of it: what stands
+ * before the segment with the first `*` is normalised whole, of the rest the segments are. A path
+ * without a method is one of any method; other words are names of gRPC. */
+void interface_read(slice text, const struct rewrite *rules, struct buf *out);
+
 #endif

@@ -1,17 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/pattern.h"
 
+enum { SERVICES_SHOWN = 300 }; /* bytes */
+
+/* Whoever makes the requests of a scenario that is a command stands in names like a service. */
+static const char client[] = "client";
+
 void pattern_deinit(struct pattern *p)
 {
     vec_deinit(&p->steps);
 }
 
+/* ---- services ---- */
+
+int vocabulary_check(const struct vocabulary *v, slice service, struct err *e)
+{
+    bool known = v->n_services == 0 || slice_is(service, client);
+    for (uint32_t i = 0; i < v->n_services && !known; i++)
+        known = slice_glob(service, slice_of(v->services[i]));
+    if (known)
+        return 0;
+    const char *near = err_nearest(service, v->services, v->n_services);
+    if (near)
+        return err_set(e, 0, 0, "there is no service \"%.*s\"; did you mean \"%s\"?",
+                       (int)(service.n < 60 ? service.n : 60), service.p, near);
+    struct buf all = BUF_INIT(SERVICES_SHOWN);
+    for (uint32_t i = 0; i < v->n_services; i++)
+        buf_addf(&all, "%s%s", i ? ", " : "", v->services[i]);
+    (void)err_set(e, 0, 0, "there is no service \"%.*s\"; there are: %s%s",
+                  (int)(service.n < 60 ? service.n : 60), service.p, buf_text(&all),
+                  all.full ? "..." : "");
+    buf_deinit(&all);
+    return -1;
+}
+
 /* ---- reading ---- */
 
-/* A step that is one word: `*` is any path, anything else a service, whatever is called of it.
- * Before `>`; of calls also at the end, where `*` is any call. */
-static bool parse_short_step(struct pattern *p, struct names *names, enum pattern_kind kind,
-                             slice *text)
+/* A step that is one word: `*` is any path, anything else a service, whatever is called of it. At
+ * the end `*` is any call. */
+static bool parse_short_step(struct pattern *p, struct names *names, slice *text)
 {
     slice rest = *text, word, next;
     if (!slice_word(&rest, &word) || slice_is(word, ">") || slice_is(word, ":"))
@@ -19,33 +46,45 @@ static bool parse_short_step(struct pattern *p, struct names *names, enum patter
     slice after = rest;
     bool more = slice_word(&after, &next);
     bool above = more && slice_is(next, ">");
-    bool last = kind == PATTERN_CALLS && (!more || slice_is(next, ":"));
-    if (!above && !last)
+    if (!above && more && !slice_is(next, ":"))
         return false;
     struct pattern_step step = {.any_path = above && slice_is(word, "*")};
     if (!step.any_path)
         step.element = (struct element){.service = names_sym(names, word),
                                         .interface = names_sym(names, SLICE("*")),
                                         .n = N_ANY};
+    step.written = step.element.interface;
     vec_push(&p->steps, step);
     *text = rest;
     return true;
 }
 
-static int parse_step(struct pattern *p, struct names *names, enum pattern_kind kind, slice *text,
-                      struct err *e)
+/* The interface as those of calls are made. */
+static void normalise(const struct vocabulary *v, struct pattern_step *step)
+{
+    struct buf made = BUF_INIT(1 << 16);
+    step->written = step->element.interface;
+    interface_read(names_text(v->names, step->written), v->rules, &made);
+    step->element.interface = names_sym(v->names, buf_slice(&made));
+    buf_deinit(&made);
+}
+
+static int parse_step(struct pattern *p, const struct vocabulary *v, enum pattern_kind kind,
+                      slice *text, struct err *e)
 {
     struct pattern_step step = {0};
     const char *start = text->p;
-    if (parse_short_step(p, names, kind, text))
-        return 0;
-    if (element_parse(names, text, &step.element, e))
-        return -1;
-    slice read = {start, (size_t)(text->p - start)};
-    if (kind == PATTERN_CALLS && slice_find(read, '#') == read.n)
-        step.element.n = N_ANY;
-    vec_push(&p->steps, step);
-    return 0;
+    if (!parse_short_step(p, v->names, text)) {
+        if (element_parse(v->names, text, &step.element, e))
+            return -1;
+        slice read = {start, (size_t)(text->p - start)};
+        if (kind == PATTERN_CALLS && slice_find(read, '#') == read.n)
+            step.element.n = N_ANY;
+        normalise(v, &step);
+        vec_push(&p->steps, step);
+    }
+    const struct pattern_step *last = &vec_last(&p->steps);
+    return last->any_path ? 0 : vocabulary_check(v, names_text(v->names, last->element.service), e);
 }
 
 static int parse_mode(struct pattern *p, slice *text, struct err *e)
@@ -61,18 +100,36 @@ static int parse_mode(struct pattern *p, slice *text, struct err *e)
     return 0;
 }
 
-int pattern_parse(struct pattern *out, struct names *names, enum pattern_kind kind, slice text,
-                  struct err *e)
+/* "SERVICE down" is "SERVICE : refuse". Cuts " down" off. */
+static bool take_down(slice *text)
 {
-    slice word;
+    slice rest = *text, word, before = {0}, last = {0};
+    for (; slice_word(&rest, &word); last = word)
+        before = last;
+    if (!before.n || slice_is(before, ":") || !slice_is(last, "down"))
+        return false;
+    text->n = (size_t)(last.p - text->p);
+    return true;
+}
+
+int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_kind kind,
+                  slice text, struct err *e)
+{
+    slice word, refuse = SLICE("refuse");
+    bool down = take_down(&text);
+    slice whole = text;
     vec_push(&out->steps, (struct pattern_step){.any_path = true});
     do {
-        if (parse_step(out, names, kind, &text, e))
+        if (parse_step(out, v, kind, &text, e))
             return -1;
         if (!slice_word(&text, &word)) {
+            if (down)
+                return parse_mode(out, &refuse, e);
             if (kind == PATTERN_CALLS)
                 return 0;
-            return err_set(e, 0, 0, "a fault is written \"CALL : MODE\"; \" : MODE\" is missing");
+            return err_set(e, 0, 0,
+                           "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
+                           (int)(whole.n < 100 ? whole.n : 100), whole.p);
         }
     } while (slice_is(word, ">"));
     if (!slice_is(word, ":"))
@@ -83,24 +140,52 @@ int pattern_parse(struct pattern *out, struct names *names, enum pattern_kind ki
 
 /* ---- matching ---- */
 
-/* Equal, or alike up to a `*` at the end of the pattern. */
-static bool text_matches(const struct names *names, sym pattern, sym text)
+static bool text_matches(const struct names *names, sym pattern, slice text)
 {
-    if (pattern == text)
-        return true;
     slice p = names_text(names, pattern);
-    return p.n > 0 && p.p[p.n - 1] == '*' &&
-           slice_starts(names_text(names, text), (slice){p.p, p.n - 1});
+    return p.p == text.p || slice_glob(p, text); /* texts are kept once */
 }
 
-static bool element_matches(const struct names *names, const struct element *pattern,
-                            const struct element *e)
+/* As it was written: the name in a report; of gRPC also as it is sent, with a slash before it. */
+static bool written_matches(const struct names *names, sym written, slice text)
 {
-    return text_matches(names, pattern->service, e->service) &&
-           text_matches(names, pattern->interface, e->interface) &&
-           (!pattern->payload || pattern->payload == e->payload) &&
+    slice p = names_text(names, written);
+    return text_matches(names, written, text) ||
+           (p.n && p.p[0] == '/' && slice_glob(slice_from(p, 1), text));
+}
+
+static bool step_names(const struct names *names, const struct pattern_step *step, slice service,
+                       slice interface)
+{
+    return text_matches(names, step->element.service, service) &&
+           (text_matches(names, step->element.interface, interface) ||
+            (step->written != step->element.interface &&
+             written_matches(names, step->written, interface)));
+}
+
+static bool step_matches(const struct names *names, const struct pattern_step *step,
+                         const struct element *e)
+{
+    const struct element *pattern = &step->element;
+    return (!pattern->payload || pattern->payload == e->payload) &&
            (!pattern->before || pattern->before == e->before) &&
-           (pattern->n == N_ANY || pattern->n == e->n);
+           (pattern->n == N_ANY || pattern->n == e->n) &&
+           step_names(names, step, names_text(names, e->service), names_text(names, e->interface));
+}
+
+bool pattern_names(const struct pattern *p, const struct names *names, slice service,
+                   slice interface)
+{
+    return step_names(names, &p->steps.at[p->steps.n - 1], service, interface);
+}
+
+void pattern_anchor(struct pattern *p, const struct names *names, uid request)
+{
+    struct pattern_step *steps = p->steps.at;
+    if (request == UID_NONE || p->steps.n < 3 || steps[1].any_path ||
+        !step_matches(names, &steps[1], uid_element(names, request)))
+        return;
+    memmove(&steps[0], &steps[1], --p->steps.n * sizeof *steps);
 }
 
 /* Read from the last step upwards; when a step does not match, the lowest `*` so far takes one
@@ -116,7 +201,7 @@ bool pattern_matches(const struct pattern *p, const struct names *names, uid u)
             star_u = u;
         } else if (u == UID_NONE) {
             return n == 0;
-        } else if (n > 0 && element_matches(names, &steps[n - 1].element, uid_element(names, u))) {
+        } else if (n > 0 && step_matches(names, &steps[n - 1], uid_element(names, u))) {
             n--;
             u = uid_parent(names, u);
         } else if (star != UINT32_MAX) {

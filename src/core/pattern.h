@@ -11,24 +11,47 @@
  *   a > * > b POST /x                     below a, however deep
  *   payment POST /charge #1 : reset       the second of equal siblings, failing in this mode
  *
- * `*` stands for any service, any interface or (in #*) any n; a lone `*` between `>` for any path,
- * also an empty one; a lone service for anything that is called of it. A pattern that does not
- * start at the scenario's own request is taken to start with `* >`. {payload} and ^predecessors
- * match when they are left out. */
+ *   payment : refuse                      every call to that service: it is down,
+ *   payment down                          which may be said so
+ *
+ * `*` stands for any service, any interface, any part of a path or (in #*) any n; a lone `*`
+ * between
+ * `>` for any path, also an empty one; a lone service for anything that is called of it. A pattern
+ * that does not start at the scenario's own request is taken to start with `* >`. {payload} and
+ * ^predecessors match when they are left out.
+ *
+ * Paths are read as those of calls are named: GET /items/7 means GET /items/[id]. What reports
+ * print means what it says, also where a rule of the user's would change it once more. */
 #ifndef OUTFOX_CORE_PATTERN_H
 #define OUTFOX_CORE_PATTERN_H
 
 #include "base/vec.h"
+#include "core/interface.h"
 #include "core/mode.h"
 #include "core/names.h"
 
+/* What there is to be named. */
+struct vocabulary {
+    struct names *names;
+    const struct rewrite *rules; /* by which calls are named; NULL: there are none */
+    const char *const *services; /* all that there are; none: whatever is named is one */
+    uint32_t n_services;
+};
+
+/* Every service may be named, and there are no rules. */
+#define ANY_VOCABULARY(all_names) (&(const struct vocabulary){.names = (all_names)})
+
+/* Is there such a service? -1 with *e, which says the nearest one. */
+int vocabulary_check(const struct vocabulary *v, slice service, struct err *e) MUST_USE;
+
 struct pattern_step {
     struct element element;
-    bool any_path; /* a lone `*`; element means nothing then */
+    sym written;   /* the interface as it was written, which may be the name of a call too */
+    bool any_path; /* a lone `*`; the others mean nothing then */
 };
 
 struct pattern {
-    VEC(struct pattern_step) steps; /* the first is `*` */
+    VEC(struct pattern_step) steps; /* the first is `*`, unless it was anchored */
     mode mode;                      /* MODE_NONE: not given */
 };
 
@@ -38,11 +61,19 @@ enum pattern_kind {
 };
 
 /* Reads all of the text. *out is zero-initialised; -1 with *e leaves it to pattern_deinit too. */
-int pattern_parse(struct pattern *out, struct names *names, enum pattern_kind kind, slice text,
-                  struct err *e) MUST_USE;
+int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_kind kind,
+                  slice text, struct err *e) MUST_USE;
 void pattern_deinit(struct pattern *p);
+
+/* A path that begins with `request`, whose own path is one element, begins there and nowhere else.
+ */
+void pattern_anchor(struct pattern *p, const struct names *names, uid request);
 
 /* Is this call meant? Its mode is not looked at. */
 bool pattern_matches(const struct pattern *p, const struct names *names, uid u);
+
+/* Is a call of this interface of this service meant, as far as the last step says? */
+bool pattern_names(const struct pattern *p, const struct names *names, slice service,
+                   slice interface);
 
 #endif

@@ -27,33 +27,14 @@ void plan_set(struct plan *plan, const struct names *names, const struct faultlo
     }
 }
 
-/* The point that the text is the canonical name of; UID_NONE when it is not one below the request.
- */
-static uid exact_point(struct names *names, uid request, slice text)
-{
-    struct err ignored = {0};
-    uid u;
-    slice rest = text, word;
-    while (slice_word(&rest, &word) && !slice_is(word, ":"))
-        if (slice_find(word, '*') < word.n && !slice_is(word, "#*"))
-            return UID_NONE;
-    if (request == UID_NONE ||
-        uid_parse(names, (slice){text.p, (size_t)(word.p - text.p)}, &u, &ignored))
-        return UID_NONE;
-    for (uid above = uid_parent(names, u); above != UID_NONE; above = uid_parent(names, above))
-        if (uid_element(names, above)->n == N_ANY)
-            return UID_NONE;
-    return u != request && uid_contains(names, request, u) ? u : UID_NONE;
-}
-
-int plan_add(struct plan *plan, struct names *names, uid request, slice text, struct err *e)
+int plan_add(struct plan *plan, const struct vocabulary *v, uid request, slice text, struct err *e)
 {
     struct plan_pattern p = {0};
-    if (pattern_parse(&p.pattern, names, PATTERN_FAULT, text, e)) {
+    if (pattern_parse(&p.pattern, v, PATTERN_FAULT, text, e)) {
         pattern_deinit(&p.pattern);
         return -1;
     }
-    p.exact = exact_point(names, request, text);
+    pattern_anchor(&p.pattern, v->names, request);
     vec_push(&plan->patterns, p);
     return 0;
 }
@@ -79,9 +60,7 @@ mode plan_find(struct plan *plan, struct names *names, uid u, uid *by)
     }
     for (uint32_t i = 0; i < plan->patterns.n; i++) {
         struct plan_pattern *p = &plan->patterns.at[i];
-        bool hit = p->exact != UID_NONE ? u == p->exact || names_uid_all(names, u) == p->exact
-                                        : pattern_matches(&p->pattern, names, u);
-        if (hit) {
+        if (pattern_matches(&p->pattern, names, u)) {
             p->fired++;
             return p->pattern.mode;
         }

@@ -2,7 +2,7 @@
  *
  * plan: what decides, for each call of one run, whether and how it fails. It holds a faultload of
  * exact points, found in constant time, and patterns that people write by hand (pattern.h), each
- * with a mode. A pattern that is the text of a point, as reports print it, means just that point.
+ * with a mode. One that starts at the scenario's own request means just what is called from there.
  * Exact points win over patterns, earlier patterns over later ones. A plan does not change while a
  * run uses it. */
 #ifndef OUTFOX_CORE_PLAN_H
@@ -13,7 +13,6 @@
 
 struct plan_pattern {
     struct pattern pattern;
-    uid exact;      /* a full path from the scenario's request: this point and no other; else 0 */
     uint32_t fired; /* how many calls it matched */
 };
 
@@ -31,9 +30,10 @@ void plan_deinit(struct plan *plan);
 void plan_set(struct plan *plan, const struct names *names, const struct faultloads *fl,
               faultload f);
 
-/* Adds a pattern from its text. One that is the canonical text of a point below `request` (the
- * scenario's own; UID_NONE: not known) means that point and no other. */
-int plan_add(struct plan *plan, struct names *names, uid request, slice text,
+/* Adds a pattern from its text. One that starts with `request` (the scenario's own; UID_NONE: not
+ * known), such as the name of a point in a report, does not mean what is called elsewhere by the
+ * same names. */
+int plan_add(struct plan *plan, const struct vocabulary *v, uid request, slice text,
              struct err *e) MUST_USE;
 
 /* The mode for this call or MODE_NONE; *by is the point that matched (u itself for a pattern). */

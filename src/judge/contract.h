@@ -19,11 +19,10 @@ struct contract;
 
 struct contract_options {
     struct names *names;
+    const struct vocabulary *words; /* what its patterns may name */
     const struct faultloads *faultloads;
     const struct judge_settings *settings; /* lives as long; NULL: nothing is said there */
     const char *scenario, *file;           /* likewise */
-    const char *const *services;           /* all that there are; none: not known */
-    uint32_t n_services;
     bool strict; /* the scenario says itself what must hold under faults: that stays */
 };
 

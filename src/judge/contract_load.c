@@ -63,23 +63,6 @@ static int read_map(struct reading *r, const struct node *map, const struct key_
 
 /* ---- calls ---- */
 
-static int check_services(struct reading *r, const struct pattern *p, const struct node *at)
-{
-    const struct contract_options *o = &r->c->opt;
-    if (!o->n_services)
-        return 0;
-    const struct pattern_step *last = &p->steps.at[p->steps.n - 1];
-    slice name = names_text(o->names, last->element.service);
-    if (last->any_path || slice_find(name, '*') < name.n)
-        return 0;
-    for (uint32_t i = 0; i < o->n_services; i++)
-        if (slice_is(name, o->services[i]))
-            return 0;
-    const char *near = err_nearest(name, o->services, o->n_services);
-    return err_set(r->e, at->line, at->col, "there is no service \"%.*s\"%s%s%s", SHORT(name),
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-}
-
 /* A pattern; *into is the caller's to free, also after an error. */
 static int read_pattern(struct reading *r, const struct node *value, struct pattern *into)
 {
@@ -87,9 +70,9 @@ static int read_pattern(struct reading *r, const struct node *value, struct patt
     if (!is_scalar(value))
         return fail_at(value, r->e, "a call is text such as \"payment POST /charge\", not %s",
                        node_type_name(value->type));
-    if (pattern_parse(into, r->c->opt.names, PATTERN_CALLS, value->text, &inner))
+    if (pattern_parse(into, r->c->opt.words, PATTERN_CALLS, value->text, &inner))
         return fail_at(value, r->e, "%s", inner.text);
-    return check_services(r, into, value);
+    return 0;
 }
 
 static int add_call(struct reading *r, const struct node *value)
@@ -204,7 +187,7 @@ static int add_count(struct reading *r, const struct node_pair *pair)
     struct err inner = {0};
     uint64_t n = 0;
     struct contract_count count = {.text = slice_copy(&r->c->arena, pair->key)};
-    int failed = pattern_parse(&count.calls, r->c->opt.names, PATTERN_CALLS, pair->key, &inner);
+    int failed = pattern_parse(&count.calls, r->c->opt.words, PATTERN_CALLS, pair->key, &inner);
     if (failed)
         err_set(r->e, pair->line, pair->col, "%s", inner.text);
     else if (count.calls.steps.n != 2 || count.calls.mode != MODE_NONE)
@@ -378,11 +361,9 @@ static int read_effects(struct reading *r, const struct node *value)
     for (uint32_t i = 0; i < value->n; i++) {
         const struct node *item = value->list[i];
         struct effect_rule rule = {0};
-        if (effect_rule_load(item, r->c->opt.names, &rule, r->e))
+        if (effect_rule_load(item, r->c->opt.words, &rule, r->e))
             return -1;
         vec_push(&r->c->effects, rule);
-        if (check_services(r, &rule.calls, item))
-            return -1;
     }
     return 0;
 }

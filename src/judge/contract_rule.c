@@ -26,7 +26,7 @@ static const uint8_t service_worth[] = {0, 1, 3}, interface_worth[] = {0, 1, 5};
 
 static uint32_t part_rank(slice text, uint32_t *length)
 {
-    bool star = text.n && text.p[text.n - 1] == '*';
+    bool star = slice_find(text, '*') < text.n;
     if (star && text.n == 1)
         return PART_ANY;
     if (!star)

@@ -131,7 +131,8 @@ static size_t pattern_end(slice text)
     return text.n;
 }
 
-int effect_rule_parse(struct names *names, slice text, struct effect_rule *out, struct err *e)
+int effect_rule_parse(const struct vocabulary *v, slice text, struct effect_rule *out,
+                      struct err *e)
 {
     text = slice_trim(text);
     *out = (struct effect_rule){.when = OUT_NONE, .high = ANY_NUMBER, .else_high = ANY_NUMBER};
@@ -143,7 +144,7 @@ int effect_rule_parse(struct names *names, slice text, struct effect_rule *out, 
     out->text = mem_alloc(text.n + 1);
     memcpy(out->text, text.p ? text.p : "", text.n);
     out->text[text.n] = 0;
-    if (pattern_parse(&out->calls, names, PATTERN_CALLS, (slice){text.p, end}, e) ||
+    if (pattern_parse(&out->calls, v, PATTERN_CALLS, (slice){text.p, end}, e) ||
         (end < text.n && parse_counts(slice_from(text, end + 1), out, e))) {
         effect_rule_deinit(out);
         return -1;
@@ -159,7 +160,7 @@ void effect_rule_deinit(struct effect_rule *r)
 }
 
 /* Without quotes YAML reads `payment POST /charge: exactly 1` as a map of one pair. */
-int effect_rule_load(const struct node *node, struct names *names, struct effect_rule *out,
+int effect_rule_load(const struct node *node, const struct vocabulary *v, struct effect_rule *out,
                      struct err *e)
 {
     struct err inner = {0};
@@ -175,7 +176,7 @@ int effect_rule_load(const struct node *node, struct names *names, struct effect
     if (pair)
         buf_addf(&text, "%.*s: ", SLICE_ARG(node->map[0].key));
     buf_add(&text, value->text);
-    int status = effect_rule_parse(names, buf_slice(&text), out, &inner);
+    int status = effect_rule_parse(v, buf_slice(&text), out, &inner);
     buf_deinit(&text);
     if (status)
         return err_set(e, node->line, node->col, "%s", inner.text);

@@ -76,18 +76,18 @@ void judge_settings_deinit(struct judge_settings *s);
 
 /* Adds what the map of the key `judge` says; NULL: nothing is said. -1 with line and column; what
  * was read by then is in *out and is left to judge_settings_deinit. */
-int judge_settings_load(const struct node *map, struct names *names, struct judge_settings *out,
-                        struct err *e) MUST_USE;
+int judge_settings_load(const struct node *map, const struct vocabulary *v,
+                        struct judge_settings *out, struct err *e) MUST_USE;
 
 /* "PATTERN", or "PATTERN: COUNT [when status S] [, otherwise COUNT]"; COUNT: [exactly|at least|at
  * most] N, none, any. -1 leaves nothing to deinit. */
-int effect_rule_parse(struct names *names, slice text, struct effect_rule *out,
+int effect_rule_parse(const struct vocabulary *v, slice text, struct effect_rule *out,
                       struct err *e) MUST_USE;
 void effect_rule_deinit(struct effect_rule *r);
 
 /* The same from a file: a text, or the map of one pair that YAML makes of one without quotes. -1
  * with line and column. */
-int effect_rule_load(const struct node *node, struct names *names, struct effect_rule *out,
+int effect_rule_load(const struct node *node, const struct vocabulary *v, struct effect_rule *out,
                      struct err *e) MUST_USE;
 
 /* Canonical text; read back it is the same rule. */

@@ -95,7 +95,7 @@ int judge_settings_set(struct judge_settings *s, slice text, struct err *e)
 /* ---- the map ---- */
 
 struct load {
-    struct names *names;
+    const struct vocabulary *words;
     struct judge_settings *out;
     struct err *e;
 };
@@ -136,7 +136,7 @@ static int load_pattern(const struct load *l, slice text, uint32_t line, uint32_
 {
     struct err inner = {0};
     *out = (struct pattern){0};
-    int status = pattern_parse(out, l->names, PATTERN_CALLS, text, &inner);
+    int status = pattern_parse(out, l->words, PATTERN_CALLS, text, &inner);
     if (!status && out->mode != MODE_NONE)
         status = err_set(&inner, 0, 0, "calls are meant here: leave out the mode of \"%.*s\"",
                          SHORT(text));
@@ -189,7 +189,7 @@ static int load_effects(const struct load *l, const struct node *list)
     if (want(list, NODE_LIST, "effects", l->e))
         return -1;
     for (uint32_t i = 0; i < list->n; i++) {
-        if (effect_rule_load(list->list[i], l->names, &rule, l->e))
+        if (effect_rule_load(list->list[i], l->words, &rule, l->e))
             return -1;
         vec_push(&l->out->effects, rule);
     }
@@ -279,10 +279,10 @@ static int load_key(const struct load *l, const struct node_pair *pair)
                    near ? "\"?)" : "");
 }
 
-int judge_settings_load(const struct node *map, struct names *names, struct judge_settings *out,
-                        struct err *e)
+int judge_settings_load(const struct node *map, const struct vocabulary *v,
+                        struct judge_settings *out, struct err *e)
 {
-    struct load l = {names, out, e};
+    struct load l = {v, out, e};
     if (!map)
         return 0;
     if (want(map, NODE_MAP, "judge", e))

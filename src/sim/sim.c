@@ -111,3 +111,8 @@ bool sim_keep_state(const struct sim *sim)
 {
     return sim->keep_state;
 }
+
+const struct rewrite *sim_rules(const struct sim *sim)
+{
+    return sim->rewrite;
+}

@@ -52,6 +52,9 @@ bool sim_service_external(const struct sim *sim, uint32_t service);
 /* UINT32_MAX: there is none of this name. */
 uint32_t sim_service_find(const struct sim *sim, slice name);
 
+/* The rules of `normalise`, by which its calls are named. */
+const struct rewrite *sim_rules(const struct sim *sim);
+
 /* The initial state of a service, a map; NULL: it has none. */
 const struct node *sim_service_state(const struct sim *sim, uint32_t service);
 

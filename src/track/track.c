@@ -11,11 +11,16 @@ const char *const track_level_names[TRACK_LEVELS] = {"state", "trace", "none"};
 static const uint32_t all_dialects = (1u << DIALECTS) - 1;
 static const uint32_t state_dialects = 1u << DIALECT_TRACESTATE | 1u << DIALECT_BAGGAGE;
 
+/* One that cannot be read was refused before: it means nothing. */
 static void add_ignore(struct tracker *t, slice text)
 {
-    slice service;
-    slice_word(&text, &service);
-    vec_push(&t->ignore, (struct ignore_pattern){service, slice_trim(text)});
+    struct vocabulary v = {.names = t->opt.names, .rules = t->opt.rules};
+    struct pattern p = {0};
+    struct err ignored = {0};
+    if (pattern_parse(&p, &v, PATTERN_CALLS, text, &ignored))
+        pattern_deinit(&p);
+    else
+        vec_push(&t->ignore, p);
 }
 
 struct tracker *tracker_new(const struct track_options *options)
@@ -46,6 +51,8 @@ void tracker_free(struct tracker *t)
         vec_deinit(&trace.calls);
     }
     payload_rules_free(t->payloads);
+    for (uint32_t i = 0; i < t->ignore.n; i++)
+        pattern_deinit(&t->ignore.at[i]);
     vec_deinit(&t->ignore);
     arena_deinit(&t->arena);
     mem_free(t);
@@ -241,34 +248,10 @@ struct track_lesson *track_end_learning(struct tracker *t, struct track_run *r, 
 
 /* ---- calls ---- */
 
-/* Does the text match the pattern, in which * stands for anything? */
-static bool glob(slice pattern, slice text)
-{
-    slice star = {0}, resume = {0};
-    while (text.n) {
-        if (pattern.n && pattern.p[0] == '*') {
-            pattern = star = slice_from(pattern, 1);
-            resume = text;
-        } else if (pattern.n && pattern.p[0] == text.p[0]) {
-            pattern = slice_from(pattern, 1);
-            text = slice_from(text, 1);
-        } else if (star.p) {
-            pattern = star;
-            text = resume = slice_from(resume, 1);
-        } else {
-            return false;
-        }
-    }
-    while (pattern.n && pattern.p[0] == '*')
-        pattern = slice_from(pattern, 1);
-    return pattern.n == 0;
-}
-
 static bool ignored(const struct tracker *t, uint32_t service, slice interface)
 {
     for (uint32_t i = 0; i < t->ignore.n; i++)
-        if (glob(t->ignore.at[i].service, t->opt.services[service]) &&
-            (!t->ignore.at[i].interface.n || glob(t->ignore.at[i].interface, interface)))
+        if (pattern_names(&t->ignore.at[i], t->opt.names, t->opt.services[service], interface))
             return true;
     return false;
 }

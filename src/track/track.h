@@ -31,7 +31,6 @@
 enum track_level { TRACK_STATE, TRACK_TRACE, TRACK_NONE, TRACK_LEVELS };
 
 extern const char *const track_level_names[TRACK_LEVELS];
-
 /* Who calls: a service, the client of the run in this slot, or whoever it may be. */
 #define CALLER_CLIENT  0x80000000u
 #define CALLER_UNKNOWN UINT32_MAX
@@ -47,7 +46,8 @@ struct track_options {
     bool predecessors;
     const slice *custom; /* further headers with a trace id */
     uint32_t n_custom;
-    const slice *ignore; /* "SERVICE INTERFACE" with *: let through unseen */
+    const struct rewrite *rules; /* by which calls are named */
+    const slice *ignore;         /* patterns of calls that are let through unseen */
     uint32_t n_ignore;
     uint64_t seed; /* of trace ids */
 };

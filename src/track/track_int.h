@@ -44,10 +44,6 @@ struct track_lesson {
     struct track_calls all;
 };
 
-struct ignore_pattern {
-    slice service, interface;
-};
-
 struct tracker {
     struct track_options opt;
     struct arena arena;
@@ -68,7 +64,7 @@ struct tracker {
     bool decided;
     uint32_t dialects; /* to write into the scenario's own request */
     struct payload_rules *payloads;
-    VEC(struct ignore_pattern) ignore;
+    VEC(struct pattern) ignore;
 };
 
 /* ---- parent.c ---- */

@@ -133,12 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     slice bytes = {(const char *)data, size};
     names_init(&names);
     faultloads_init(&fl);
-    struct contract_options o = {.names = &names,
-                                 .faultloads = &fl,
-                                 .scenario = "s",
-                                 .file = "f.yaml",
-                                 .services = services,
-                                 .n_services = 3};
+    struct vocabulary words = {.names = &names, .services = services, .n_services = 3};
+    struct contract_options o = {
+        .names = &names, .words = &words, .faultloads = &fl, .scenario = "s", .file = "f.yaml"};
     if (!yaml_parse(bytes, &arena, &root, &e)) {
         bool right = contract_load(&o, root, &c, &e) == 0;
         MUST(right == !e.text[0] && (right || (e.line && e.col)));

@@ -31,13 +31,13 @@ static void read_rule(struct names *names, slice text)
     struct effect_rule rule, back;
     struct err e = {0};
     struct buf printed = BUF_INIT(1 << 16), again = BUF_INIT(1 << 16);
-    if (effect_rule_parse(names, text, &rule, &e)) {
+    if (effect_rule_parse(ANY_VOCABULARY(names), text, &rule, &e)) {
         MUST(e.text[0]);
         return;
     }
     check_rule(&rule);
     effect_rule_print(&rule, &printed);
-    MUST(effect_rule_parse(names, buf_slice(&printed), &back, &e) == 0);
+    MUST(effect_rule_parse(ANY_VOCABULARY(names), buf_slice(&printed), &back, &e) == 0);
     effect_rule_print(&back, &again);
     MUST(slice_eq(buf_slice(&printed), buf_slice(&again)));
     MUST(rule.counted == back.counted && rule.when == back.when && rule.low == back.low &&
@@ -81,7 +81,7 @@ static void read_map(struct names *names, slice text)
     const struct node *root = NULL;
     judge_settings_init(&settings);
     if (yaml_parse(text, &arena, &root, &e) == 0) {
-        MUST((judge_settings_load(root, names, &settings, &e) == 0) == !e.text[0]);
+        MUST((judge_settings_load(root, ANY_VOCABULARY(names), &settings, &e) == 0) == !e.text[0]);
         check_settings(&settings, names);
     }
     judge_settings_deinit(&settings);

@@ -110,7 +110,8 @@ static void check_pattern(struct world *w, uid u)
         struct plan plan;
         struct err e = {0};
         plan = (struct plan){0};
-        MUST(plan_add(&plan, &w->names, known ? request : UID_NONE, buf_slice(&text), &e) == 0);
+        MUST(plan_add(&plan, ANY_VOCABULARY(&w->names), known ? request : UID_NONE,
+                      buf_slice(&text), &e) == 0);
         MUST(plan_find(&plan, &w->names, u, &by) == mode_make(MODE_STATUS, 500) && by == u);
         MUST(plan.patterns.at[0].fired == 1);
         plan_deinit(&plan);
@@ -123,7 +124,7 @@ static void read_pattern(struct world *w, slice text)
     struct err e = {0};
     uid by;
     uint32_t before = w->plan.patterns.n;
-    if (plan_add(&w->plan, &w->names, UID_NONE, text, &e)) {
+    if (plan_add(&w->plan, ANY_VOCABULARY(&w->names), UID_NONE, text, &e)) {
         MUST(e.text[0]);
         MUST(w->plan.patterns.n == before);
         return;

@@ -399,7 +399,7 @@ static void read_file(enum store_access access)
     struct err e = {0};
     world_init(&w);
     MUST(campaign_config_parse(slice_of(config_text), "f.yaml", &config, &e) == 0);
-    MUST(judging_open(&judging, NULL, NULL, 0, &w.names, &e) == 0);
+    MUST(judging_open(&judging, NULL, NULL, 0, ANY_VOCABULARY(&w.names), &e) == 0);
     judging_wire_config(&judging, config);
     int status = store_open(path, access, &s, &e);
     MUST(status == 0 || e.text[0]);

@@ -85,7 +85,7 @@ static const char whole[] =
     "ignore: ['* GET /health', 'users *', 'payments grpc.health.v1.Health/*', 'cache * /x*']\n"
     "judge:\n"
     "  oracles: { leak: off }\n"
-    "  effects: [ '${EFFECT:-a POST /x}: 1' ]\n"
+    "  effects: [ '${EFFECT:-users POST /x}: 1' ]\n"
     "search:\n"
     "  assume: [modes, retries]\n"
     "  max-faults: 3\n"
@@ -222,7 +222,7 @@ static void test_whole(void **state)
     assert_string_equal(buf_text(&modes), "503 reset grpc:14 delay:2s ");
     buf_deinit(&modes);
     assert_int_equal(c->ignore.n, 4);
-    is_text(node_at(c->judge, SLICE("effects/0"))->text, "a POST /x: 1");
+    is_text(node_at(c->judge, SLICE("effects/0"))->text, "users POST /x: 1");
     assert_int_equal(c->scenarios.at[0].limit_ns, 700 * SECOND / 1000);
     assert_int_equal(c->scenarios.at[1].limit_ns, 0);
     assert_int_equal(c->search.assume, 1u << REDUCE_MODES | 1u << REDUCE_RETRIES);
@@ -356,10 +356,14 @@ static const struct refusal {
     {BASE "modes: [rest]", 4, 9, "reset"},
     {BASE "modes: [[503]]", 4, 9, "must be a value"},
     {BASE "ignore: ['* GET /x', 'b GET /x']", 4, 22, "no service \"b\""},
-    {BASE "ignore: ['GET /x']", 4, 10, "SERVICE METHOD /path"},
+    {BASE "ignore: ['GET /x']", 4, 10, "no service \"GET\"; there are: a"},
+    {BASE "ignore: ['a > a GET /x']", 4, 10, "SERVICE METHOD /path"},
+    {BASE "ignore: ['a GET /x : 503']", 4, 10, "SERVICE METHOD /path"},
+    {BASE "judge: { reads: ['b POST /x'] }", 4, 18, "no service \"b\"; there are: a"},
+    {BASE "judge: { undo: { a POST /x: aa POST /y } }", 4, 29, "no service \"aa\"; there are: a"},
     {BASE "ignore: ['*']", 4, 10, "SERVICE METHOD /path"},
-    {BASE "ignore: ['a GET x']", 4, 10, "SERVICE METHOD /path"},
-    {BASE "ignore: ['a GET /x y']", 4, 10, "SERVICE METHOD /path"},
+    {BASE "ignore: ['a GET x']", 4, 10, "\"x\" is not understood"},
+    {BASE "ignore: ['a GET /x y']", 4, 10, "\"y\" is not understood"},
     {BASE "search: { assume: [mode] }", 4, 20, "not \"mode\"; did you mean \"modes\"?"},
     {BASE "search: { assume: modes }", 4, 19, "must be a list"},
     {BASE "search: { assume: [max-faults] }", 4, 20,
@@ -651,7 +655,7 @@ static void test_simulate(void **state)
     file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n"
                                   "scenarios: { s: { command: 'x {url:c}' } }\n");
     assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), -1);
-    assert_string_equal(e.text, "there is no service \"c\"");
+    assert_string_equal(e.text, "there is no service \"c\"; there are: a, b");
     assert_int_equal(e.line, 3);
     file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n");
     e = (struct err){0};

@@ -13,6 +13,7 @@
 struct world {
     struct arena arena;
     struct names names;
+    struct vocabulary words;
     struct faultloads fl;
     struct contract *c;
     struct err e;
@@ -24,12 +25,12 @@ static const char *const services[] = {"gate", "user", "cart", "pricing", "mail"
 static int load(struct world *w, const char *text)
 {
     const struct node *root;
+    w->words = (struct vocabulary){.names = &w->names, .services = services, .n_services = 5};
     struct contract_options o = {.names = &w->names,
+                                 .words = &w->words,
                                  .faultloads = &w->fl,
                                  .scenario = "buy",
                                  .file = "buy.yaml",
-                                 .services = services,
-                                 .n_services = 5,
                                  .strict = w->strict};
     slice copy = slice_copy(&w->arena, slice_of(text));
     w->e = (struct err){0};

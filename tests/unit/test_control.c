@@ -47,7 +47,8 @@ static void desk_open(struct desk *d, const char *fault)
         .names = &d->names, .services = services, .n_services = SERVICES, .seed = 7};
     d->t = tracker_new(&o);
     if (fault)
-        assert_int_equal(plan_add(&d->plan, &d->names, UID_NONE, slice_of(fault), &e), 0);
+        assert_int_equal(
+            plan_add(&d->plan, ANY_VOCABULARY(&d->names), UID_NONE, slice_of(fault), &e), 0);
     d->run = track_begin(d->t, 0, CALLER_CLIENT, SLICE("buy"), 0, &d->plan, false, 0);
 }
 
@@ -79,7 +80,7 @@ static const char *ask_as(struct desk *d, const char *method, const char *below)
     buf_clear(&d->answer);
     d->head.method = slice_of(method);
     d->head.target = slice_of(target);
-    d->status = control_answer(d->t, &d->names, &d->head, &d->answer);
+    d->status = control_answer(d->t, ANY_VOCABULARY(&d->names), &d->head, &d->answer);
     assert_int_equal(node_parse_json(&d->arena, buf_slice(&d->answer), &json), 0);
     assert_false(d->answer.full);
     return buf_text(&d->answer);
@@ -236,7 +237,7 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         buf_clear(&d.answer);
         struct head head = {.method = SLICE("POST"), .target = slice_of(targets[i])};
-        assert_int_equal(control_answer(d.t, &d.names, &head, &d.answer), 404);
+        assert_int_equal(control_answer(d.t, ANY_VOCABULARY(&d.names), &head, &d.answer), 404);
     }
     desk_close(&d);
 }
@@ -358,7 +359,7 @@ static void test_runs(void **state)
     (void)snprintf(target, sizeof target, "/runs/%016llx/calls", (unsigned long long)key);
     buf_clear(&d.answer);
     struct head head = {.method = SLICE("GET"), .target = slice_of(target)};
-    assert_int_equal(control_answer(d.t, &d.names, &head, &d.answer), 404);
+    assert_int_equal(control_answer(d.t, ANY_VOCABULARY(&d.names), &head, &d.answer), 404);
     vec_deinit(&trace.calls);
     desk_close(&d);
 }

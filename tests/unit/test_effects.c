@@ -50,7 +50,7 @@ static void test_rules_are_read_back(void **state)
             struct err e = {0};
             struct effect_rule rule;
             struct buf out = BUF_INIT(1000);
-            if (effect_rule_parse(&names, text, &rule, &e))
+            if (effect_rule_parse(ANY_VOCABULARY(&names), text, &rule, &e))
                 fail_msg("%s: %s", rows[i].text, e.text);
             effect_rule_print(&rule, &out);
             assert_string_equal(buf_text(&out), printed);
@@ -99,7 +99,7 @@ static void test_bad_rules(void **state)
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct err e = {0};
         struct effect_rule rule;
-        if (!effect_rule_parse(&names, slice_of(rows[i].text), &rule, &e))
+        if (!effect_rule_parse(ANY_VOCABULARY(&names), slice_of(rows[i].text), &rule, &e))
             fail_msg("\"%s\" was taken", rows[i].text);
         if (!strstr(e.text, rows[i].says))
             fail_msg("\"%s\": \"%s\" does not say \"%s\"", rows[i].text, e.text, rows[i].says);
@@ -161,7 +161,8 @@ static void test_rules_are_checked(void **state)
         struct err e = {0};
         struct effect_rule rule;
         uint32_t counted = 99;
-        assert_int_equal(effect_rule_parse(&names, slice_of(rows[i].rule), &rule, &e), 0);
+        assert_int_equal(
+            effect_rule_parse(ANY_VOCABULARY(&names), slice_of(rows[i].rule), &rule, &e), 0);
         fill(&trace, &names, rows[i].n);
         if (effect_rule_check(&rule, &names, &trace, OUTCOME(OUT_STATUS, rows[i].status),
                               &counted) != rows[i].kept)
@@ -272,7 +273,7 @@ static int load(struct desk *d, const char *text, struct err *e)
     judge_settings_init(&d->settings);
     if (yaml_parse(slice_of(text), &d->arena, &root, e))
         fail_msg("%s: %s", text, e->text);
-    return judge_settings_load(root, &d->names, &d->settings, e);
+    return judge_settings_load(root, ANY_VOCABULARY(&d->names), &d->settings, e);
 }
 
 static void desk_deinit(struct desk *d)
@@ -341,7 +342,7 @@ static void test_no_settings(void **state)
     struct err e = {0};
     (void)state;
     assert_int_equal(load(&d, "{}", &e), 0);
-    assert_int_equal(judge_settings_load(NULL, &d.names, &d.settings, &e), 0);
+    assert_int_equal(judge_settings_load(NULL, ANY_VOCABULARY(&d.names), &d.settings, &e), 0);
     for (uint32_t i = 0; i < ORACLES; i++)
         assert_int_equal(d.settings.severity[i], oracle_rows[i].severity);
     assert_int_equal(d.settings.limit_ns, 0);

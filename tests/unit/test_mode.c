@@ -208,7 +208,7 @@ static void start(struct lab *lab, const char *text)
 static void add_fault(struct lab *lab, const char *pattern)
 {
     struct err e = {0};
-    if (plan_add(&lab->plan, &lab->names, UID_NONE, slice_of(pattern), &e))
+    if (plan_add(&lab->plan, ANY_VOCABULARY(&lab->names), UID_NONE, slice_of(pattern), &e))
         fail_msg("%s: %s", pattern, e.text);
 }
 

@@ -62,7 +62,7 @@ static void add_faults(struct lab *lab, const char *faults)
     slice rest = slice_of(faults ? faults : ""), fault;
     while (slice_cut(&rest, ';', &fault)) {
         struct err e = {0};
-        if (fault.n && plan_add(&lab->plan, &lab->names, UID_NONE, fault, &e))
+        if (fault.n && plan_add(&lab->plan, ANY_VOCABULARY(&lab->names), UID_NONE, fault, &e))
             fail_msg("%.*s: %s", SLICE_ARG(fault), e.text);
     }
 }

@@ -183,7 +183,7 @@ static uint32_t compare_all(struct lab *lab, const char *what)
                  SLICE_ARG(names_text(&lab->names, el->interface)));
         buf_addf(&fault, "%s #* : 503", buf_text(&name));
         lab->plan = (struct plan){0};
-        if (plan_add(&lab->plan, &lab->names, UID_NONE, buf_slice(&fault), &e))
+        if (plan_add(&lab->plan, ANY_VOCABULARY(&lab->names), UID_NONE, buf_slice(&fault), &e))
             fail_msg("%s", e.text);
         compare(lab, buf_slice(&name), what);
         plan_deinit(&lab->plan);

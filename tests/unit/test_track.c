@@ -386,7 +386,8 @@ static void test_plan(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("* * #* : 503"), &e), 0);
+    assert_int_equal(
+        plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("* * #* : 503"), &e), 0);
     struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
     struct head at_b;
     struct track_answer b =
@@ -410,7 +411,8 @@ static void test_blocks(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("* * #* : 503"), &e), 0);
+    assert_int_equal(
+        plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("* * #* : 503"), &e), 0);
     struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
     struct track_run *other = begin_in(&l, 1, CALLER_CLIENT, false);
     struct head at_b, at_c;
@@ -544,7 +546,8 @@ static void test_open(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("c * : hold"), &e), 0);
+    assert_int_equal(plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
+                     0);
     struct track_run *r = begin(&l);
     struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
     struct track_answer c = arrive(&l, (struct arrival){.service = C, .caller = B}, NULL);
@@ -567,8 +570,11 @@ static void test_cut(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("b * : lost-reply:503"), &e), 0);
-    assert_int_equal(plan_add(&l.plan, &l.names, UID_NONE, SLICE("c * : hold"), &e), 0);
+    assert_int_equal(
+        plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("b * : lost-reply:503"), &e),
+        0);
+    assert_int_equal(plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
+                     0);
     struct track_run *r = begin(&l);
     struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
     struct track_answer c = arrive(&l, (struct arrival){.service = C, .caller = A}, NULL);
