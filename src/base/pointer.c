@@ -29,3 +29,22 @@ bool pointer_index(slice step, uint64_t *out)
 {
     return !(step.n > 1 && step.p[0] == '0') && slice_to_u64(step, UINT32_MAX, out);
 }
+
+static const struct node *child_at(const struct node *from, slice key)
+{
+    uint64_t i;
+    if (from->type == NODE_MAP)
+        return node_get(from, key);
+    return from->type == NODE_LIST && pointer_index(key, &i) && i < from->n ? from->list[i] : NULL;
+}
+
+const struct node *pointer_at(const struct node *from, slice pointer)
+{
+    struct buf key = BUF_INIT(pointer.n + 1);
+    if (!pointer_valid(pointer))
+        from = NULL;
+    while (from && pointer_next(&pointer, &key))
+        from = child_at(from, buf_slice(&key));
+    buf_deinit(&key);
+    return from;
+}

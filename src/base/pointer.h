@@ -4,7 +4,7 @@
 #ifndef OUTFOX_BASE_POINTER_H
 #define OUTFOX_BASE_POINTER_H
 
-#include "base/str.h"
+#include "base/node.h"
 
 /* Is it one? */
 bool pointer_valid(slice text);
@@ -15,5 +15,8 @@ bool pointer_next(slice *rest, struct buf *key) MUST_USE;
 
 /* The place in a list that a step means; false: none. (No zeros in front.) */
 bool pointer_index(slice step, uint64_t *out) MUST_USE;
+
+/* The value that a pointer leads to; NULL: there is none, or it is no pointer. */
+const struct node *pointer_at(const struct node *from, slice pointer);
 
 #endif

@@ -45,9 +45,13 @@ static struct campaign_config *config_make(const char *source)
 
 static void expect_deinit(struct expect_spec *x)
 {
+    for (uint32_t i = 0; i < x->any_of.n; i++)
+        expect_deinit(&x->any_of.at[i]);
     vec_deinit(&x->status);
     vec_deinit(&x->json);
     vec_deinit(&x->headers);
+    vec_deinit(&x->where);
+    vec_deinit(&x->any_of);
 }
 
 void campaign_config_free(struct campaign_config *c)

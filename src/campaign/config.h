@@ -19,23 +19,10 @@
 #include "base/err.h"
 #include "base/node.h"
 #include "base/vec.h"
+#include "campaign/config_expect.h"
 #include "core/mode_set.h"
 
 enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000 };
-
-struct config_pair {
-    slice name, value;
-};
-
-/* To be used as a VEC; they have a name so that a table can say where one is. */
-struct config_pairs {
-    struct config_pair *at;
-    uint32_t n, cap;
-};
-struct config_texts {
-    slice *at;
-    uint32_t n, cap;
-};
 
 enum ready_kind {
     READY_TCP,  /* something accepts connections at its port */
@@ -70,30 +57,6 @@ struct service_spec {
     int64_t stop_ns;                  /* from SIGTERM to SIGKILL; default 3s */
     enum restart restart;
     uint32_t line, col;
-};
-
-struct expect_status {
-    bool grpc;
-    uint32_t low, high;
-};
-
-struct expect_value {
-    slice pointer; /* JSON pointer, RFC 6901 */
-    const struct node *value;
-    uint32_t line, col;
-};
-
-/* What must hold of the answer, or of a command. */
-struct expect_spec {
-    bool given;
-    VEC(struct expect_status) status; /* any of; none given: 200 to 299, or gRPC 0 */
-    VEC(struct expect_value) json;    /* all of */
-    struct config_pairs headers;      /* all of: value equal */
-    bool has_body;
-    slice body;        /* the whole body */
-    slice contains;    /* empty: nothing */
-    int64_t within_ns; /* 0: any time */
-    uint32_t exit;     /* of a command; default 0 */
 };
 
 struct scenario_spec {

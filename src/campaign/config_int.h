@@ -132,7 +132,23 @@ conf_read conf_services, conf_simulate, conf_host_header, conf_address, conf_hos
 int conf_judge_check(const struct campaign_config *c, const struct node *judge,
                      struct err *e) MUST_USE;
 
-conf_read conf_scenarios, conf_request, conf_body, conf_status, conf_json, conf_body_expected;
+conf_read conf_scenarios, conf_request, conf_body;
+
+/* ---- config_expect.c ---- */
+
+conf_read conf_status, conf_json, conf_body_expected, conf_where, conf_exit, conf_any_of;
+
+/* Does what is expected go with a command, or with a request? `map`: as it is in the file, or NULL.
+ */
+int conf_expect_check(struct conf_reader *r, const struct node *map, bool command) MUST_USE;
+
+/* Which keys go with a request, which with a command. */
+struct conf_fit {
+    const char *key;
+    bool command;
+};
+int conf_fits(struct conf_reader *r, const struct node *map, bool command,
+              const struct conf_fit *fits, size_t n) MUST_USE;
 
 /* ---- config_check.c: what can be said only of the whole ---- */
 

@@ -7,6 +7,8 @@
 
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/json.h"
+#include "base/pointer.h"
 #include "campaign/expect_int.h"
 
 /* ---- sentences ---- */
@@ -62,7 +64,9 @@ struct subject {
     int64_t took_ns;
     const struct client_answer *answer; /* or */
     const struct command_result *command;
-    struct buf why, detail; /* what there is to say */
+    const struct expect_spec *beside; /* of an alternative: what holds for all of them */
+    uint32_t held;                    /* how much of what is expected was found */
+    struct buf why, detail;           /* what there is to say */
 };
 
 static const struct expect_status ok_http = {false, 200, 299}, ok_grpc = {true, 0, 0};
@@ -87,9 +91,17 @@ static bool has_status(const struct expect_status *status, uint32_t n, outcome s
     return false;
 }
 
+/* Statuses and exit codes have defaults. With alternatives these are for each of them, unless
+ * something is said beside them. */
+static bool is_said_elsewhere(const struct subject *s, bool here, bool beside)
+{
+    return !here && (s->spec->any_of.n > 0 || (s->beside && beside));
+}
+
 static void ask_status(struct subject *s)
 {
-    if (!s->answer)
+    if (!s->answer ||
+        is_said_elsewhere(s, s->spec->status.n > 0, s->beside && s->beside->status.n > 0))
         return;
     outcome seen = s->answer->seen;
     const struct expect_status *status = s->spec->status.at;
@@ -98,8 +110,10 @@ static void ask_status(struct subject *s)
         status = outcome_kind(seen) == OUT_GRPC ? &ok_grpc : &ok_http;
         n = 1;
     }
-    if (has_status(status, n, seen))
+    if (has_status(status, n, seen)) {
+        s->held++;
         return;
+    }
     buf_adds(&s->why, "the status is not ");
     expect_add_statuses(&s->why, status, n);
     buf_adds(&s->detail, "status ");
@@ -128,8 +142,12 @@ static void ask_exit(struct subject *s)
         buf_add_ns(&s->detail, s->took_ns);
         return;
     }
-    if (r->exit_code >= 0 && (uint32_t)r->exit_code == s->spec->exit)
+    if (is_said_elsewhere(s, s->spec->exit_given, s->beside && s->beside->exit_given))
         return;
+    if (r->exit_code >= 0 && (uint32_t)r->exit_code == s->spec->exit) {
+        s->held++;
+        return;
+    }
     buf_addf(&s->why, "the command does not exit with %u", (unsigned)s->spec->exit);
     if (r->exit_code < 0)
         buf_addf(&s->detail, "ended by signal %d", r->signal);
@@ -180,8 +198,10 @@ static void ask_header(struct subject *s, const struct config_pair *wanted)
     char digits[DIGITS_MOST];
     const struct client_answer *a = s->answer;
     struct sought x = {.name = wanted->name, .value = wanted->value};
-    if (is_among(a->trailers, &x) || is_among(a->head, &x) || is_length(a->head, &x, digits))
+    if (is_among(a->trailers, &x) || is_among(a->head, &x) || is_length(a->head, &x, digits)) {
+        s->held++;
         return;
+    }
     buf_adds(&s->why, "the header ");
     expect_add_brief(&s->why, x.name, EXPECT_VALUE_MAX);
     buf_adds(&s->why, " is not ");
@@ -212,7 +232,9 @@ static void tell_body(struct subject *s)
 
 static void ask_body(struct subject *s)
 {
-    if (!s->spec->has_body || (slice_eq(s->body, s->spec->body) && !s->cut))
+    bool same = slice_eq(s->body, s->spec->body) && !s->cut;
+    s->held += s->spec->has_body && same;
+    if (!s->spec->has_body || same)
         return;
     buf_addf(&s->why, "%s is not ", s->content);
     expect_add_quoted(&s->why, s->spec->body, EXPECT_VALUE_MAX);
@@ -222,7 +244,9 @@ static void ask_body(struct subject *s)
 static void ask_contains(struct subject *s)
 {
     slice wanted = s->spec->contains;
-    if (wanted.n == 0 || (s->body.n && memmem(s->body.p, s->body.n, wanted.p, wanted.n)))
+    bool there = wanted.n && s->body.n && memmem(s->body.p, s->body.n, wanted.p, wanted.n);
+    s->held += there;
+    if (wanted.n == 0 || there)
         return;
     buf_addf(&s->why, "%s does not contain ", s->content);
     expect_add_quoted(&s->why, wanted, EXPECT_VALUE_MAX);
@@ -244,8 +268,10 @@ static void ask_json(struct subject *s)
     for (uint32_t i = 0; i < s->spec->json.n && s->why.n == 0; i++) {
         const struct expect_value *wanted = &s->spec->json.at[i];
         const json_t *seen = expect_json_at(doc, wanted->pointer);
-        if (seen && expect_json_is(seen, wanted->value))
+        if (seen && expect_json_is(seen, wanted->value)) {
+            s->held++;
             continue;
+        }
         buf_adds(&s->why, s->content);
         if (wanted->pointer.n) {
             buf_adds(&s->why, " at ");
@@ -270,17 +296,149 @@ static void ask_time(struct subject *s)
     buf_add_ns(&s->detail, s->took_ns);
 }
 
+/* ---- conditions ---- */
+
+/* A header as a value; NULL: there is none. One that is a number can be compared as one. */
+static const struct node *header_value(const struct subject *s, const struct expect_where *w,
+                                       struct arena *a)
+{
+    char digits[DIGITS_MOST];
+    const struct client_answer *answer = s->answer;
+    struct sought x = {.name = w->name, .value = {0}};
+    const struct node *number;
+    bool empty = is_among(answer->trailers, &x) || is_among(answer->head, &x);
+    if (!empty)
+        empty = is_length(answer->head, &x, digits);
+    if (!empty && !x.there)
+        return NULL;
+    slice text = slice_copy(a, empty ? SLICE("") : slice_trim(x.seen));
+    if (condition_is_numeric(&w->condition) && node_parse_json(a, text, &number) == 0 &&
+        number->type == NODE_NUM)
+        return number;
+    return node_str(a, text);
+}
+
+static void tell_condition(struct subject *s, const struct expect_where *w,
+                           const struct node *value)
+{
+    struct buf refusal = BUF_INIT(EXPECT_VALUE_MAX * 2);
+    buf_adds(&s->why, w->about == ABOUT_HEADER ? "the header" : s->content);
+    if (w->name.n && w->about != ABOUT_BODY) {
+        buf_adds(&s->why, w->about == ABOUT_HEADER ? " " : " at ");
+        expect_add_brief(&s->why, w->name, EXPECT_VALUE_MAX);
+    }
+    condition_refusal(&w->condition, &refusal);
+    buf_addc(&s->why, ' ');
+    expect_add_brief(&s->why, buf_slice(&refusal), EXPECT_VALUE_MAX);
+    buf_deinit(&refusal);
+    if (w->about == ABOUT_BODY)
+        tell_body(s);
+    else if (value)
+        expect_add_node(&s->detail, value, EXPECT_DETAIL_MAX / 2);
+    else
+        buf_adds(&s->detail,
+                 w->about == ABOUT_HEADER ? "there is no such header" : "there is nothing");
+}
+
+/* The answer as JSON, read once; false, and it is said: it is none. */
+static bool read_json(struct subject *s, struct arena *a, const struct node **doc)
+{
+    if (*doc || (!s->cut && node_parse_json(a, s->body, doc) == 0))
+        return true;
+    buf_addf(&s->why, s->cut ? "%s is too large to be read as JSON" : "%s is not JSON", s->content);
+    tell_body(s);
+    return false;
+}
+
+static void ask_where(struct subject *s)
+{
+    struct arena a = {0};
+    const struct node *doc = NULL;
+    for (uint32_t i = 0; i < s->spec->where.n && s->why.n == 0; i++) {
+        const struct expect_where *w = &s->spec->where.at[i];
+        const struct node *value = NULL;
+        if (w->about == ABOUT_JSON && !read_json(s, &a, &doc))
+            break;
+        if (w->about == ABOUT_JSON)
+            value = pointer_at(doc, w->name);
+        else if (w->about == ABOUT_BODY)
+            value = node_str(&a, s->body);
+        else if (s->answer)
+            value = header_value(s, w, &a);
+        if (condition_holds(&w->condition, value))
+            s->held++;
+        else
+            tell_condition(s, w, value);
+    }
+    arena_deinit(&a);
+}
+
+/* ---- alternatives ---- */
+
+static void ask_all(struct subject *s);
+
+/* Why the others do not hold, as far as there is room. */
+static void tell_others(struct subject *s, const struct subject *tried, uint32_t n, uint32_t near)
+{
+    enum { LEAST = 40 };
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == near)
+            continue;
+        if (s->detail.n + LEAST > EXPECT_DETAIL_MAX)
+            return;
+        buf_addf(&s->detail, "; number %u: ", (unsigned)i + 1);
+        expect_add_brief(&s->detail, buf_slice(&tried[i].why),
+                         EXPECT_DETAIL_MAX - s->detail.n - sizeof "...");
+    }
+}
+
+/* The nearest is the one of which most was found; of equals the first. */
+static void ask_any_of(struct subject *s)
+{
+    const struct expect_spec *spec = s->spec;
+    struct subject tried[ALTERNATIVES_MAX];
+    uint32_t near = 0, n = 0;
+    bool holds = spec->any_of.n == 0;
+    for (; n < spec->any_of.n && n < ALTERNATIVES_MAX && !holds; n++) {
+        tried[n] = *s;
+        tried[n].spec = &spec->any_of.at[n];
+        tried[n].beside = spec;
+        tried[n].held = 0;
+        ask_all(&tried[n]);
+        holds = tried[n].why.n == 0;
+        near = tried[n].held > tried[near].held ? n : near;
+    }
+    if (!holds) {
+        buf_addf(&s->why,
+                 "no alternative of any-of holds; number %u is nearest: ", (unsigned)near + 1);
+        buf_add(&s->why, buf_slice(&tried[near].why));
+        expect_add_brief(&s->detail, buf_slice(&tried[near].detail), EXPECT_DETAIL_MAX / 2);
+        tell_others(s, tried, n, near);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        buf_deinit(&tried[i].why);
+        buf_deinit(&tried[i].detail);
+    }
+}
+
 /* ---- the face ---- */
 
-static void judge(struct subject *s, struct sentences *keep, struct arena *once,
-                  struct verdict *out)
+/* Leaves in why and detail what there is to say. */
+static void ask_all(struct subject *s)
 {
     static void (*const questions[])(struct subject *) = {
-        ask_answer, ask_status, ask_exit, ask_headers, ask_body, ask_contains, ask_json, ask_time};
+        ask_answer,   ask_status, ask_exit,  ask_headers, ask_body,
+        ask_contains, ask_json,   ask_where, ask_time,    ask_any_of};
     s->why = BUF_INIT(16 * 1024);
     s->detail = BUF_INIT(EXPECT_DETAIL_MAX);
     for (size_t i = 0; i < sizeof questions / sizeof *questions && s->why.n == 0; i++)
         questions[i](s);
+}
+
+static void judge(struct subject *s, struct sentences *keep, struct arena *once,
+                  struct verdict *out)
+{
+    ask_all(s);
     out->pass = s->why.n == 0;
     out->why = out->pass ? "" : sentence(keep, buf_slice(&s->why));
     out->detail = s->detail.n ? arena_copy(once, s->detail.p, s->detail.n) : NULL;

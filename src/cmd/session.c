@@ -196,6 +196,14 @@ static void print_expect(const struct expect_spec *x, struct buf *out)
         buf_addf(out, " %s:%s", x->headers.at[i].name.p, x->headers.at[i].value.p);
     buf_addf(out, " %d%s %s %lld %u", x->has_body, x->has_body ? x->body.p : "",
              x->contains.n ? x->contains.p : "", (long long)x->within_ns, (unsigned)x->exit);
+    for (uint32_t i = 0; i < x->where.n; i++) {
+        buf_addf(out, " where %d %.*s ", (int)x->where.at[i].about, SLICE_ARG(x->where.at[i].name));
+        condition_refusal(&x->where.at[i].condition, out);
+    }
+    for (uint32_t i = 0; i < x->any_of.n; i++) {
+        buf_adds(out, " or");
+        print_expect(&x->any_of.at[i], out);
+    }
 }
 
 static void print_scenario(const struct scenario_spec *spec, struct buf *out)

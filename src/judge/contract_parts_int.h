@@ -65,9 +65,6 @@ enum alike answer_alike(const struct contract *c, const struct behaviour *b);
 /* A body as JSON; NULL: it is none. */
 const struct node *contract_json(struct contract *c, uint32_t body);
 
-/* The value that a JSON pointer leads to; NULL: there is none. */
-const struct node *pointer_at(const struct node *from, slice pointer);
-
 /* ---- contract_seen.c ---- */
 
 /* What this run shows; *faults: those that fired, at most ENTRIES_MAX. */

@@ -25,25 +25,6 @@ const struct node *contract_json(struct contract *c, uint32_t body)
     return c->parsed.at[body] == &no_json ? NULL : c->parsed.at[body];
 }
 
-static const struct node *child_at(const struct node *from, slice key)
-{
-    uint64_t i;
-    if (from->type == NODE_MAP)
-        return node_get(from, key);
-    return from->type == NODE_LIST && pointer_index(key, &i) && i < from->n ? from->list[i] : NULL;
-}
-
-const struct node *pointer_at(const struct node *from, slice pointer)
-{
-    struct buf key = BUF_INIT(pointer.n + 1);
-    if (!pointer_valid(pointer))
-        from = NULL;
-    while (from && pointer_next(&pointer, &key))
-        from = child_at(from, buf_slice(&key));
-    buf_deinit(&key);
-    return from;
-}
-
 /* ---- words ---- */
 
 static void add_value(const struct node *value, struct buf *out)

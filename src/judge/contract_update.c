@@ -5,6 +5,7 @@
  * rest stay as they are.
  *
  * 1. What comes out is read again before it is given out: it is a contract, or an error. */
+#include "base/pointer.h"
 #include "base/yaml.h"
 #include "judge/contract_propose_int.h"
 

@@ -61,6 +61,17 @@ static void check_service(const struct campaign_config *c, const struct service_
 
 static void check_expect(const struct expect_spec *x)
 {
+    MUST(x->any_of.n <= ALTERNATIVES_MAX && x->any_of.n != 1);
+    for (uint32_t i = 0; i < x->any_of.n; i++) {
+        MUST(x->any_of.at[i].any_of.n == 0);
+        check_expect(&x->any_of.at[i]);
+    }
+    for (uint32_t i = 0; i < x->where.n; i++) {
+        struct buf words = BUF_INIT(1 << 16);
+        condition_refusal(&x->where.at[i].condition, &words);
+        MUST(words.n > 0);
+        buf_deinit(&words);
+    }
     for (uint32_t i = 0; i < x->status.n; i++)
         MUST(x->status.at[i].low <= x->status.at[i].high && x->status.at[i].high <= 999);
     for (uint32_t i = 0; i < x->json.n; i++)

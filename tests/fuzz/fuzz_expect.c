@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a service answers, judged. The input is a JSON pointer, a newline, and a body.
+// What a service answers, judged. The input is a JSON pointer or a condition, a newline, and a
+// body.
 //
 // 1. A verdict that does not pass has a sentence and a short, printable detail.
 // 2. The same answer gives the same sentence, at the same address.
-// 3. Every member and every item of a JSON value is found by its pointer, and equals itself.
+// 3. A condition that can be read either holds or has words for why it does not; one that cannot
+// has
+//    an error. It never holds together with its opposite.
+// 4. Every member and every item of a JSON value is found by its pointer, and equals itself.
 
 #include <stdint.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "campaign/expect_int.h"
 #include "fuzz/must.h"
 
@@ -40,6 +45,38 @@ static void judge(const struct expect_spec *spec, slice body, struct sentences *
     expect_command(spec, &r, keep, &once, &v[0]);
     check_words(&v[0]);
     arena_deinit(&once);
+}
+
+// The first line as a condition: on the body, on all of it as JSON, on a header, as an alternative.
+static void judge_condition(slice text, slice body, struct sentences *keep)
+{
+    struct arena a = {0};
+    struct err e = {0};
+    struct condition c = {0};
+    const struct node *value = NULL;
+    bool right = condition_parse(text, &a, &c, &e) == 0;
+    MUST(right == !e.text[0]);
+    struct expect_where where[] = {
+        {ABOUT_BODY, {0}, c}, {ABOUT_JSON, {"", 0}, c}, {ABOUT_HEADER, {"etag", 4}, c}};
+    struct expect_spec any[2] = {{.where = {where, 2, 2}},
+                                 {.status = {&(struct expect_status){false, 503, 503}, 1, 1}}};
+    const struct expect_spec specs[] = {{.where = {where, 3, 3}}, {.any_of = {any, 2, 2}}};
+    for (size_t i = 0; right && i < 2; i++)
+        judge(&specs[i], body, keep);
+    if (right && node_parse_json(&a, body, &value) == 0) {
+        struct condition present, absent;
+        MUST(condition_parse(SLICE("present"), &a, &present, &e) == 0);
+        MUST(condition_parse(SLICE("absent"), &a, &absent, &e) == 0);
+        MUST(condition_holds(&present, value) && !condition_holds(&absent, value));
+        (void)condition_holds(&c, value);
+    }
+    if (right) {
+        struct buf words = BUF_INIT(1 << 16);
+        condition_refusal(&c, &words);
+        MUST(words.n > 0);
+        buf_deinit(&words);
+    }
+    arena_deinit(&a);
 }
 
 static void add_step(struct buf *pointer, slice key)
@@ -117,6 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sentences *keep = sentences_new();
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         judge(&specs[i], body, keep);
+    judge_condition(pointer, body, keep);
     sentences_free(keep);
     json_error_t e;
     json_t *doc = expect_json_parse(body, &e);

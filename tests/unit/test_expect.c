@@ -509,15 +509,128 @@ static void test_sentences(void **state)
     sentences_free(NULL);
 }
 
+/* ---- conditions and alternatives ---- */
+
+/* An expectation as outfox.yaml says it; the configuration owns it. */
+static const struct expect_spec *spec_of(const char *expect, struct campaign_config **c)
+{
+    struct buf text = BUF_INIT(4096);
+    struct err e = {0};
+    buf_addf(&text, "version: 1\nservices: { a: { run: x } }\nscenarios: { s: { %s } }\n", expect);
+    if (campaign_config_parse(buf_slice(&text), "x.yaml", c, &e))
+        fail_msg("%s: %s", expect, e.text);
+    buf_deinit(&text);
+    return &(*c)->scenarios.at[0].expect;
+}
+
+static const struct asked {
+    const char *expect;
+    uint32_t status;
+    const char *body;
+    const char *why, *detail; /* NULL: it holds */
+} asked[] = {
+    {"status: 400-404", 404, "", NULL, NULL},
+    {"status: 400-404", 500, "", "the status is not 400 to 404", "status 500"},
+    {"where: { /n: at least 10 }", 200, "{\"n\":10}", NULL, NULL},
+    {"where: { /n: at least 10 }", 200, "{\"n\":9}", "the answer at /n is not at least 10", "9"},
+    {"where: { /n: number }", 200, "{\"n\":\"9\"}", "the answer at /n is not a number", "\"9\""},
+    {"where: { /id: present }", 200, "{}", "the answer at /id is missing", "there is nothing"},
+    {"where: { /error: absent }", 200, "{\"error\":null}", "the answer at /error is there", "null"},
+    {"where: { /l: [list, not empty] }", 200, "{\"l\":[]}",
+     "the answer at /l is empty, null or missing", "[]"},
+    {"where: { '': object }", 200, "[]", "the answer is not an object", "[]"},
+    {"where: { /a: present }", 200, "no", "the answer is not JSON", "\"no\""},
+    {"where: { body: 'matches ^[0-9]+$' }", 200, "12", NULL, NULL},
+    {"where: { body: 'matches ^[0-9]+$' }", 200, "1 2", "the answer does not match ^[0-9]+$",
+     "\"1 2\""},
+    {"where: { header etag: present }", 200, "", NULL, NULL},
+    {"where: { header Age: from 1 to 60 }", 200, "", NULL, NULL},
+    {"where: { header age: less than 10 }", 200, "", "the header age is not less than 10", "30"},
+    {"where: { header etag: number }", 200, "", "the header etag is not a number", "\"abc\""},
+    {"where: { header x: present }", 200, "", "the header x is missing", "there is no such header"},
+    {"any-of: [{ status: 200 }, { status: 503 }]", 503, "", NULL, NULL},
+    {"any-of: [{ json: { /a: 1 } }, { status: 503 }]", 201, "{\"a\":1}", NULL, NULL},
+    {"any-of: [{ json: { /a: 1 } }, { status: 503 }]", 201, "{\"a\":2}",
+     "no alternative of any-of holds; number 1 is nearest: the answer at /a is not 1",
+     "2; number 2: the status is not 503"},
+    {"any-of: [{ json: { /a: 1 } }, { status: 503 }]", 500, "",
+     "no alternative of any-of holds; number 1 is nearest: the status is not 2xx",
+     "status 500; number 2: the status is not 503"},
+    {"any-of: [{ status: 200, json: { /a: 1 } }, { status: 503, json: { /a: 1, /b: 2 } }]", 503,
+     "{\"a\":1}", "no alternative of any-of holds; number 2 is nearest: the answer at /b is not 2",
+     "there is nothing; number 1: the status is not 200"},
+    {"status: 503, any-of: [{ json: { /a: 1 } }, { json: { /a: 2 } }]", 503, "{\"a\":2}", NULL,
+     NULL},
+    {"status: 503, any-of: [{ json: { /a: 1 } }, { json: { /a: 2 } }]", 200, "{\"a\":2}",
+     "the status is not 503", "status 200: \"{\\\"a\\\":2}\""},
+};
+
+static void test_asked(void **state)
+{
+    static struct field fields[] = {{.name = {"Etag", 4}, .value = {"abc", 3}},
+                                    {.name = {"age", 3}, .value = {" 30", 3}}};
+    static const struct head head = {.status = 200, .fields = fields, .n_fields = 2};
+    (void)state;
+    for (size_t i = 0; i < LENGTH(asked); i++) {
+        struct lab b;
+        struct campaign_config *c;
+        struct buf text = BUF_INIT(1000);
+        struct client_answer a = answer_of(asked[i].status, asked[i].body);
+        a.head = &head;
+        lab_init(&b);
+        buf_addf(&text, "request: a GET /, expect: { %s }", asked[i].expect);
+        judge_answer(&b, spec_of(buf_text(&text), &c), &a);
+        if (asked[i].why)
+            expect_fail(&b, asked[i].why, asked[i].detail);
+        else
+            expect_pass(&b);
+        campaign_config_free(c);
+        buf_deinit(&text);
+        lab_deinit(&b);
+    }
+}
+
+static void test_asked_of_command(void **state)
+{
+    static const char expect[] = "command: x, expect: { any-of: [{ exit: 0 }, { exit: 3, where: { "
+                                 "output: matches ^sorry } }] }";
+    struct lab b;
+    struct campaign_config *c;
+    struct command_result r = {.started = true, .exit_code = 3, .output = SLICE("sorry, no")};
+    (void)state;
+    lab_init(&b);
+    const struct expect_spec *spec = spec_of(expect, &c);
+    judge_command(&b, spec, &r);
+    expect_pass(&b);
+    r.output = SLICE("what?");
+    judge_command(&b, spec, &r);
+    expect_fail(&b,
+                "no alternative of any-of holds; number 2 is nearest: the output does not match "
+                "^sorry",
+                "\"what?\"; number 1: the command does not exit with 0");
+    r.exit_code = 0;
+    judge_command(&b, spec, &r);
+    expect_pass(&b);
+    campaign_config_free(c);
+    lab_deinit(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),        cmocka_unit_test(test_no_answer),
-        cmocka_unit_test(test_headers),       cmocka_unit_test(test_body),
-        cmocka_unit_test(test_time),          cmocka_unit_test(test_pointers),
-        cmocka_unit_test(test_json_equality), cmocka_unit_test(test_json_sentences),
-        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_no_answer),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_body),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_pointers),
+        cmocka_unit_test(test_json_equality),
+        cmocka_unit_test(test_json_sentences),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_command),
         cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_asked_of_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
