@@ -51,6 +51,7 @@ static void campaign_deinit(struct campaign *c)
     vec_deinit(&c->known);
     vec_deinit(&c->blasts);
     map_deinit(&c->known_at);
+    map_deinit(&c->told);
     seen_deinit(&c->seen);
     arena_deinit(&c->keep);
     arena_deinit(&c->held);
@@ -271,7 +272,12 @@ static int explore_end(struct campaign *c, struct err *e)
 static int look_around(struct campaign *c, struct err *e)
 {
     int status = campaign_look_late(c, false, e);
-    return status ? status : campaign_check(c, false, e);
+    if (status == 0)
+        status = campaign_check(c, false, e);
+    if (status || c->blasts.n == c->blasts_told)
+        return status;
+    c->blasts_told = c->blasts.n;
+    return campaign_announce(c, e);
 }
 
 static int explore_on(struct campaign *c, struct err *e)
@@ -305,8 +311,10 @@ static int explore_on(struct campaign *c, struct err *e)
 static int start_over(struct campaign *c, struct err *e)
 {
     struct campaign was = *c;
+    c->told = (struct map){0};
     campaign_abandon(c);
     campaign_reset(c);
+    c->told = was.told; /* nobody wants to read them twice */
     if (c->opt.contract)
         contract_forget(c->opt.contract);
     c->live = was.live;

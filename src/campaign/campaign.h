@@ -46,6 +46,8 @@ struct campaign_options {
     const char *options;           /* as text: a campaign is only resumed with equal ones */
     void *ctx;
     void (*show)(void *ctx, const struct campaign_facts *facts); /* may be NULL */
+    /* A finding as it comes, each once; it lives during the call. May be NULL. */
+    void (*found)(void *ctx, struct campaign *c, const struct finding *finding);
 };
 
 struct campaign *campaign_new(const struct campaign_options *options);

@@ -4,9 +4,16 @@
  * same way; what is left is run once more. If it does not fail again it is called flaky, and kept.
  */
 #include "base/clock.h"
+#include "base/hash.h"
 #include "campaign/campaign_int.h"
 
-enum { SHRINK_RUNS_MAX = 64, ROUNDS_MAX = 3, DOUBTS_MAX = 6, DOUBT_ROUNDS = 2 };
+enum {
+    SHRINK_RUNS_MAX = 64,
+    SHRINK_SOON_MAX = 8,
+    ROUNDS_MAX = 3,
+    DOUBTS_MAX = 6,
+    DOUBT_ROUNDS = 2
+};
 static const int64_t CONFIRM_NS = 5000000000;
 
 enum { NOT_KNOWN = 2 };
@@ -54,18 +61,20 @@ static bool same_reason(const char *a, const char *b)
     return a && b && strcmp(a, b) == 0;
 }
 
-/* Leaves out what is not needed for it, fault by fault. */
-static int shrink(struct campaign *c, faultload *f, const char *wanted, struct err *e)
+/* Leaves out what is not needed for it, fault by fault, with so many runs at most. */
+static int shrink(struct campaign *c, faultload *f, const char *wanted, uint32_t most,
+                  struct err *e)
 {
     struct faultloads *fl = c->opt.faultloads;
     uint32_t runs = 0, i = 0;
-    while (i < faultload_size(fl, *f) && runs < SHRINK_RUNS_MAX) {
+    while (i < faultload_size(fl, *f)) {
         faultload smaller = without(fl, *f, i);
         const char *why = NULL;
+        bool known = campaign_known(c, smaller) != NULL;
         if (smaller == FAULTLOAD_EMPTY)
             break;
-        runs += campaign_known(c, smaller) == NULL;
-        int status = result_of(c, smaller, RUN_SHRINK, &why, e);
+        runs += !known;
+        int status = known || runs <= most ? result_of(c, smaller, RUN_SHRINK, &why, e) : 0;
         if (status)
             return status;
         if (same_reason(why, wanted)) {
@@ -78,10 +87,12 @@ static int shrink(struct campaign *c, faultload *f, const char *wanted, struct e
     return 0;
 }
 
-static int shrink_and_confirm(struct campaign *c, faultload f, const char *wanted, struct err *e)
+static int shrink_and_confirm(struct campaign *c, const struct finding *finding, uint32_t most,
+                              struct err *e)
 {
+    faultload f = finding->faultload; /* findings are sorted anew meanwhile */
     const char *why;
-    int status = shrink(c, &f, wanted, e);
+    int status = shrink(c, &f, finding->why, most, e);
     const struct known *k = campaign_known(c, f);
     if (status || (k && k->tried))
         return status;
@@ -135,7 +146,7 @@ static int confirm_findings(struct campaign *c, bool *left, struct err *e)
         if (f->kind == FINDING_BLAST || f->state != FINDING_SEEN)
             continue;
         *left = true;
-        status = live_signal(c->live) ? 1 : shrink_and_confirm(c, f->faultload, f->why, e);
+        status = live_signal(c->live) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
     }
     return status;
 }
@@ -162,4 +173,36 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
     if (status == 0 && search_done(c->search))
         status = campaign_keep_end(c, e);
     return status < 0 ? -1 : 0;
+}
+
+/* ---- as they come ---- */
+
+static uint64_t finding_key(const struct finding *f)
+{
+    uint64_t key = hash_slice(slice_of(f->why));
+    for (uint32_t i = 0; i < f->calls.n; i++)
+        key += f->calls.at[i].key;
+    return f->kind == FINDING_BLAST ? hash_mix(key, f->faultload) : key;
+}
+
+static void tell_findings(struct campaign *c)
+{
+    for (uint32_t i = 0; i < c->summary.findings.n; i++)
+        if (map_count(&c->told, finding_key(&c->summary.findings.at[i])) == 1 && c->opt.found)
+            c->opt.found(c->opt.ctx, c, &c->summary.findings.at[i]);
+}
+
+int campaign_announce(struct campaign *c, struct err *e)
+{
+    int status = 0;
+    campaign_sort(c);
+    for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++) {
+        const struct finding *f = &c->summary.findings.at[i];
+        bool known = map_get(&c->told, finding_key(f)) != NULL;
+        if (!known && f->kind != FINDING_BLAST && f->state == FINDING_SEEN)
+            status = shrink_and_confirm(c, f, f->kind == FINDING_HANG ? 0 : SHRINK_SOON_MAX, e);
+    }
+    campaign_sort(c);
+    tell_findings(c);
+    return status;
 }

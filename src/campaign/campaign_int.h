@@ -66,6 +66,8 @@ struct campaign {
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
+    uint32_t blasts_told;
+    struct map told;               /* findings that were told as they came */
     faultload recent[RECENT_KEPT]; /* the last ones, a ring */
     uint32_t n_recent;
     int64_t show_ns;     /* when progress is told next */
@@ -167,6 +169,9 @@ int campaign_contract_check(struct campaign *c, struct err *e) MUST_USE;
 int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
 /* ---- campaign_confirm.c ---- */
+
+/* A run has failed in a new way, and nothing is under way: makes sure of it, and tells it. */
+int campaign_announce(struct campaign *c, struct err *e) MUST_USE;
 
 /* Which findings were confirmed, as far as that is known. */
 void campaign_settle(struct campaign *c);

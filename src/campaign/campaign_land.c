@@ -88,6 +88,7 @@ static int settle(struct campaign *c, struct landed *l, struct err *e)
         if (status == 0 && (l->doubt || !l->run.verdict.pass))
             status = campaign_verify(c, &l->run, alone, e);
     }
+    l->news = status == 0 && !l->run.verdict.pass && tally_is_new(c->tally, &l->run);
     return status ? status : campaign_observe(c, &l->run, e);
 }
 
@@ -122,6 +123,8 @@ int campaign_step(struct campaign *c, struct err *e)
         status = settle(c, &l, e);
         if (status)
             search_forget(c->search, l.run.faultload);
+        else if (l.news)
+            status = campaign_announce(c, e);
         free_landed(&l);
     }
     for (uint32_t i = 0; i < c->landed.n; i++)

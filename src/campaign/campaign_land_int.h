@@ -18,6 +18,7 @@ struct landed {
     bool alone;         /* when it ended no other was under way */
     bool waited;        /* others came before it */
     bool doubt;         /* it may not have been seen in full */
+    bool news;          /* it failed in a new way */
 };
 
 /* Waits for a run to end; all that have their turn then are looked at and observed. 0, 1:

@@ -164,7 +164,7 @@ static const char *id_prefix(struct session *s, uint32_t i)
     return out;
 }
 
-const struct summary *reports_summary(struct session *s, uint32_t i)
+struct summary *reports_title(struct session *s, uint32_t i)
 {
     struct summary *out = campaign_summary(s->campaigns.at[i]);
     out->system = s->config->name.p;
@@ -179,6 +179,12 @@ const struct summary *reports_summary(struct session *s, uint32_t i)
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = id_prefix(s, i);
     out->replay = replay_words(s);
+    return out;
+}
+
+const struct summary *reports_summary(struct session *s, uint32_t i)
+{
+    struct summary *out = reports_title(s, i);
     if (!out->runs_by_size.n && !out->stopped)
         out->stopped = "not-run"; /* that nothing was found is no news then */
     if (!out->assumptions.n)

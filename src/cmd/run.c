@@ -6,12 +6,13 @@
 #include "base/clock.h"
 #include "cmd/reports.h"
 #include "report/progress.h"
+#include "report/report.h"
 
 /* ---- running ---- */
 
 struct watch {
     struct progress *progress;
-    const struct session *session;
+    struct session *session;
 };
 
 static void show(void *ctx, const struct campaign_facts *f)
@@ -29,6 +30,27 @@ static void show(void *ctx, const struct campaign_facts *f)
                                    .scenario = f->scenario,
                                    .phase = f->phase};
     progress_show(w->progress, &facts, clock_ns());
+}
+
+static void found(void *ctx, struct campaign *c, const struct finding *finding)
+{
+    const struct watch *w = ctx;
+    struct buf text = BUF_INIT(1 << 20);
+    struct run plain = {0}, seen = {0};
+    struct arena keep = {0};
+    struct err ignored = {0};
+    uint32_t i = 0;
+    while (w->session->campaigns.at[i] != c)
+        i++;
+    bool known = campaign_run_of(c, FAULTLOAD_EMPTY, &keep, &plain, &ignored) == 0 &&
+                 campaign_run_of(c, finding->faultload, &keep, &seen, &ignored) == 0;
+    report_found(reports_title(w->session, i), finding, known ? &plain.trace : NULL,
+                 known ? &seen.trace : NULL, style_for(2, w->session->args->color), &text);
+    progress_note(w->progress, buf_text(&text));
+    vec_deinit(&plain.trace.calls);
+    vec_deinit(&seen.trace.calls);
+    arena_deinit(&keep);
+    buf_deinit(&text);
 }
 
 static int explore_all(struct session *s, struct err *e)
@@ -74,6 +96,7 @@ static int run_session(struct session *s)
     }
     if (!s->args->quiet)
         watch.progress = progress_new(stderr, style_terminal(2));
+    s->found = s->args->quiet ? NULL : found;
     session_make_campaigns(s, &watch, s->args->quiet ? NULL : show);
     session_watch(watch.progress);
     int failed = run_campaigns(s, &e);

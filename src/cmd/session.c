@@ -444,7 +444,8 @@ void session_make_campaigns(struct session *s, void *ctx,
             .store = s->store,
             .options = options_text(s, s->scenarios.at[i]),
             .ctx = ctx,
-            .show = show};
+            .show = show,
+            .found = s->found};
         vec_push(&s->campaigns, campaign_new(&o));
     }
 }

@@ -33,8 +33,8 @@ static void print_then(const struct finding *f, FILE *out)
     if (text.n)
         fprintf(out, "  then    %s (seen in %llu %s)\n", buf_text(&text),
                 (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
-    if (f->detail)
-        fprintf(out, "  %s    %s\n", text.n ? "    " : "then", f->detail);
+    if (words_detail(f))
+        fprintf(out, "  %s    %s\n", text.n ? "    " : "then", words_detail(f));
     buf_deinit(&text);
 }
 
@@ -60,6 +60,26 @@ static void print_finding(const struct report_source *source, uint32_t scenario,
     fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
     report_runs_deinit(&runs);
     buf_deinit(&text);
+}
+
+void report_found(const struct summary *s, const struct finding *f, const struct trace *plain,
+                  const struct trace *seen, const struct style *st, struct buf *out)
+{
+    bool several = s->ids && s->ids[0];
+    buf_addf(out, "%sFINDING%s  %s%s%s%s%s%s\n", st->red, st->off, st->bold,
+             several ? s->scenario : "", several ? ": " : "", f->why, st->off,
+             f->state == FINDING_FLAKY ? " (not in a second run)" : "");
+    buf_adds(out, "  when    ");
+    words_finding_runs(s, f, plain, seen, out);
+    buf_adds(out, "\n  then    ");
+    size_t before = out->n;
+    words_then(f, out);
+    const char *detail = words_detail(f);
+    if (out->n == before || detail)
+        buf_addf(out, "%s%s", out->n == before ? "" : ": ", detail ? detail : words_kind(f->kind));
+    buf_addf(out, "\n  replay  %s", st->dim);
+    words_replay_faultload(s, f->faultload, out);
+    buf_adds(out, st->off);
 }
 
 static void print_notes(const struct summary *s, const struct style *st, FILE *out)

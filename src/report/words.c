@@ -133,6 +133,17 @@ void words_then(const struct finding *finding, struct buf *out)
     words_statuses(finding, out);
 }
 
+const char *words_detail(const struct finding *finding)
+{
+    struct buf status = BUF_INIT(64);
+    buf_adds(&status, "status ");
+    if (finding->n_statuses)
+        outcome_print(finding->status[0], &status);
+    bool again = finding->detail && strcmp(finding->detail, buf_text(&status)) == 0;
+    buf_deinit(&status);
+    return again ? NULL : finding->detail;
+}
+
 const char *words_stopped(const char *by)
 {
     static const struct {

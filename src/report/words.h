@@ -23,6 +23,9 @@ const char *words_state(enum finding_state state);
 /* "the client gets 200 or 503"; nothing when that is not known. */
 void words_then(const struct finding *finding, struct buf *out);
 
+/* What it was like in one run; NULL: nothing that words_then does not say. */
+const char *words_detail(const struct finding *finding);
+
 /* Why an exploration ended before it was done, for example "it was interrupted". */
 const char *words_stopped(const char *by);
 
