@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 
-enum { PATH_MAX_BYTES = 8192, MATCHES_MAX = 256, SIZE_LIMIT = 2000, GROUPS_MAX = 50 };
+enum { PATH_MAX_BYTES = 8192, WINDOW = 256, STEP = WINDOW / 2, SIZE_LIMIT = 2000, GROUPS_MAX = 50 };
 
 struct rewrite_rule {
     regex_t regex;
@@ -162,23 +162,44 @@ static void add_segments(slice path, struct buf *out)
     }
 }
 
-static void apply_rule(const struct rewrite_rule *rule, struct buf *path)
+/* The first match in the path from `at` on that begins within STEP bytes; false: there is none. An
+ * expression may look to the end of what it sees from every byte on, so it sees a window; a larger
+ * one only while its match is cut off by the window's end. */
+static bool find_match(const struct rewrite_rule *rule, slice path, size_t at, regmatch_t *match)
+{
+    for (size_t n = WINDOW;; n *= 2) {
+        bool more = n < path.n - at;
+        regoff_t seen = (regoff_t)(more ? n : path.n - at);
+        int flags = REG_STARTEND | (at ? REG_NOTBOL : 0) | (more ? REG_NOTEOL : 0);
+        *match = (regmatch_t){0, seen};
+        if (regexec(&rule->regex, path.p + at, 1, match, flags) || (more && match->rm_so >= STEP))
+            return false;
+        if (!more || match->rm_eo < seen)
+            return true;
+    }
+}
+
+/* Time is in proportion to the length of the path: see find_match. */
+static void apply_rule(const struct rewrite_rule *rule, struct buf *text)
 {
     struct buf result = BUF_INIT(PATH_MAX_BYTES);
-    const char *at = buf_text(path);
-    regmatch_t match;
-    for (int i = 0; i < MATCHES_MAX && *at; i++) {
-        if (regexec(&rule->regex, at, 1, &match, at != buf_text(path) ? REG_NOTBOL : 0))
-            break;
-        buf_add(&result, (slice){at, (size_t)match.rm_so});
+    slice path = buf_slice(text);
+    for (size_t at = 0; at < path.n;) {
+        regmatch_t match;
+        bool found = find_match(rule, path, at, &match);
+        size_t before = found ? (size_t)match.rm_so : path.n - at > WINDOW ? STEP : path.n - at;
+        buf_add(&result, (slice){path.p + at, before});
+        at += before;
+        if (!found)
+            continue;
         add_escaped(slice_of(rule->text), &result);
-        if (match.rm_eo == 0) /* an empty match: step over one byte */
-            buf_addc(&result, *at++);
-        at += match.rm_eo;
+        if (match.rm_eo > match.rm_so)
+            at += (size_t)(match.rm_eo - match.rm_so);
+        else if (at < path.n) /* an empty match: step over one byte */
+            buf_addc(&result, path.p[at++]);
     }
-    buf_adds(&result, at);
-    buf_deinit(path);
-    *path = result;
+    buf_deinit(text);
+    *text = result;
 }
 
 static void make(slice method, slice path, const struct rewrite *rules, struct buf *out)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rng.h"
@@ -921,6 +922,66 @@ static void test_rewrite_bounds(void **state)
     rewrite_free(rules);
 }
 
+/* Processor time of naming a call with a path of n bytes, by a rule that looks to the end of the
+ * path from every byte on. The best of several: a busy machine does not decide. */
+static clock_t time_to_rewrite(const struct rewrite *rules, size_t n)
+{
+    clock_t best = 0;
+    struct buf path = BUF_INIT(n);
+    buf_addc(&path, '/');
+    while (path.n < n)
+        buf_addc(&path, 'a');
+    for (int i = 0; i < 7; i++) {
+        struct buf out = BUF_INIT(1 << 20);
+        clock_t begun = clock();
+        interface_make(SLICE("GET"), buf_slice(&path), rules, &out);
+        clock_t spent = clock() - begun;
+        best = i == 0 || spent < best ? spent : best;
+        buf_deinit(&out);
+    }
+    buf_deinit(&path);
+    return best;
+}
+
+static void test_rewrite_time(void **state)
+{
+    struct rewrite *rules = rewrite_new();
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        add_rule(rules, "(a|b)*c -> y");
+    clock_t few = time_to_rewrite(rules, 2000), many = time_to_rewrite(rules, 8000);
+    if (many > 9 * few) /* four times as long a path: it is sixteen times where time is a square */
+        fail_msg("%ld, then %ld", (long)few, (long)many);
+    rewrite_free(rules);
+}
+
+/* A long path is rewritten all over, and only its ends are ends. */
+static void test_rewrite_long(void **state)
+{
+    struct buf path = BUF_INIT(8000), wanted = BUF_INIT(8000), out = BUF_INIT(8000);
+    struct rewrite *rules = rewrite_new();
+    (void)state;
+    add_rule(rules, "^/x -> /first");
+    add_rule(rules, "x$ -> last");
+    add_rule(rules, "/v[0-9]+/ -> /[v]/");
+    buf_adds(&path, "/x");
+    buf_adds(&wanted, "GET /first");
+    for (int i = 0; i < 500; i++) {
+        buf_adds(&path, i % 2 ? "/x" : "/v12");
+        buf_adds(&wanted, i % 2 ? i == 499 ? "/last" : "/x" : "/[v]");
+    }
+    interface_make(SLICE("GET"), buf_slice(&path), rules, &out);
+    assert_string_equal(buf_text(&out), buf_text(&wanted));
+    buf_clear(&out);
+    add_rule(rules, "/x/.* -> /[rest]");
+    interface_make(SLICE("GET"), buf_slice(&path), rules, &out);
+    assert_string_equal(buf_text(&out), "GET /first/[v]/[rest]");
+    buf_deinit(&path);
+    buf_deinit(&wanted);
+    buf_deinit(&out);
+    rewrite_free(rules);
+}
+
 /* Whatever the rules do, the interface is a word after the method, so that a name with it can be
  * read back. */
 static void test_rewrite_round_trip(void **state)
@@ -1163,6 +1224,8 @@ int main(void)
         cmocka_unit_test(test_rewrite_errors),
         cmocka_unit_test(test_rewrite_empty),
         cmocka_unit_test(test_rewrite_bounds),
+        cmocka_unit_test(test_rewrite_time),
+        cmocka_unit_test(test_rewrite_long),
         cmocka_unit_test(test_rewrite_round_trip),
         cmocka_unit_test(test_faultload_text),
         cmocka_unit_test(test_faultload_errors),
