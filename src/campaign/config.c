@@ -71,6 +71,8 @@ void campaign_config_free(struct campaign_config *c)
     vec_deinit(&c->scenarios);
     vec_deinit(&c->propagate);
     vec_deinit(&c->ignore);
+    vec_deinit(&c->secrets.hide);
+    vec_deinit(&c->secrets.show);
     vec_deinit(&c->identify.normalise);
     vec_deinit(&c->identify.headers);
     arena_deinit(&c->arena);

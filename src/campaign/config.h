@@ -110,6 +110,9 @@ struct campaign_config {
     struct mode_list modes;                /* default: the set errors */
     struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
+        struct config_texts hide, show;
+    } secrets; /* names, besides those of base/secret.h */
+    struct {
         uint32_t assume;            /* bits 1 << enum reduction (search.h) */
         uint32_t max_faults, t_way; /* 0: not given */
         double audit;

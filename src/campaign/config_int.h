@@ -21,6 +21,7 @@ enum conf_place {
     IN_SEARCH,
     IN_IDENTIFY,
     IN_JUDGE,
+    IN_SECRETS,
     CONF_PLACES
 };
 

@@ -18,7 +18,7 @@ const char *const restart_names[2] = {"when-dead", "each-run"};
 const char *const conf_place_names[CONF_PLACES] = {
     [IN_FILE] = "the configuration", [IN_SIMULATE] = "simulate", [IN_SERVICE] = "a service",
     [IN_SCENARIO] = "a scenario",    [IN_EXPECT] = "expect",     [IN_SEARCH] = "search",
-    [IN_IDENTIFY] = "identify",      [IN_JUDGE] = "judge",
+    [IN_IDENTIFY] = "identify",      [IN_JUDGE] = "judge",       [IN_SECRETS] = "secrets",
 };
 
 /* ---- words ---- */
@@ -255,6 +255,8 @@ const struct conf_key conf_keys[] = {
      .fallback = "found out", .doc = "how calls are named"},
     {IN_FILE, "judge", CONF_MAP, 0, .inner = IN_JUDGE, .read = read_judge,
      .fallback = "of a simulated system: as its file says", .doc = "what the oracles need to know, and which of them are heard"},
+    {IN_FILE, "secrets", CONF_MAP, 0, .inner = IN_SECRETS,
+     .fallback = "password, token, cookie ...", .doc = "names of headers, fields and variables whose values are not kept"},
     {IN_FILE, "quiet", CONF_OTHER, .read = read_quiet,
      .schema = "\"anyOf\": [{\"const\": \"auto\"}, {\"$ref\": \"#/$defs/duration\"}]",
      .fallback = "auto", .doc = "after the answer: how long calls that begin later are waited for; auto learns it"},
@@ -389,6 +391,11 @@ const struct conf_key conf_keys[] = {
      .fallback = "none", .doc = "rules REGEX -> TEXT for paths"},
     {IN_IDENTIFY, "headers", CONF_TEXTS, FILE(identify.headers), .read = check_fields,
      .fallback = "none", .doc = "further headers that carry a trace id"},
+
+    {IN_SECRETS, "hide", CONF_TEXTS, FILE(secrets.hide), .read = check_fields,
+     .fallback = "none", .doc = "further names whose values are kept and printed as [secret]"},
+    {IN_SECRETS, "show", CONF_TEXTS, FILE(secrets.show), .read = check_fields,
+     .fallback = "none", .doc = "names that are no secret after all"},
 
     {IN_JUDGE, "oracles", CONF_OTHER,
      .schema = "\"type\": \"object\", \"additionalProperties\": {\"enum\": [\"off\", \"warning\", \"finding\", false]}",

@@ -36,7 +36,7 @@ static const char *const place_schemas[CONF_PLACES] = {
 static const char *const place_defs[CONF_PLACES] = {
     [IN_SIMULATE] = "simulate", [IN_SERVICE] = "service", [IN_SCENARIO] = "scenario",
     [IN_EXPECT] = "expect",     [IN_SEARCH] = "search",   [IN_IDENTIFY] = "identify",
-    [IN_JUDGE] = "judge",
+    [IN_JUDGE] = "judge",       [IN_SECRETS] = "secrets",
 };
 
 static void add_words(const struct conf_key *key, struct buf *out)

@@ -15,6 +15,7 @@
  * 3. A result is filled in exactly once, when the state becomes DONE. */
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/secret.h"
 #include "campaign/execution_int.h"
 #include "io/owner.h"
 
@@ -56,7 +57,8 @@ static void on_side_command(void *user, const struct command_result *r)
         go(x, before ? EXECUTION_ACTING : EXECUTION_DONE);
         return;
     }
-    slice end = r->output;
+    struct arena once = {0};
+    slice end = secret_masked(&once, r->output, r->output.n * 2);
     if (end.n > 200)
         end = slice_from(end, end.n - 200);
     if (!r->started)
@@ -67,6 +69,7 @@ static void on_side_command(void *user, const struct command_result *r)
         buf_addf(&text, "exit code %d: %.*s", r->exit_code, SLICE_ARG(slice_trim(end)));
     fail(x, before ? "the command `before` failed" : "the command `after` failed", buf_text(&text));
     buf_deinit(&text);
+    arena_deinit(&once);
 }
 
 static void run_side_command(struct execution *x, slice text)

@@ -3,6 +3,7 @@
  * The verdict of one run: what its answer, or its command, comes to. A run that was not answered in
  * time, and one in which a service died, has failed whatever else holds. */
 #include "base/json.h"
+#include "base/secret.h"
 #include "campaign/execution_int.h"
 
 static const char *say(const struct execution *x, const char *format, const char *text)
@@ -46,6 +47,15 @@ static void judge_command(struct execution *x, const struct expect_spec *expect)
                                     : OUTCOME(OUT_EXIT, 128 + r->signal); /* as shells count */
 }
 
+/* From here on nobody needs the secrets that services told, and all that follows is kept. */
+static void mask_secrets(struct execution *x)
+{
+    struct run *run = &x->result.run;
+    run->body = secret_masked(&x->arena, run->body, RUN_BODY_MAX);
+    for (uint32_t i = 0; i < run->n_answers; i++)
+        run->answers[i] = secret_masked(&x->arena, run->answers[i], RUN_BODY_MAX);
+}
+
 void execution_judge(struct execution *x, const struct node *state)
 {
     struct run *run = &x->result.run;
@@ -62,6 +72,7 @@ void execution_judge(struct execution *x, const struct node *state)
         judge_command(x, expect);
     else
         expect_answer(expect, &x->answer, s, &x->arena, &run->verdict);
+    mask_secrets(x);
     if (run->flags & RUN_HUNG) {
         struct buf within = BUF_INIT(40);
         buf_add_ns(&within, spec->timeout_ns); /* one finding, also of a run with less time */

@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "base/json.h"
 #include "base/pointer.h"
+#include "base/secret.h"
 #include "campaign/expect_int.h"
 
 /* ---- sentences ---- */
@@ -60,13 +61,15 @@ struct subject {
     const char *name;    /* "the answer" */
     const char *content; /* what its bytes are called: "the answer", "the output" */
     slice body;
-    bool cut; /* there was more */
+    slice told; /* the same without secrets, to be quoted */
+    bool cut;   /* there was more */
     int64_t took_ns;
     const struct client_answer *answer; /* or */
     const struct command_result *command;
     const struct expect_spec *beside; /* of an alternative: what holds for all of them */
     uint32_t held;                    /* how much of what is expected was found */
     struct buf why, detail;           /* what there is to say */
+    size_t secret;                    /* from here on `why` tells one; 0: it does not */
 };
 
 static const struct expect_status ok_http = {false, 200, 299}, ok_grpc = {true, 0, 0};
@@ -122,7 +125,7 @@ static void ask_status(struct subject *s)
         buf_addf(&s->detail, "; %s", s->answer->coded);
     } else if (s->body.n) {
         buf_adds(&s->detail, ": ");
-        expect_add_quoted(&s->detail, s->body, EXPECT_VALUE_MAX);
+        expect_add_quoted(&s->detail, s->told, EXPECT_VALUE_MAX);
     }
 }
 
@@ -153,7 +156,7 @@ static void ask_exit(struct subject *s)
         buf_addf(&s->detail, "ended by signal %d", r->signal);
     else
         buf_addf(&s->detail, "exit %d", r->exit_code);
-    slice output = slice_trim(r->output);
+    slice output = slice_trim(s->told);
     if (output.n) { /* the reason mostly stands at the end */
         size_t skip = output.n > EXPECT_VALUE_MAX ? output.n - EXPECT_VALUE_MAX : 0;
         while (skip && skip < output.n && (output.p[skip] & 0xc0) == 0x80)
@@ -204,6 +207,7 @@ static void ask_header(struct subject *s, const struct config_pair *wanted)
     }
     buf_adds(&s->why, "the header ");
     expect_add_brief(&s->why, x.name, EXPECT_VALUE_MAX);
+    s->secret = secret_name(x.name) ? s->why.n : 0;
     buf_adds(&s->why, " is not ");
     expect_add_quoted(&s->why, x.value, EXPECT_VALUE_MAX);
     if (x.there)
@@ -227,7 +231,7 @@ static void tell_body(struct subject *s)
     else if (s->body.n == 0)
         buf_adds(&s->detail, "it is empty");
     else
-        expect_add_quoted(&s->detail, s->body, EXPECT_DETAIL_MAX / 2);
+        expect_add_quoted(&s->detail, s->told, EXPECT_DETAIL_MAX / 2);
 }
 
 static void ask_body(struct subject *s)
@@ -276,6 +280,7 @@ static void ask_json(struct subject *s)
         if (wanted->pointer.n) {
             buf_adds(&s->why, " at ");
             expect_add_brief(&s->why, wanted->pointer, EXPECT_VALUE_MAX);
+            s->secret = secret_pointer(wanted->pointer) ? s->why.n : 0;
         }
         buf_adds(&s->why, " is not ");
         expect_add_node(&s->why, wanted->value, EXPECT_VALUE_MAX);
@@ -326,6 +331,8 @@ static void tell_condition(struct subject *s, const struct expect_where *w,
     if (w->name.n && w->about != ABOUT_BODY) {
         buf_adds(&s->why, w->about == ABOUT_HEADER ? " " : " at ");
         expect_add_brief(&s->why, w->name, EXPECT_VALUE_MAX);
+        bool secret = w->about == ABOUT_HEADER ? secret_name(w->name) : secret_pointer(w->name);
+        s->secret = secret ? s->why.n : 0;
     }
     condition_refusal(&w->condition, &refusal);
     buf_addc(&s->why, ' ');
@@ -433,11 +440,13 @@ static void ask_all(struct subject *s)
     s->detail = BUF_INIT(EXPECT_DETAIL_MAX);
     for (size_t i = 0; i < sizeof questions / sizeof *questions && s->why.n == 0; i++)
         questions[i](s);
+    expect_hide(&s->why, &s->detail, s->secret);
 }
 
 static void judge(struct subject *s, struct sentences *keep, struct arena *once,
                   struct verdict *out)
 {
+    s->told = secret_masked(once, s->body, s->body.n * 2);
     ask_all(s);
     out->pass = s->why.n == 0;
     out->why = out->pass ? "" : sentence(keep, buf_slice(&s->why));

@@ -24,6 +24,9 @@ bool expect_json_is(const json_t *value, const struct node *expected);
 
 /* ---- expect_words.c ---- */
 
+/* Takes secrets out of both; what `why` says from `from` on is one as a whole (0: nothing is). */
+void expect_hide(struct buf *why, struct buf *detail, size_t from);
+
 /* At most `most` bytes of the text, whole characters, "..." where some are left out. */
 void expect_add_brief(struct buf *out, slice text, size_t most);
 

@@ -4,6 +4,7 @@
  * line, and UTF-8. */
 #include <stdio.h>
 
+#include "base/secret.h"
 #include "campaign/expect_int.h"
 
 /* ---- text ---- */
@@ -137,4 +138,27 @@ void expect_add_json(struct buf *out, const json_t *value, size_t most)
     (void)json_dump_callback(value, add_piece, &text, JSON_ENCODE_ANY | JSON_SORT_KEYS);
     expect_add_brief(out, buf_slice(&text), most);
     buf_deinit(&text);
+}
+
+static void mask(struct buf *text)
+{
+    struct buf masked = BUF_INIT(text->max);
+    secret_mask(buf_slice(text), &masked);
+    buf_clear(text);
+    buf_add(text, buf_slice(&masked));
+    buf_deinit(&masked);
+}
+
+void expect_hide(struct buf *why, struct buf *detail, size_t from)
+{
+    if (from) {
+        why->n = from;
+        buf_adds(why, " is not as expected");
+        if (!slice_starts(buf_slice(detail), SLICE("there is no"))) {
+            buf_clear(detail);
+            buf_adds(detail, "it is " SECRET);
+        }
+    }
+    mask(why);
+    mask(detail);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/private.h"
+#include "base/secret.h"
 #include "campaign/services_int.h"
 #include "io/sys.h"
 
@@ -147,7 +148,9 @@ static slice tail_lines(slice text)
 void service_log_print(const struct service *s, struct buf *out)
 {
     char room[TAIL_READ];
-    slice rest = tail_lines((slice){room, tail_read(s->log, room)}), line;
+    struct buf text = BUF_INIT(2 * TAIL_READ);
+    secret_mask((slice){room, tail_read(s->log, room)}, &text);
+    slice rest = tail_lines(buf_slice(&text)), line;
     buf_addf(out, "; see %s", s->log);
     const char *between = rest.n ? ", which ends with: " : "";
     for (bool more = rest.n > 0; more && slice_cut(&rest, '\n', &line);) {
@@ -158,4 +161,5 @@ void service_log_print(const struct service *s, struct buf *out)
         buf_add(out, line);
         between = " | ";
     }
+    buf_deinit(&text);
 }

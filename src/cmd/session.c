@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/random.h"
+#include "base/secret.h"
 #include "base/yaml.h"
 #include "campaign/config_words.h"
 #include "campaign/expect.h"
@@ -138,6 +139,15 @@ static int open_judging(struct session *s, struct err *e)
     return 0;
 }
 
+/* Before anything is read that may hold one. */
+static void know_secrets(const struct campaign_config *c)
+{
+    for (uint32_t i = 0; i < c->secrets.hide.n; i++)
+        secret_hide(c->secrets.hide.at[i]);
+    for (uint32_t i = 0; i < c->secrets.show.n; i++)
+        secret_show(c->secrets.show.at[i]);
+}
+
 int session_open(struct session *s, const struct args *args, const char *file)
 {
     struct err e = {0};
@@ -152,6 +162,7 @@ int session_open(struct session *s, const struct args *args, const char *file)
         session_close(s);
         return cmd_fail(&e);
     }
+    know_secrets(s->config);
     return 0;
 }
 

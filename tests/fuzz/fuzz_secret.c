@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as a text with secrets in it.
+//
+// 1. Doing it twice changes nothing.
+// 2. What was JSON is JSON afterwards.
+
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/secret.h"
+#include "fuzz/must.h"
+
+enum { BYTES_MAX = 16 << 10 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    slice text = {(const char *)data, size};
+    struct buf once = BUF_INIT(16 * BYTES_MAX), twice = BUF_INIT(16 * BYTES_MAX);
+    struct arena a = {0};
+    const struct node *node;
+    if (size > BYTES_MAX)
+        return 0;
+    secret_mask(text, &once);
+    secret_mask(buf_slice(&once), &twice);
+    MUST(!once.full && slice_eq(buf_slice(&once), buf_slice(&twice)));
+    if (node_parse_json(&a, text, &node) == 0)
+        MUST(node_parse_json(&a, buf_slice(&once), &node) == 0);
+    arena_deinit(&a);
+    buf_deinit(&once);
+    buf_deinit(&twice);
+    return 0;
+}
