@@ -30,7 +30,7 @@ static struct campaign_config *config_make(const char *source)
     c->source = arena_copy(&c->arena, source, strlen(source));
     c->dir = slice_copy(&c->arena, dir);
     c->name = c->simulate = SLICE("");
-    c->search.order = SLICE("size");
+    c->search.order = SLICE("soon");
     c->search.jobs = 1;
     c->search.baselines = 3;
     c->search.check_every = 100;

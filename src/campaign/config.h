@@ -117,6 +117,7 @@ struct campaign_config {
         uint32_t max_faults, t_way; /* 0: not given */
         double audit;
         slice order;
+        bool order_given;
         uint64_t seed, max_runs;
         int64_t budget_ns;    /* 0: none */
         uint32_t jobs;        /* default 1 */

@@ -153,6 +153,7 @@ static int read_order(struct conf_reader *r, const struct conf_key *key, void *i
     if (conf_word(r, key, value, &word))
         return -1;
     c->search.order = value->text;
+    c->search.order_given = true;
     return 0;
 }
 
@@ -367,7 +368,7 @@ const struct conf_key conf_keys[] = {
      .schema = "\"type\": \"number\", \"minimum\": 0, \"maximum\": 100",
      .fallback = "0", .doc = "per cent of what the reductions skip that is run after all, and compared"},
     {IN_SEARCH, "order", CONF_OTHER, .read = read_order, .words = order_word,
-     .fallback = "size", .doc = "which faultload comes next"},
+     .fallback = "soon", .doc = "which faultload comes next"},
     {IN_SEARCH, "seed", CONF_U64, FILE(search.seed), .least = 0, .most = INT64_MAX,
      .fallback = "0", .doc = "for everything that is drawn at random"},
     {IN_SEARCH, "max-runs", CONF_U64, FILE(search.max_runs), .least = 1, .most = INT64_MAX,

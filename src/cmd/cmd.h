@@ -47,7 +47,7 @@ struct args {
     uint64_t max_faults, t_way, max_runs, seed, jobs;
     int64_t max_time_ns;
     double audit;
-    bool json, quiet, help, resume, fail_fast;
+    bool json, quiet, quick, help, resume, fail_fast;
     bool schema; /* validate */
     bool dot;    /* deps */
     bool contract, update;

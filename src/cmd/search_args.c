@@ -46,7 +46,17 @@ static int parse_order(const char *name, uint32_t *out, struct err *e)
     for (*out = 0; *out < order_count; ++*out)
         if (strcmp(name, order_rows[*out].name) == 0)
             return 0;
-    return err_set(e, 0, 0, "--order is size, depth or random, not \"%s\"", name);
+    return err_set(e, 0, 0, "--order is size, soon, depth or random, not \"%s\"", name);
+}
+
+/* What --quick stands for: few runs of each kind. Any of it can be said otherwise. */
+static void be_quick(struct mode_list *modes, struct search_options *out)
+{
+    *modes = (struct mode_list){0};
+    mode_list_add_set(modes, SET_STANDARD);
+    out->assume = 1u << REDUCE_MODES_ONCE | 1u << REDUCE_RETRIES | 1u << REDUCE_MAX_FAULTS;
+    out->max_faults = 2;
+    out->t_way = 0;
 }
 
 int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
@@ -56,15 +66,17 @@ int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes
         out->audit = args->audit;
     if (args->seed)
         out->seed = args->seed;
-    if (args->modes) {
-        if (parse_modes(args->modes, modes, e))
-            return -1;
+    if (args->quick)
+        be_quick(modes, out);
+    if (args->modes && parse_modes(args->modes, modes, e))
+        return -1;
+    if (args->modes || args->quick) {
         mode_list_fit(modes, speaks);
         out->modes = modes->at;
         out->n_modes = modes->n;
     }
     if (args->assume)
-        out->assume = 0;
+        out->assume = args->quick ? 1u << REDUCE_MAX_FAULTS : 0;
     if ((args->assume && parse_assume(args->assume, &out->assume, e)) ||
         (args->order && parse_order(args->order, &out->order, e)))
         return -1;

@@ -109,6 +109,8 @@ static int read_options(struct session *s, struct err *e)
         o->assume |= 1u << REDUCE_MAX_FAULTS;
     if (o->t_way)
         o->assume |= 1u << REDUCE_T_WAY;
+    if ((o->t_way || args->t_way) && !c->search.order_given)
+        o->order = order_of(SLICE("size")); /* its phases are sizes */
     s->jobs = args->jobs ? (uint32_t)(args->jobs < 64 ? args->jobs : 64) : c->search.jobs;
     if (args->identify && read_level(args->identify, &c->identify.level, e))
         return -1;
@@ -356,8 +358,8 @@ static bool parse_line(struct session *s, slice name, slice value)
 int session_adopt(struct session *s, struct err *e)
 {
     const struct args *a = s->args;
-    if (a->modes || a->assume || a->max_faults || a->t_way || a->audit > 0 || a->order || a->seed ||
-        a->shard)
+    if (a->modes || a->quick || a->assume || a->max_faults || a->t_way || a->audit > 0 ||
+        a->order || a->seed || a->shard)
         return 0;
     uint64_t campaign = 0;
     slice text = {0}, line, name;

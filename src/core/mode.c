@@ -168,6 +168,12 @@ int64_t mode_delay_ns(mode m)
                : 0;
 }
 
+bool mode_waits(mode m)
+{
+    enum mode_kind kind = mode_kind(m);
+    return kind == MODE_HOLD || kind == MODE_SLOW || mode_delay_ns(m) > 0;
+}
+
 bool mode_lost(mode m)
 {
     return m & LOST;

@@ -127,6 +127,9 @@ int64_t mode_delay_ns(mode m);
 enum mode_corrupt mode_corrupt(mode m);
 slice mode_field(mode m);
 
+/* Does the caller wait for longer than the service takes? */
+bool mode_waits(mode m);
+
 /* lost-reply? */
 bool mode_lost(mode m);
 

@@ -8,7 +8,7 @@ static struct frontier_bucket *bucket(struct frontier *f, uint32_t i)
     return &f->buckets.at[i];
 }
 
-/* Smallest first, equal sizes in order of discovery: one queue per size. */
+/* Smallest first, equal sizes (or ranks) in order of discovery: one queue per size. */
 static void push_by_size(struct frontier *f, struct frontier_item item, uint32_t size)
 {
     struct frontier_bucket *b = bucket(f, size);
@@ -77,9 +77,11 @@ static struct frontier_item peek_random(const struct frontier *f, uint64_t after
 }
 
 static const struct order_row rows[] = {
-    {"size", "fewest faults first, so that a finding is minimal when it is first seen"},
-    {"depth", "follows the newest discovery: deep combinations early"},
-    {"random", "any queued faultload, drawn with --seed"},
+    {"size", "fewest faults first, so that a finding is minimal when it is first seen", false},
+    {"depth", "follows the newest discovery: deep combinations early", false},
+    {"random", "any queued faultload, drawn with --seed", false},
+    {"soon", "fewest failing calls first, with all their tries; what makes callers wait later",
+     true},
 };
 
 static const struct {
@@ -88,7 +90,8 @@ static const struct {
     struct frontier_item (*peek)(const struct frontier *f, uint64_t after);
 } ops[] = {{push_by_size, pop_by_size, peek_by_size},
            {push_last, pop_last, peek_last},
-           {push_last, pop_random, peek_random}};
+           {push_last, pop_random, peek_random},
+           {push_by_size, pop_by_size, peek_by_size}};
 
 const struct order_row *const order_rows = rows;
 const uint32_t order_count = sizeof rows / sizeof *rows;

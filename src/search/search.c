@@ -116,7 +116,9 @@ void search_queue(struct search *s, struct frontier_item item)
 {
     if (item.edge != NODE_NONE)
         s->tree.nodes.at[item.edge].state = EDGE_QUEUED;
-    frontier_push(&s->frontier, item, faultload_size(s->fl, item.faultload));
+    frontier_push(&s->frontier, item,
+                  order_rows[s->opt.order].ranked ? rank_of(s, item.faultload)
+                                                  : faultload_size(s->fl, item.faultload));
 }
 
 void search_count_skip(struct search *s, struct frontier_item item, enum reduction why)

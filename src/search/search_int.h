@@ -128,6 +128,9 @@ bool policies_share(const struct search *s, double space, double n, double *save
  * details, also without looking for the call that decides. */
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
 
+/* rank.c: how late it comes by an order that goes by ranks. */
+uint32_t rank_of(const struct search *s, faultload f);
+
 /* shard.c: does this faultload fall to another shard? Counts it if so. */
 bool shard_elsewhere(struct search *s, faultload causes, struct fault fault);
 

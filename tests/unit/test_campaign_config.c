@@ -261,7 +261,7 @@ static void test_defaults(void **state)
     assert_false(c->modes_given);
     assert_int_equal(c->propagate.n, 3);
     assert_int_equal(c->search.assume, 0);
-    is_text(c->search.order, "size");
+    is_text(c->search.order, "soon");
     assert_int_equal(c->search.jobs, 1);
     assert_int_equal(c->search.baselines, 3);
     assert_int_equal(c->search.check_every, 100);
