@@ -69,15 +69,15 @@ static bool is_writable(struct outlet *o)
     return !o->droppable;
 }
 
-/* 0: written. EAGAIN: not all of it, nobody reads. Else an errno. */
-static int put(struct outlet *o, slice bytes)
+/* Takes off *bytes what could be written. 0, EAGAIN: nobody reads; or another errno. */
+static int put(struct outlet *o, slice *bytes)
 {
-    while (bytes.n) {
+    while (bytes->n) {
         if (!is_writable(o))
             return EAGAIN;
-        ssize_t n = write(o->fd, bytes.p, bytes.n < PIPE_BUF ? bytes.n : PIPE_BUF);
+        ssize_t n = write(o->fd, bytes->p, bytes->n < PIPE_BUF ? bytes->n : PIPE_BUF);
         if (n >= 0)
-            bytes = slice_from(bytes, (size_t)n);
+            *bytes = slice_from(*bytes, (size_t)n);
         else if (errno != EINTR && errno != EAGAIN)
             return errno;
     }
@@ -92,33 +92,29 @@ static uint64_t lines_of(slice text)
     return n;
 }
 
-/* Says what is missing, if anything is. */
-static int put_missing(struct outlet *o)
+/* What may be lost: with a line in front that says how much was, if anything. */
+static void deliver_some(struct outlet *o, slice bytes)
 {
-    struct buf note = BUF_INIT(128);
+    struct buf text = BUF_INIT(bytes.n + 128);
     if (o->lost)
-        buf_addf(&note, "\noutfox: %llu %s missing here: nobody read them\n",
+        buf_addf(&text, "\noutfox: %llu %s missing here, because nobody read\n",
                  (unsigned long long)o->lost, o->lost == 1 ? "line is" : "lines are");
-    int error = put(o, buf_slice(&note));
-    if (!error)
+    buf_add(&text, bytes);
+    slice left = buf_slice(&text);
+    int error = o->gone ? 0 : put(o, &left);
+    o->gone = o->gone || (error && error != EAGAIN);
+    if (left.n <= bytes.n)
         o->lost = 0;
-    buf_deinit(&note);
-    return error;
+    o->lost += lines_of(left.n < bytes.n ? left : bytes) * (error == EAGAIN);
+    o->deaf = error == EAGAIN;
+    buf_deinit(&text);
 }
 
 static int deliver(struct outlet *o, slice bytes)
 {
-    int error = o->gone ? 0 : put_missing(o);
-    if (!error && !o->gone)
-        error = put(o, bytes);
     if (!o->droppable)
-        return error;
-    if (error == EAGAIN)
-        o->lost += lines_of(bytes);
-    else if (error)
-        o->gone = true;
-    else
-        o->deaf = false;
+        return put(o, &bytes);
+    deliver_some(o, bytes);
     return 0;
 }
 

@@ -400,7 +400,7 @@ bool execution_renewed(struct live *l, const struct err *failure)
     return false;
 }
 
-bool execution_hurt(struct live *l, const char *how)
+bool execution_hurt(struct live *l, const char *how, const struct err *lost)
 {
     bool any = false;
     for (uint32_t i = 0; i < l->opt.slots; i++) {
@@ -408,6 +408,10 @@ bool execution_hurt(struct live *l, const char *how)
         bool runs = x->state == EXECUTION_RENEWING || x->state == EXECUTION_ACTING ||
                     x->state == EXECUTION_SETTLING;
         any |= runs;
+        if (runs && lost) {
+            x->result.broken = true;
+            x->result.why = *lost;
+        }
         if (!runs || x->result.run.event)
             continue;
         x->result.run.flags |= RUN_CRASHED;

@@ -92,8 +92,18 @@ static void on_died(void *ctx, uint32_t service, const char *how)
     struct live *l = ctx;
     (void)service;
     l->n_died++;
-    if (!execution_hurt(l, how))
+    if (!execution_hurt(l, how, NULL))
         (void)snprintf(l->death, sizeof l->death, "%s", how);
+}
+
+/* It was none of the system's doing, so nobody is to make a finding of it. */
+static void on_lost(void *ctx, const struct err *e)
+{
+    struct live *l = ctx;
+    l->n_died++;
+    l->lost = true;
+    l->failure = *e;
+    (void)execution_hurt(l, e->text, e);
 }
 
 static void on_stopped(void *ctx)
@@ -199,7 +209,8 @@ static int start_services(struct live *l, struct err *e)
                                    .address = on_address,
                                    .ready = on_ready,
                                    .failed = on_failed,
-                                   .died = on_died};
+                                   .died = on_died,
+                                   .lost = on_lost};
     if (services_new(l->loop, l->keeper, l->client, l->config, &hooks, &l->services, e))
         return -1;
     services_start(l->services);
@@ -373,6 +384,10 @@ const char *live_death(const struct live *l)
 
 int live_heal(struct live *l, bool all, struct err *e)
 {
+    if (l->lost) {
+        *e = l->failure;
+        return -1;
+    }
     l->n_died = 0;
     l->death[0] = 0;
     services_restart(l->services, all);

@@ -67,6 +67,7 @@ struct live {
     bool starting; /* services are about to become ready */
     bool ready, failed, stopped;
     struct err failure;
+    bool lost; /* a helper process of ours was killed: `failure` says so, and nothing goes on */
     uint32_t n_died;
     char death[400];      /* of a service that died when no run was under way */
     uint32_t *spared;     /* by service: how often it did not die when it seemed to */
@@ -100,8 +101,8 @@ void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body);
 /* Something to be said about this run. The first word counts. */
 void execution_note(struct live *l, uint64_t run, slice text);
 
-/* A service died. Was a run under way? */
-bool execution_hurt(struct live *l, const char *how);
+/* A service died, or was lost (NULL: it was not): then runs under way are broken. Was there any? */
+bool execution_hurt(struct live *l, const char *how, const struct err *lost);
 void execution_cancel(struct execution *x);
 
 #endif

@@ -237,6 +237,11 @@ static void on_failed(struct process *p, const char *why)
     s->process = NULL;
     if (!runs) {
         service_gone(s);
+    } else if (started && s->state == SERVICE_READY) {
+        struct err e = {0};
+        service_off(s);
+        service_err(s, &e, "is lost: %s; outfox run --resume goes on with the campaign", why);
+        s->all->hooks.lost(s->all->hooks.ctx, &e);
     } else if (started) {
         service_lost(s, why, "");
     } else {

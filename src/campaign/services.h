@@ -28,6 +28,8 @@ struct services_hooks {
     /* One died after it was ready: "payment died (signal 11, segmentation fault); see FILE". It is
      * not restarted until services_restart is called. */
     void (*died)(void *ctx, uint32_t service, const char *how);
+    /* One was lost, because somebody killed a helper process of ours: nothing can be said of it. */
+    void (*lost)(void *ctx, const struct err *e);
 };
 
 /* Only services with `run` are ours. A port that is in use already is an error that says by whom,

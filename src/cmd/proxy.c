@@ -154,6 +154,12 @@ static int report(const struct plane *plane)
         fputs("outfox: the log is not complete: it could not be written\n", stderr);
         code = EXIT_ENVIRONMENT;
     }
+    uint64_t left_out = plane_log_left_out(plane);
+    if (left_out) {
+        fprintf(stderr, "outfox: %llu %s not in the log: nobody read it in time\n",
+                (unsigned long long)left_out, left_out == 1 ? "call is" : "calls are");
+        code = EXIT_ENVIRONMENT;
+    }
     return code;
 }
 

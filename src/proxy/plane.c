@@ -174,6 +174,11 @@ bool plane_log_failed(const struct plane *p)
     return log_failed(p->setup->log);
 }
 
+uint64_t plane_log_left_out(const struct plane *p)
+{
+    return log_left_out(p->setup->log);
+}
+
 void plane_free(struct plane *p)
 {
     for (uint32_t i = 0; i < p->n_workers; i++)

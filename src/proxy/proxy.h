@@ -53,6 +53,9 @@ const struct proxy_config *plane_config(const struct plane *p);
 /* Could all calls be logged? */
 bool plane_log_failed(const struct plane *p);
 
+/* How many are not in the log, because nobody read it. */
+uint64_t plane_log_left_out(const struct plane *p);
+
 /* After it ended. */
 void plane_free(struct plane *p);
 

@@ -1,36 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is written down about a call: its name, and one line in the log. Lines gather in the
- * worker's buffer, a few milliseconds at most (worker.c), and are appended to the file as whole
- * lines in one write, so that workers do not mix them up. */
+ * What is written down about a call: its name, and one line of JSON. Lines gather in the worker's
+ * buffer, a few milliseconds at most (worker.c), and go to the log (log.c) together. */
 #include "proxy/exchange_int.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/node.h"
-#include "base/private.h"
 
-enum { NAMES_MAX = 1 << 20, LOG_BUFFER = 256 * 1024, LINE_MAX_BYTES = 16 * 1024, WAIT_MS = 2000 };
+enum {
+    NAMES_MAX = 1 << 20,
+    LOG_BUFFER = 256 * 1024,
+    LINE_MAX_BYTES = 64 * 1024, /* a name has 8 KiB; escaped, a byte may become six */
+};
 
 /* How often each call was seen, over all workers. Calls are told apart by a hash of 64 bits. */
 struct naming {
     pthread_mutex_t lock;
     struct map seen;
-};
-
-struct log {
-    int fd;
-    int64_t wall_ns;   /* add to clock_ns for the time of day */
-    _Atomic int error; /* errno of the first write that failed */
-    bool own;
 };
 
 struct naming *naming_new(void)
@@ -75,51 +66,7 @@ uint32_t record_count(struct exchange *x)
     return n;
 }
 
-/* ---- the log ---- */
-
-int log_open(const char *path, struct log **out, struct err *e)
-{
-    struct log *log = mem_zero(sizeof *log);
-    log->own = strcmp(path, "-") != 0;
-    log->fd = log->own ? private_open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : STDOUT_FILENO;
-    if (log->fd < 0) {
-        int error = errno;
-        mem_free(log);
-        return err_set(e, 0, 0, "the log %s cannot be opened: %s", path, strerror(error));
-    }
-    log->wall_ns = clock_wall_ns() - clock_ns();
-    *out = log;
-    return 0;
-}
-
-void log_close(struct log *log)
-{
-    if (!log)
-        return;
-    if (log->own)
-        close(log->fd);
-    mem_free(log);
-}
-
-bool log_failed(const struct log *log)
-{
-    return log && atomic_load(&log->error) != 0;
-}
-
-void log_flush(struct log *log, struct buf *lines)
-{
-    slice rest = buf_slice(lines);
-    while (rest.n && !log_failed(log)) {
-        ssize_t n = write(log->fd, rest.p, rest.n);
-        if (n >= 0)
-            rest = slice_from(rest, (size_t)n);
-        else if (errno == EAGAIN && poll(&(struct pollfd){log->fd, POLLOUT, 0}, 1, WAIT_MS) > 0)
-            continue; /* a pipe whose reader is slow */
-        else if (errno != EINTR)
-            atomic_store(&log->error, errno);
-    }
-    lines->n = 0;
-}
+/* ---- one line ---- */
 
 static void add_digits(struct buf *out, uint64_t number)
 {
@@ -224,7 +171,8 @@ static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, 
     buf_adds(out, "{\"time\":\"");
     add_time(out, x->start_ns + wall_ns);
     buf_addc(out, '"');
-    add_word(out, KEY("service"), service);
+    buf_add(out, KEY("service"));
+    buf_add_json_string(out, service);
     add_call(out, x, service);
     add_word(out, KEY("protocol"),
              x->grpc ? SLICE("grpc")
@@ -257,7 +205,13 @@ void record_call(struct exchange *x)
     if (!log)
         return;
     if (lines->n + LINE_MAX_BYTES > LOG_BUFFER)
-        log_flush(log, lines);
+        (void)log_flush(log, lines);
     lines->max = LOG_BUFFER;
-    add_line(lines, x, clock_ns(), log->wall_ns);
+    size_t before = lines->n;
+    add_line(lines, x, clock_ns(), log_wall_ns(log));
+    if (lines->full) { /* half a line would spoil the next one, too */
+        lines->n = before;
+        lines->full = false;
+        log_leave_out(log, 1);
+    }
 }

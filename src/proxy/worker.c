@@ -62,11 +62,14 @@ static void retire(struct generation *g)
 static void log_now(struct worker *w)
 {
     struct log *log = w->current->setup->log;
-    bool failed = log_failed(log);
+    bool failed = log_failed(log), left_out = log_left_out(log) > 0;
     w->logged_ns = w->loop.now_ns;
-    log_flush(log, &w->log);
+    if (log_flush(log, &w->log))
+        timer_start(&w->loop, &w->log_due, w->logged_ns + LOG_NS);
     if (!failed && log_failed(log))
         plane_warn(w->plane, NULL, "the log cannot be written; calls are no longer logged");
+    if (!left_out && log_left_out(log))
+        plane_warn(w->plane, NULL, "nobody reads the log; calls are left out of it");
 }
 
 static void before_waiting(struct loop *l)
@@ -83,7 +86,7 @@ static void before_waiting(struct loop *l)
 static void on_log_due(struct timer *t)
 {
     struct worker *w = OWNER(t, struct worker, log_due);
-    if (w->log.n && w->current->setup->log)
+    if (w->current->setup->log)
         log_now(w);
 }
 
@@ -234,8 +237,10 @@ static void on_sweep(struct timer *t)
 
 static void worker_deinit(struct worker *w)
 {
-    if (w->current)
-        on_log_due(&w->log_due);
+    if (w->current && w->current->setup->log) {
+        log_now(w);
+        log_end(w->current->setup->log, &w->stop);
+    }
     timer_stop(&w->loop, &w->log_due);
     timer_stop(&w->loop, &w->sweep);
     timer_stop(&w->loop, &w->drain);

@@ -135,9 +135,24 @@ void plane_warn(struct plane *p, const char *service, const char *text);
 struct naming *naming_new(void);
 void naming_free(struct naming *naming);
 
+/* ---- log.c ---- */
+
+/* `-` is standard output. Accepted as NULL by close, failed and left_out: there is no log. */
 int log_open(const char *path, struct log **out, struct err *e) MUST_USE;
 void log_close(struct log *log);
+int64_t log_wall_ns(const struct log *log); /* add to clock_ns for the time of day */
+
+/* Could something not be written? And how many lines are not there, because nobody read them in
+ * time, or because they were too long? */
 bool log_failed(const struct log *log);
-void log_flush(struct log *log, struct buf *lines);
+uint64_t log_left_out(const struct log *log);
+void log_leave_out(struct log *log, uint64_t lines);
+
+/* Takes all lines, and writes what can be written now; true: something waits for its reader. Of all
+ * workers. */
+bool log_flush(struct log *log, struct buf *lines);
+
+/* Waits for the reader for a moment, unless *stop is or becomes 2; what is left is left out. */
+void log_end(struct log *log, const _Atomic int *stop);
 
 #endif
