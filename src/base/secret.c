@@ -283,11 +283,13 @@ static void mask_url(struct scan *s)
     take(s, at);
     for (; at < s->text.n; at++) {
         char c = s->text.p[at];
-        if (c <= ' ' || c > '~' || strchr("/?#=&\"'<>[]{}\\", c))
+        if (colon == at && slice_starts(slice_from(s->text, at), SLICE(SECRET "@")))
+            at += sizeof SECRET - 1; /* once is enough */
+        else if (c <= ' ' || c > '~' || strchr("/?#=&\"'<>[]{}\\", c))
             return;
         if (c == ':' && !colon)
             colon = at + 1;
-        if (c == '@' && colon) {
+        if (s->text.p[at] == '@' && colon) {
             take(s, colon);
             replace(s, at, false);
             return;

@@ -44,6 +44,8 @@ struct campaign_options {
     bool contract_watches;         /* it only takes note of what is restored */
     struct store *store;           /* NULL: nothing is kept */
     const char *options;           /* as text: a campaign is only resumed with equal ones */
+    const char *origin;            /* as text: the services, and what the file says of the search */
+    bool origin_counts;            /* all of it must be as it was, not the services alone */
     void *ctx;
     void (*show)(void *ctx, const struct campaign_facts *facts); /* may be NULL */
     /* A finding as it comes, each once; it lives during the call. May be NULL. */

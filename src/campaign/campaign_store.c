@@ -61,6 +61,9 @@ int campaign_open_store(struct campaign *c, struct err *e)
         return -1;
     if (campaign_contract_begin(c, e))
         return -1;
+    if (c->opt.origin &&
+        store_set(c->opt.store, c->id, SLICE("origin"), slice_of(c->opt.origin), e))
+        return -1;
     return store_set(c->opt.store, c->id, SLICE("options"), slice_of(c->opt.options), e);
 }
 
@@ -225,23 +228,76 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
     return 0;
 }
 
+/* The first lines that differ; one that is not there is "(nothing)". */
+static void find_difference(slice was, slice is, slice *a, slice *b)
+{
+    bool more = true;
+    do {
+        bool old = slice_cut(&was, '\n', a), new = slice_cut(&is, '\n', b);
+        *a = old && a->n ? *a : SLICE("(nothing)");
+        *b = new && b->n ? *b : SLICE("(nothing)");
+        more = old || new;
+    } while (more && slice_eq(*a, *b));
+}
+
+/* It was made with the line `was`, and now there is `is`. */
+static int refuse_other(const struct campaign *c, const char *where, slice was, slice is,
+                        struct err *e)
+{
+    slice scenario = SLICE("scenario: "); /* a hash, behind the lines that may be there or not */
+    bool was_it = slice_starts(was, scenario), is_it = slice_starts(is, scenario);
+    was = was_it ? SLICE("(nothing)") : was;
+    is = is_it ? SLICE("(nothing)") : is;
+    int a = (int)(was.n < 100 ? was.n : 100), b = (int)(is.n < 100 ? is.n : 100);
+    if (was_it && is_it)
+        err_set(e, 0, 0,
+                "the scenario \"%s\" is not as it was when its campaign was made: put its request, "
+                "commands, expectations and timeout back to go on, or begin a new campaign: "
+                "outfox run",
+                c->spec->name.p);
+    else
+        err_set(e, 0, 0,
+                "the campaign of \"%s\" was made with \"%.*s\", and %s \"%.*s\" now: bring back "
+                "what it was to go on, or begin a new campaign: outfox run",
+                c->spec->name.p, a, was.p, where, b, is.p);
+    return CAMPAIGN_OTHER;
+}
+
+/* Campaigns of older versions do not say where they come from. */
+static int check_origin(struct campaign *c, struct err *e)
+{
+    slice then, is = slice_of(c->opt.origin ? c->opt.origin : ""), a, b;
+    if (store_get(c->opt.store, c->id, SLICE("origin"), &c->keep, &then, e))
+        return -1;
+    if (!then.p || !c->opt.origin)
+        return 0;
+    find_difference(then, is, &a, &b);
+    if (slice_starts(a, SLICE("services:"))) {
+        err_set(e, 0, 0,
+                "the campaign of \"%s\" is of another system, with \"%.*s\"; %s has \"%.*s\": name "
+                "another store (--store FILE), or begin a new campaign in this one: outfox run",
+                c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, c->opt.config->source,
+                (int)(b.n < 100 ? b.n : 100), b.p);
+        return CAMPAIGN_OTHER;
+    }
+    bool same = slice_eq(then, is);
+    return same || !c->opt.origin_counts ? 0 : refuse_other(c, "its file has", a, b, e);
+}
+
 static int check_options(struct campaign *c, struct err *e)
 {
-    slice then;
+    slice then, a, b;
     if (store_get(c->opt.store, c->id, SLICE("options"), &c->keep, &then, e))
         return -1;
     if (!then.p)
         return 1; /* it was killed as it began */
     if (slice_eq(then, slice_of(c->opt.options)))
-        return 0;
-    slice was = then, is = slice_of(c->opt.options), a, b;
-    while (slice_cut(&was, '\n', &a) && slice_cut(&is, '\n', &b) && slice_eq(a, b))
-        continue;
-    err_set(e, 0, 0,
-            "the campaign of \"%s\" was made with other options (then \"%.*s\", now \"%.*s\"): "
-            "give the same ones, or start anew without --resume",
-            c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, (int)(b.n < 100 ? b.n : 100), b.p);
-    return CAMPAIGN_OTHER;
+        return check_origin(c, e);
+    int status = check_origin(c, e);
+    if (status)
+        return status;
+    find_difference(then, slice_of(c->opt.options), &a, &b);
+    return refuse_other(c, "there is", a, b, e);
 }
 
 static int restore_blasts(struct campaign *c, slice text, struct err *e)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/session.h"
+#include "cmd/session_int.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -69,14 +69,6 @@ static int read_level(const char *text, enum identify_level *out, struct err *e)
     return err_set(e, 0, 0, "--identify is auto, state, trace or none, not \"%s\"", text);
 }
 
-static uint32_t order_of(slice name)
-{
-    for (uint32_t i = 0; i < order_count; i++)
-        if (slice_is(name, order_rows[i].name))
-            return i;
-    return 0;
-}
-
 /* The logs lie next to it. */
 static void use_store(struct session *s, const char *path)
 {
@@ -102,15 +94,16 @@ static int read_options(struct session *s, struct err *e)
                                  .max_faults = c->search.max_faults,
                                  .t_way = c->search.t_way,
                                  .audit = c->search.audit,
-                                 .order = order_of(c->search.order),
+                                 .order = session_order(c->search.order),
                                  .seed = c->search.seed,
                                  .baselines = c->search.baselines};
     if (o->max_faults)
         o->assume |= 1u << REDUCE_MAX_FAULTS;
     if (o->t_way)
         o->assume |= 1u << REDUCE_T_WAY;
+    s->origin = session_origin(s);
     if ((o->t_way || args->t_way) && !c->search.order_given)
-        o->order = order_of(SLICE("size")); /* its phases are sizes */
+        o->order = session_order(SLICE("size")); /* its phases are sizes */
     s->jobs = args->jobs ? (uint32_t)(args->jobs < 64 ? args->jobs : 64) : c->search.jobs;
     if (args->identify && read_level(args->identify, &c->identify.level, e))
         return -1;
@@ -194,195 +187,6 @@ const char *session_scenario(const struct session *s, uint32_t i)
     return s->config->scenarios.at[s->scenarios.at[i]].name.p;
 }
 
-/* ---- options as text: a campaign is only resumed with equal ones ---- */
-
-static void print_expect(const struct expect_spec *x, struct buf *out)
-{
-    for (uint32_t i = 0; i < x->status.n; i++)
-        buf_addf(out, " %s%u-%u", x->status.at[i].grpc ? "grpc:" : "",
-                 (unsigned)x->status.at[i].low, (unsigned)x->status.at[i].high);
-    for (uint32_t i = 0; i < x->json.n; i++) {
-        buf_addf(out, " %s=", x->json.at[i].pointer.p);
-        node_print(x->json.at[i].value, out);
-    }
-    for (uint32_t i = 0; i < x->headers.n; i++)
-        buf_addf(out, " %s:%s", x->headers.at[i].name.p, x->headers.at[i].value.p);
-    buf_addf(out, " %d%s %s %lld %u", x->has_body, x->has_body ? x->body.p : "",
-             x->contains.n ? x->contains.p : "", (long long)x->within_ns, (unsigned)x->exit);
-    for (uint32_t i = 0; i < x->where.n; i++) {
-        buf_addf(out, " where %d %.*s ", (int)x->where.at[i].about, SLICE_ARG(x->where.at[i].name));
-        condition_refusal(&x->where.at[i].condition, out);
-    }
-    for (uint32_t i = 0; i < x->any_of.n; i++) {
-        buf_adds(out, " or");
-        print_expect(&x->any_of.at[i], out);
-    }
-}
-
-static void print_scenario(const struct scenario_spec *spec, struct buf *out)
-{
-    struct buf text = BUF_INIT(1 << 20);
-    buf_addf(&text, "%u %.*s %.*s %.*s %.*s %.*s", (unsigned)spec->service, SLICE_ARG(spec->method),
-             SLICE_ARG(spec->target), SLICE_ARG(spec->command), SLICE_ARG(spec->before),
-             SLICE_ARG(spec->after));
-    for (uint32_t i = 0; i < spec->headers.n; i++)
-        buf_addf(&text, " %s:%s", spec->headers.at[i].name.p, spec->headers.at[i].value.p);
-    buf_addf(&text, " %.*s %lld ", SLICE_ARG(spec->content_type), (long long)spec->timeout_ns);
-    buf_add(&text, spec->body);
-    print_expect(&spec->expect, &text);
-    if (spec->under_faults.given)
-        print_expect(&spec->under_faults, &text);
-    buf_addf(out, "scenario: %016llx\n", (unsigned long long)hash_slice(buf_slice(&text)));
-    buf_deinit(&text);
-}
-
-static const char *options_text(struct session *s, uint32_t scenario)
-{
-    const struct campaign_config *c = s->config;
-    const struct search_options *o = &s->search;
-    struct buf text = BUF_INIT(1 << 20);
-    buf_adds(&text, "modes:");
-    for (uint32_t i = 0; i < o->n_modes; i++) {
-        buf_addc(&text, ' ');
-        mode_print(o->modes[i], &text);
-    }
-    buf_adds(&text, "\nassume:");
-    for (enum reduction r = 0; r < REDUCTIONS; r++)
-        if (o->assume >> r & 1)
-            buf_addf(&text, " %s", reduction_rows[r].name);
-    buf_addf(&text, "\nmax-faults: %u\nt-way: %u\naudit: %g\norder: %s\nseed: %llu\nshard: %u/%u\n",
-             (unsigned)o->max_faults, (unsigned)o->t_way, o->audit, order_rows[o->order].name,
-             (unsigned long long)o->seed, (unsigned)o->shard, (unsigned)o->shards);
-    buf_addf(&text, "baselines: %u\n", (unsigned)o->baselines);
-    buf_addf(&text, "identify: %s payload=%s predecessors=%d\n",
-             identify_level_names[c->identify.level], identify_payload_names[c->identify.payload],
-             c->identify.predecessors);
-    if (c->connections != CONNECTIONS_FRESH) /* campaigns before there was a choice go on too */
-        buf_addf(&text, "connections: %s\n", connections_names[c->connections]);
-    for (uint32_t i = 0; i < c->services.n; i++)
-        if (c->services.at[i].restart == RESTART_EACH_RUN)
-            buf_addf(&text, "restart: %s\n", c->services.at[i].name.p);
-    for (uint32_t i = 0; i < c->identify.normalise.n; i++)
-        buf_addf(&text, "normalise: %s\n", c->identify.normalise.at[i].p);
-    for (uint32_t i = 0; i < c->ignore.n; i++)
-        buf_addf(&text, "ignore: %s\n", c->ignore.at[i].p);
-    print_scenario(&c->scenarios.at[scenario], &text);
-    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return out;
-}
-
-/* ---- and back. A store is input: what search_args would refuse is refused here, too ---- */
-
-static bool parse_modes(struct session *s, slice text)
-{
-    struct search_options *o = &s->search;
-    struct err ignored = {0};
-    slice word;
-    for (s->modes = (struct mode_list){0}; slice_word(&text, &word);)
-        if (mode_list_add(&s->modes, word, &ignored))
-            return false;
-    o->modes = s->modes.at;
-    o->n_modes = s->modes.n;
-    return o->n_modes > 0;
-}
-
-static bool parse_assume(struct search_options *o, slice text)
-{
-    slice word;
-    for (o->assume = 0; slice_word(&text, &word);) {
-        uint32_t bit = 0;
-        for (enum reduction r = 0; r < REDUCTIONS; r++)
-            bit |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
-        if (!bit)
-            return false;
-        o->assume |= bit;
-    }
-    return true;
-}
-
-static bool parse_audit(struct search_options *o, slice text)
-{
-    char number[40], *end;
-    snprintf(number, sizeof number, "%.*s", (int)(text.n < 39 ? text.n : 39), text.p);
-    o->audit = strtod(number, &end);
-    return end > number && !*end && o->audit >= 0 && o->audit <= 100;
-}
-
-static bool parse_shard(struct search_options *o, slice text)
-{
-    slice part;
-    uint64_t i, all;
-    slice_cut(&text, '/', &part);
-    if (!slice_to_u64(part, UINT32_MAX, &i) || !text.p || !slice_to_u64(text, UINT32_MAX, &all))
-        return false;
-    o->shard = (uint32_t)i;
-    o->shards = (uint32_t)all;
-    return all ? i < all : i == 0;
-}
-
-/* The options of a search, from the lines of options_text; lines about other things are passed
- * over. */
-static bool parse_line(struct session *s, slice name, slice value)
-{
-    struct search_options *o = &s->search;
-    uint64_t n = 0;
-    bool number = slice_to_u64(value, UINT64_MAX, &n), small = number && n <= UINT32_MAX;
-    if (slice_is(name, "modes"))
-        return parse_modes(s, value);
-    if (slice_is(name, "assume"))
-        return parse_assume(o, value);
-    if (slice_is(name, "audit"))
-        return parse_audit(o, value);
-    if (slice_is(name, "shard"))
-        return parse_shard(o, value);
-    if (slice_is(name, "max-faults")) {
-        o->max_faults = (uint32_t)n;
-        return small;
-    }
-    if (slice_is(name, "t-way")) {
-        o->t_way = (uint32_t)n;
-        return number && (n == 0 || (n >= 2 && n <= 4));
-    }
-    if (slice_is(name, "order")) {
-        o->order = order_of(value);
-        return slice_is(value, order_rows[o->order].name);
-    }
-    if (slice_is(name, "seed")) {
-        o->seed = n;
-        return number;
-    }
-    return true;
-}
-
-int session_adopt(struct session *s, struct err *e)
-{
-    const struct args *a = s->args;
-    if (a->modes || a->quick || a->assume || a->max_faults || a->t_way || a->audit > 0 ||
-        a->order || a->seed || a->shard)
-        return 0;
-    uint64_t campaign = 0;
-    slice text = {0}, line, name;
-    const char *scenario = "";
-    for (uint32_t i = 0; i < s->scenarios.n && !campaign; i++)
-        if (store_find(s->store, slice_of(scenario = session_scenario(s, i)), &campaign, e))
-            return EXIT_ENVIRONMENT;
-    if (campaign && store_get(s->store, campaign, SLICE("options"), &s->arena, &text, e))
-        return EXIT_ENVIRONMENT;
-    while (slice_cut(&text, '\n', &line)) {
-        slice_cut(&line, ':', &name);
-        if (line.p && !parse_line(s, name, slice_trim(line))) {
-            err_set(e, 0, 0,
-                    "%s is damaged or was edited (the campaign of \"%s\" has \"%.*s: %.*s\"); "
-                    "remove it, or restore a copy",
-                    s->config->store.p, scenario, SLICE_ARG(name), (int)(line.n < 60 ? line.n : 60),
-                    line.p);
-            return EXIT_ENVIRONMENT;
-        }
-    }
-    return 0;
-}
-
 /* ---- starting ---- */
 
 int session_open_store(struct session *s, enum store_access access, struct err *e)
@@ -455,7 +259,9 @@ void session_make_campaigns(struct session *s, void *ctx,
             .contract = s->contracts.n ? s->contracts.at[i] : NULL,
             .contract_watches = s->contract_watches,
             .store = s->store,
-            .options = options_text(s, s->scenarios.at[i]),
+            .options = session_options(s, s->scenarios.at[i]),
+            .origin = s->origin,
+            .origin_counts = args->resume && !session_is_told(args),
             .ctx = ctx,
             .show = show,
             .found = s->found};

@@ -23,6 +23,7 @@ struct session {
     struct live *live;
     struct mode_list modes; /* of the command line, or of the campaign that is stored */
     struct search_options search;
+    const char *origin; /* as of campaign_options */
     struct judging judging;
     uint32_t jobs;
     VEC(uint32_t) scenarios;          /* that were chosen */
