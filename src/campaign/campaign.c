@@ -410,12 +410,22 @@ void campaign_conclude(struct campaign *c)
     judge_finish(c->judge, tally_exhaustive(c->tally) && !c->summary.doubt, &c->summary);
 }
 
+/* Which services are not restarted before each run, and could be? */
+static void list_restarted(struct campaign *c)
+{
+    const struct campaign_config *config = c->opt.config;
+    for (uint32_t i = 0; i < config->services.n && !config->simulate.n; i++)
+        if (config->services.at[i].run.n && config->services.at[i].restart == RESTART_DEAD)
+            vec_push(&c->summary.restarted, config->services.at[i].name.p);
+}
+
 const struct summary *campaign_finish(struct campaign *c)
 {
     if (c->finished)
         return &c->summary;
     c->finished = true;
     tally_finish(c->tally);
+    list_restarted(c);
     if (!c->summary.stopped && !c->summary.broken && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     campaign_sort(c);

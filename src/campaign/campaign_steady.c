@@ -14,7 +14,7 @@ enum {
 /* The cause that most suspects have, and one of them. */
 static const struct suspect *likeliest(const struct campaign *c)
 {
-    uint32_t n, count[CAUSE_UNFIT + 1] = {0};
+    uint32_t n, count[CAUSES] = {0};
     uint64_t total;
     const struct suspect *list = search_suspects(c->search, &n, &total), *best = NULL;
     for (uint32_t i = 0; i < n; i++)
@@ -64,9 +64,12 @@ static void say_cause(const struct campaign *c, const struct suspect *x, struct 
         buf_adds(out, ": leave them out of `modes`, or let them name fields that are there");
         break;
     case CAUSE_ABSENT:
+    case CAUSE_ORDER:
+    case CAUSE_EXTRA:
+    case CAUSES:
     case CAUSE_UNKNOWN:
         buf_adds(out, "State that outlives a run decides which calls are made, such as a cache or "
-                      "a circuit breaker: bring it back in `before`");
+                      "a circuit breaker: `restart: each-run` of the service makes it forget");
         break;
     }
 }

@@ -133,6 +133,7 @@ void tally_finish(struct tally *x)
     if (stats.complete)
         out->stopped = NULL; /* the budget ended just with the search */
     out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);
+    reasons_find(out->names, out->suspects, out->n_suspects, &out->reasons);
     out->skipped_known = space.known;
     out->skipped_estimated = space.estimated;
     for (size_t i = 0; i < sizeof policy_rows / sizeof *policy_rows && space.known; i++)

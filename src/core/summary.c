@@ -81,4 +81,6 @@ void summary_deinit(struct summary *s)
     vec_deinit(&s->levels);
     vec_deinit(&s->notes);
     vec_deinit(&s->volatile_);
+    vec_deinit(&s->reasons);
+    vec_deinit(&s->restarted);
 }

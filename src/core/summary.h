@@ -5,7 +5,7 @@
 #define OUTFOX_CORE_SUMMARY_H
 
 #include "base/vec.h"
-#include "core/suspect.h"
+#include "core/reason.h"
 #include "core/verdict.h"
 
 enum { FINDING_STATUSES = 8, FINDING_MODES = 16 };
@@ -142,6 +142,8 @@ struct summary {
     uint32_t n_suspects;
     const struct suspect *suspects;
     uint64_t all_suspects;
+    struct reasons reasons;      /* what explains them */
+    VEC(const char *) restarted; /* services that can be restarted: those that we start */
 
     const char *stopped; /* by what: runs, time, interrupt, finding, error; NULL: by itself */
     uint64_t queued;     /* faultloads that were left then */

@@ -25,16 +25,25 @@ enum suspect_cause {
     CAUSE_COUNT,     /* the call came less often */
     CAUSE_ABSENT,    /* the service was not called at all */
     CAUSE_UNFIT,     /* the call came, and the fault could not be acted out at it */
+    CAUSE_ORDER,     /* the call came, at another place */
+    CAUSE_EXTRA,     /* a call came where none had come before */
+    CAUSES
 };
+
+/* What came of the last call of this caller to this service. */
+enum suspect_last { LAST_NOT_KNOWN, LAST_OK, LAST_FAILED };
 
 struct suspect {
     enum suspect_kind kind;
     enum suspect_cause cause;
     faultload faultload; /* of the run in which it was noticed */
     uid point;           /* the call, or the handler (SUSPECT_STEP) */
-    uid other;  /* SUSPECT_STEP: the call that came before; otherwise what came instead; 0: nothing
-                 */
-    uint32_t n; /* attempts, runs or calls, by kind */
+    uid call;            /* what was not made, or not in every run; UID_NONE: it is no call */
+    uid other;           /* what came instead; UID_NONE: nothing */
+    uint32_t n;          /* attempts, runs or calls, by kind */
+    uint32_t shown;      /* SUSPECT_MISSING: the fault-free runs with it, the first is bit 0, */
+    uint32_t of;         /* of so many */
+    enum suspect_last last;
     label outcome;         /* SUSPECT_NOT_SHOWN: which */
     const char *reduction; /* SUSPECT_AUDIT: whose assumption */
     const char *what;      /* SUSPECT_AUDIT: what was new */

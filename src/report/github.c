@@ -8,7 +8,7 @@
 #include "report/remarks_int.h"
 #include "report/words.h"
 
-enum { ANNOTATIONS_MAX = 10, MESSAGE_MAX = 8 * 1024 };
+enum { ANNOTATIONS_MAX = 10, REASONS_SHOWN = 10, MESSAGE_MAX = 8 * 1024 };
 
 struct annotating {
     const struct report_source *source;
@@ -79,12 +79,16 @@ static void annotate_broken(struct annotating *a, const struct summary *s)
     buf_deinit(&message);
 }
 
-/* That nothing was found proves nothing: what to do about it stands among the notes. */
+/* That nothing was found proves nothing: why, and what to do about it. */
 static void annotate_doubt(struct annotating *a, const struct summary *s)
 {
     struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
     buf_addf(&title, "%s / %s is inconclusive", s->system, s->scenario);
-    buf_adds(&message, s->doubt);
+    buf_adds(&message, s->doubt ? s->doubt : words_unsure(s));
+    for (uint32_t i = 0; i < s->reasons.n && i < REASONS_SHOWN; i++) {
+        buf_addc(&message, '\n');
+        words_reason_line(s, &s->reasons.at[i], &message);
+    }
     for (uint32_t i = 0; i < s->notes.n; i++)
         buf_addf(&message, "\n%s", s->notes.at[i]);
     if (has_room(a, false))
@@ -130,7 +134,7 @@ static void annotate_scenario(struct annotating *a, uint32_t scenario)
         annotate_broken(a, s);
         return;
     }
-    if (s->doubt)
+    if (s->doubt || s->reasons.n)
         annotate_doubt(a, s);
     for (uint32_t i = 0; i < s->findings.n; i++)
         if (has_room(a, s->findings.at[i].state == FINDING_FLAKY))

@@ -147,6 +147,38 @@ static json_t *suspect_json(const struct summary *s, const struct suspect *x)
     return out;
 }
 
+static json_t *remedies_json(const struct summary *s, const struct reason *r)
+{
+    json_t *list = json_array();
+    struct remedy remedy;
+    for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
+        json_t *one = json_object();
+        json_object_set_new(one, "line", doc_take(&remedy.line));
+        json_object_set_new(one, "where", doc_take(&remedy.where));
+        json_array_append_new(list, one);
+        remedy_deinit(&remedy);
+    }
+    return list;
+}
+
+static json_t *reason_json(const struct summary *s, const struct reason *r)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    json_t *out = json_object(), *calls = json_array();
+    json_object_set_new(out, "cause", json_string(reason_names[r->kind]));
+    words_reason(s, r, &text);
+    json_object_set_new(out, "text", doc_take(&text));
+    for (uint32_t i = 0; i < r->n_calls && i < REASON_CALLS; i++)
+        json_array_append_new(calls, uid_text(s->names, r->call[i]));
+    json_object_set_new(out, "calls", calls);
+    json_object_set_new(out, "times", json_integer((json_int_t)r->times));
+    json_object_set_new(out, "faultload",
+                        doc_faultload(s->names, s->faultloads, r->example->faultload));
+    json_object_set_new(out, "remedies", remedies_json(s, r));
+    buf_deinit(&text);
+    return out;
+}
+
 static json_t *outcomes_json(const struct summary *s)
 {
     json_t *list = json_array();
@@ -246,6 +278,10 @@ void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
     json_object_set_new(doc, "remarks_total",
                         json_integer((json_int_t)(s->remarks.n + s->more_remarks)));
     json_object_set_new(doc, "failed_runs", json_integer((json_int_t)s->failed_runs));
+    json_t *reasons = json_array();
+    for (uint32_t i = 0; i < s->reasons.n; i++)
+        json_array_append_new(reasons, reason_json(s, &s->reasons.at[i]));
+    json_object_set_new(doc, "unsure", reasons);
     json_object_set_new(doc, "suspect", suspects);
     json_object_set_new(doc, "suspect_total", json_integer((json_int_t)s->all_suspects));
     json_object_set_new(doc, "stopped_by", doc_text(s->stopped));

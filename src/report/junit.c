@@ -7,7 +7,7 @@
  * 2. Every finding has a failing case; what an oracle says as a finding has one of its own.
  * Warnings are no tests: they stand in the output of their suite.
  * 3. No two cases of a suite have the same name.
- * 4. Where passing cases prove nothing (summary.doubt), one more case is an error.
+ * 4. Where passing cases prove nothing (summary.doubt, reasons), one more case is an error.
  * 5. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
 #include "base/hash.h"
 #include "base/index.h"
@@ -141,7 +141,7 @@ static bool gave_up(const struct suite *x)
 /* It went to its end, and passing cases prove nothing all the same. */
 static bool doubtful(const struct suite *x)
 {
-    return x->s->doubt && !x->s->broken && !gave_up(x);
+    return (x->s->doubt || x->s->reasons.n) && !x->s->broken && !gave_up(x);
 }
 
 static void collect(struct suite *x)
@@ -409,8 +409,15 @@ static void put_doubt(const struct suite *x, FILE *out)
     fputs("    <testcase name=\"the campaign is conclusive", out);
     put_classname(x, out);
     fputs("\" time=\"0\">\n      <error type=\"inconclusive\" message=\"", out);
-    put(out, x->s->doubt);
+    put(out, x->s->doubt ? x->s->doubt : words_unsure(x->s));
     fputs("\">", out);
+    for (uint32_t i = 0; i < x->s->reasons.n; i++) {
+        struct buf text = BUF_INIT(1 << 16);
+        words_reason_line(x->s, &x->s->reasons.at[i], &text);
+        put(out, buf_text(&text));
+        fputc('\n', out);
+        buf_deinit(&text);
+    }
     for (uint32_t i = 0; i < x->s->notes.n; i++) {
         put(out, x->s->notes.at[i]);
         fputc('\n', out);

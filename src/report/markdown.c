@@ -263,6 +263,22 @@ static void add_notes(struct buf *out, const struct summary *s)
     buf_addc(out, '\n');
 }
 
+static void add_reasons(struct buf *out, const struct summary *s)
+{
+    if (s->reasons.n)
+        buf_adds(out, "### Not sure\n\nSome runs did not go as planned, so not everything was "
+                      "tested.\n\n");
+    for (uint32_t i = 0; i < s->reasons.n && i < NOTES_MAX; i++) {
+        struct buf text = BUF_INIT(SENTENCE_MAX);
+        words_reason_line(s, &s->reasons.at[i], &text);
+        buf_addf(out, "%u. ", (unsigned)i + 1);
+        add_sentence(out, buf_text(&text));
+        buf_addc(out, '\n');
+        buf_deinit(&text);
+    }
+    buf_adds(out, s->reasons.n ? "\n" : "");
+}
+
 /* How to see that it fails without faults. */
 static void add_again(struct buf *out, const struct summary *s)
 {
@@ -280,7 +296,6 @@ static void add_figures(struct buf *out, const struct summary *s)
     if (stream) {
         if (!s->broken)
             text_what(s, stream);
-        text_suspects(s, &style_plain, stream);
         text_figures(s, stream);
         text_levels(s, stream);
         text_volatile(s, stream);
@@ -306,6 +321,7 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     left_out += add_remarks(&one, s, SEVERITY_FINDING);
     add_left_out(&one, left_out, "findings");
     add_left_out(&one, add_remarks(&one, s, SEVERITY_WARNING), "warnings");
+    add_reasons(&one, s);
     add_figures(&one, s);
     buf_addc(&one, '\n');
     if (!one.full && one.n <= out->max - out->n - SENTENCE_MAX)

@@ -8,7 +8,7 @@
 
 #include "report/words.h"
 
-enum { SUSPECTS_SHOWN = 10 };
+enum { REASONS_SHOWN = 10 };
 
 static void print_number(FILE *out, double n)
 {
@@ -82,7 +82,7 @@ void text_what(const struct summary *s, FILE *out)
         print_number(out, (double)s->queued);
         fputs(s->queued == 1 ? " more was waiting.\n" : " more were waiting.\n", out);
     } else if (s->all_suspects) {
-        fputs("made; what is suspect (below) was not seen as it should be.\n", out);
+        fputs("made; what could not be tested is told under NOT SURE.\n", out);
     } else if (s->shards) {
         fprintf(out, "of part %u of %u; ", (unsigned)s->shard + 1, (unsigned)s->shards);
         print_count(out, s->elsewhere, " faultload is", " faultloads are");
@@ -124,53 +124,45 @@ void text_more(const struct summary *s, FILE *out)
                 (unsigned long long)(more + s->more_findings));
 }
 
-/* Do both say the same? The faultloads under which it was noticed are not told. */
-static bool same_suspect(const struct suspect *a, const struct suspect *b)
+static void print_reason(const struct summary *s, const struct reason *r, uint32_t number,
+                         const struct style *st, FILE *out)
 {
-    return a->kind == b->kind && a->cause == b->cause && a->point == b->point &&
-           a->other == b->other && a->n == b->n && a->reduction == b->reduction &&
-           a->what == b->what;
-}
-
-/* How many of them say what the i-th says; 0: an earlier one has said it. */
-static uint32_t times_suspect(const struct summary *s, uint32_t i)
-{
-    uint32_t times = 0;
-    for (uint32_t k = 0; k < s->n_suspects; k++)
-        if (same_suspect(&s->suspects[k], &s->suspects[i])) {
-            if (k < i)
-                return 0;
-            times++;
-        }
-    return times;
-}
-
-void text_suspects(const struct summary *s, const struct style *st, FILE *out)
-{
-    if (s->all_suspects == 0)
-        return;
-    fprintf(out, "\n%sSUSPECT%s  %llu %s; nothing is claimed about what they touch\n", st->yellow,
-            st->off, (unsigned long long)s->all_suspects,
-            s->all_suspects == 1 ? "observation was not as it should be"
-                                 : "observations were not as they should be");
     struct buf text = BUF_INIT(1 << 16);
-    uint32_t shown = 0, told = 0;
-    for (uint32_t i = 0; i < s->n_suspects && shown < SUSPECTS_SHOWN; i++) {
-        uint32_t times = times_suspect(s, i);
-        if (times == 0)
-            continue;
-        buf_clear(&text);
-        words_suspect(s, &s->suspects[i], &text);
-        if (times > 1)
-            buf_addf(&text, " (%u times)", (unsigned)times);
-        fprintf(out, "  - %s\n", buf_text(&text));
-        shown++;
-        told += times;
+    struct remedy remedy;
+    words_reason(s, r, &text);
+    fprintf(out, "  %u. %s%s%s: %s\n", (unsigned)number, st->bold, words_reason_title(r), st->off,
+            buf_text(&text));
+    buf_clear(&text);
+    words_reason_seen(s, r, &text);
+    fprintf(out, "     seen    %s\n", buf_text(&text));
+    for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
+        fprintf(out, "     %-7s %s%s%s  # %s\n", words_remedy_verb(r, i), st->bold,
+                buf_text(&remedy.line), st->off, buf_text(&remedy.where));
+        remedy_deinit(&remedy);
     }
     buf_deinit(&text);
+}
+
+void text_unsure(const struct summary *s, const struct style *st, FILE *out)
+{
+    uint64_t told = 0;
+    if (s->all_suspects == 0)
+        return;
+    fprintf(out,
+            "\n%sNOT SURE%s  some runs did not go as planned, so not everything was tested. %s\n",
+            st->yellow, st->off, s->ids ? "What helps, in outfox.yaml:" : "Likely why:");
+    for (uint32_t i = 0; i < s->reasons.n; i++) {
+        if (i < REASONS_SHOWN)
+            print_reason(s, &s->reasons.at[i], i + 1, st, out);
+        told += s->reasons.at[i].times;
+    }
+    if (s->reasons.n > REASONS_SHOWN)
+        fprintf(out, "  ... and %u more; --json lists all\n",
+                (unsigned)(s->reasons.n - REASONS_SHOWN));
     if (s->all_suspects > told)
-        fprintf(out, "  ... and %llu more; --json lists up to 200\n",
-                (unsigned long long)(s->all_suspects - told));
+        fprintf(out,
+                "  %llu more times something was not as planned; only the first %llu were sorted\n",
+                (unsigned long long)(s->all_suspects - told), (unsigned long long)told);
 }
 
 void text_figures(const struct summary *s, FILE *out)
@@ -225,6 +217,6 @@ void report_text(const struct summary *s, const struct style *st, FILE *out)
         print_finding(s, i, st, out);
     text_more(s, out);
     text_remarks(NULL, 0, s, st, out);
-    text_suspects(s, st, out);
+    text_unsure(s, st, out);
     text_figures(s, out);
 }

@@ -175,7 +175,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
         print_finding(source, scenario, i, st, out);
     text_more(s, out);
     text_remarks(source, scenario, s, st, out);
-    text_suspects(s, st, out);
+    text_unsure(s, st, out);
     print_notes(s, st, out);
     text_figures(s, out);
     text_levels(s, out);

@@ -22,7 +22,8 @@ void text_more(const struct summary *s, FILE *out);
 void text_remarks(const struct report_source *source, uint32_t scenario, const struct summary *s,
                   const struct style *st, FILE *out);
 
-void text_suspects(const struct summary *s, const struct style *st, FILE *out);
+/* Why runs could not be relied on, and what helps. */
+void text_unsure(const struct summary *s, const struct style *st, FILE *out);
 void text_figures(const struct summary *s, FILE *out);
 
 /* How the calls of each service are identified. */

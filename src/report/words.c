@@ -252,15 +252,12 @@ const char *suspect_name(enum suspect_kind kind)
     return names[kind];
 }
 
-/* What to do about it in outfox.yaml; a simulated system has no such keys. */
-static void words_remedy(const struct summary *s, const char *what, struct buf *out)
-{
-    if (s->ids)
-        buf_addf(out, "; %s", what);
-}
-
 static void words_cause(const struct summary *s, const struct suspect *x, struct buf *out)
 {
+    if (x->call != x->point) {
+        buf_adds(out, ": its caller was not reached this time");
+        return;
+    }
     switch (x->cause) {
     case CAUSE_PAYLOAD:
         buf_adds(out, ": the call came with another payload, so its payload differs between runs; "
@@ -274,19 +271,20 @@ static void words_cause(const struct summary *s, const struct suspect *x, struct
     case CAUSE_COUNT:
         buf_adds(out, ": the call came less often than before, so the order or number of equal "
                       "calls differs between runs, as with polling");
-        words_remedy(s, "if it does not matter, `ignore` lets the call through", out);
         break;
     case CAUSE_ABSENT:
         buf_adds(out, ": its caller did not call it this time, so something besides the outcomes "
                       "of its calls decides: a cache or circuit breaker that outlives a run, "
                       "time or chance");
-        words_remedy(s, "reset such state in `before`", out);
         break;
     case CAUSE_UNFIT:
         buf_adds(out, ": the call came, but its answer cannot be altered in this way: there is no "
                       "such field, no JSON, or nothing to cut");
         break;
-    case CAUSE_UNKNOWN: buf_adds(out, ": its caller was not reached this time"); break;
+    case CAUSE_UNKNOWN:
+    case CAUSE_ORDER:
+    case CAUSE_EXTRA:
+    case CAUSES: break;
     }
 }
 
@@ -294,15 +292,15 @@ static void words_step(const struct summary *s, const struct suspect *x, struct 
 {
     words_call(s->names, x->point, out);
     buf_adds(out, " went on differently after the same outcomes");
-    if (x->other != UID_NONE) {
-        buf_adds(out, " (an earlier run then called ");
-        element_print(s->names, uid_element(s->names, x->other), out);
+    if (x->call != UID_NONE) {
+        buf_adds(out, x->cause == CAUSE_EXTRA ? " (an earlier run did not call "
+                                              : " (an earlier run then called ");
+        element_print(s->names, uid_element(s->names, x->call), out);
         buf_addc(out, ')');
     }
     buf_adds(out, ": something besides the outcomes of its calls decides: a cache or circuit "
                   "breaker that outlives a run, what other calls of the run left behind, time or "
                   "chance");
-    words_remedy(s, "reset such state in `before`", out);
 }
 
 static void words_not_shown(const struct summary *s, const struct suspect *x, struct buf *out)
@@ -339,7 +337,6 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
                  " happened in only %u of the fault-free runs, as with a cache, polling or a "
                  "background job",
                  (unsigned)x->n);
-        words_remedy(s, "empty a cache in `before`; `ignore` lets the call through", out);
         break;
     case SUSPECT_BLOCKED:
         buf_adds(out, "faults at calls like ");

@@ -44,6 +44,26 @@ void words_mode(mode m, struct buf *out);
 
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out);
 
+/* "circuit breaker"; what was seen of it, a sentence; "21 times, for example when ...". */
+const char *words_reason_title(const struct reason *r);
+void words_reason(const struct summary *s, const struct reason *r, struct buf *out);
+void words_reason_seen(const struct summary *s, const struct reason *r, struct buf *out);
+
+/* Title, sentence and what helps, in one line. */
+void words_reason_line(const struct summary *s, const struct reason *r, struct buf *out);
+
+/* A line for outfox.yaml, and where it belongs: "to the service front". */
+struct remedy {
+    struct buf line, where;
+};
+
+/* The i-th thing that may help, in the order to try them; false: there is none. */
+bool words_remedy(const struct summary *s, const struct reason *r, uint32_t i, struct remedy *out);
+void remedy_deinit(struct remedy *r);
+
+/* "add", "or"; where the cause is not known "try", "then". */
+const char *words_remedy_verb(const struct reason *r, uint32_t i);
+
 void words_explanation(const struct names *names, const struct faultloads *fl,
                        const struct explanation *x, struct buf *out);
 

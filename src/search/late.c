@@ -252,6 +252,7 @@ static void give_up(struct search *s, uint32_t edge)
         suspect_add(s, (struct suspect){
                            .kind = SUSPECT_NOT_SHOWN,
                            .point = names_uid(s->names, s->tree.nodes.at[root].element, n->element),
+                           .call = names_uid(s->names, s->tree.nodes.at[root].element, n->element),
                            .faultload = s->runs.at[n->run].faultload,
                            .outcome = n->label,
                            .n = tries ? *tries : 0});

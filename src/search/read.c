@@ -32,12 +32,13 @@ static void check_step(struct search *s, uint32_t node, uid handler, uint32_t el
         return;
     n->unstable = true;
     uint32_t before = n->child != NODE_NONE ? s->tree.nodes.at[n->child].element : UINT32_MAX;
-    suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
-                                    .faultload = s->now.item.faultload,
-                                    .point = handler,
-                                    .other = before != UINT32_MAX
-                                                 ? names_uid(s->names, handler, before)
-                                                 : UID_NONE});
+    bool extra = before == UINT32_MAX; /* it ended here, and goes on now */
+    suspect_add(s,
+                (struct suspect){.kind = SUSPECT_STEP,
+                                 .cause = extra ? CAUSE_EXTRA : CAUSE_UNKNOWN,
+                                 .faultload = s->now.item.faultload,
+                                 .point = handler,
+                                 .call = names_uid(s->names, handler, extra ? element : before)});
 }
 
 static void see(struct search *s, uint32_t node)
@@ -121,6 +122,8 @@ static void fill_prefixes(struct search *s)
     }
 }
 
+enum { SHOWN_MAX = 32 };
+
 static void count_seen(struct search *s, const struct trace *trace)
 {
     for (uint32_t i = 1; i < trace->calls.n; i++) {
@@ -130,11 +133,16 @@ static void count_seen(struct search *s, const struct trace *trace)
         while (s->seen_in.n <= u) {
             vec_push(&s->seen_in, 0);
             vec_push(&s->happy, false);
+            vec_push(&s->shown, 0);
+            vec_push(&s->last, 0);
         }
         if (s->seen_in.at[u]++ == 0)
             search_set_flags(s, u, c->flags);
         if (s->runs.n == 0)
             s->happy.at[u] = true;
+        s->last.at[u] = (s->runs.n + 1) * 2 + !outcome_ok(c->seen);
+        if (s->now.purpose == FOR_BASELINE && s->baselines_done < SHOWN_MAX)
+            s->shown.at[u] |= 1u << s->baselines_done;
     }
 }
 
@@ -152,6 +160,7 @@ void reading_fill(struct search *s, const struct trace *trace)
     visit(s, trace, 0);
     fill_prefixes(s);
     count_seen(s, trace);
+    suspect_steps(s, trace);
 }
 
 void reading_deinit(struct reading *r)

@@ -65,6 +65,8 @@ void search_free(struct search *s)
     reading_deinit(&s->reading);
     vec_deinit(&s->runs);
     vec_deinit(&s->seen_in);
+    vec_deinit(&s->shown);
+    vec_deinit(&s->last);
     vec_deinit(&s->happy);
     vec_deinit(&s->flags);
     replies_deinit(&s->replies);

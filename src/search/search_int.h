@@ -42,6 +42,7 @@ struct search {
     VEC(struct search_run) runs;
     VEC(uint32_t) seen_in; /* by uid: number of runs that showed it */
     VEC(bool) happy;       /* by uid: shown by the first fault-free run */
+    VEC(uint32_t) shown;   /* by uid: the fault-free runs that showed it, the first is bit 0 */
     VEC(uint8_t) flags;    /* by uid: what modes it takes, see call_flags_take */
     uint32_t baselines_done;
     uint64_t n_runs, n_repeats, n_audited, n_dropped, n_skipped[REDUCTIONS];
@@ -53,6 +54,8 @@ struct search {
     VEC(struct suspect) suspects;
     uint64_t n_suspects;
     struct map unfired; /* shape of a call -> how often a fault at it did not fire */
+    VEC(uint32_t) last; /* by uid: the last run with it, from 1, times 2; + 1: it failed */
+    uint32_t explained; /* suspects whose cause was looked for */
 
     /* audit.c */
     VEC(struct audit_item) to_audit;
@@ -86,6 +89,9 @@ void suspect_add(struct search *s, struct suspect suspect);
 bool suspect_all_fired(struct search *s);
 void suspect_not_fired(struct search *s, const struct trace *trace);
 void suspect_baselines(struct search *s);
+
+/* A trace was read: what explains the handlers in it that went on differently? */
+void suspect_steps(struct search *s, const struct trace *trace);
 
 /* Are names of calls like this one so unstable that faults at it are not worth trying? */
 bool suspect_blocks(const struct search *s, uid u);

@@ -10,6 +10,8 @@
  * So every search ends. */
 #include "search/search_int.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 
 enum { UNFIRED_MAX = 8 };
@@ -44,37 +46,106 @@ static uint64_t shape(const struct names *names, uid u)
     return hash_mix(uid_parent(names, u), uid_element(names, u)->service);
 }
 
-/* How the call `got` differs from the planned one: the more alike, the better it explains. */
-static enum suspect_cause compare(const struct element *planned, const struct element *got)
+/* ---- causes ---- */
+
+/* "GET /orders/7" and "GET /orders/8": the same method, and as many parts. */
+static bool alike(slice a, slice b)
 {
-    if (planned->service != got->service)
-        return CAUSE_UNKNOWN;
-    if (planned->interface != got->interface)
-        return CAUSE_INTERFACE;
-    return planned->payload != got->payload ? CAUSE_PAYLOAD : CAUSE_COUNT;
+    size_t parts[2] = {0}, space = slice_find(a, ' ');
+    for (size_t i = 0; i < a.n; i++)
+        parts[0] += a.p[i] == '/';
+    for (size_t i = 0; i < b.n; i++)
+        parts[1] += b.p[i] == '/';
+    return parts[0] == parts[1] && slice_find(b, ' ') == space &&
+           (space == a.n || memcmp(a.p, b.p, space) == 0);
 }
 
-static void find_cause(struct search *s, const struct trace *trace, struct suspect *out)
+static uint32_t shown(const struct search *s, uid u)
+{
+    return u < s->shown.n ? s->shown.at[u] : 0;
+}
+
+/* How the call `got` differs from the planned one: the more alike, the better it explains. Calls
+ * that are made side by side without faults do not stand for each other. */
+static enum suspect_cause compare(const struct search *s, uid planned, uid got)
+{
+    const struct element *a = uid_element(s->names, planned), *b = uid_element(s->names, got);
+    if (a->service != b->service)
+        return CAUSE_UNKNOWN;
+    if (a->interface != b->interface)
+        return shown(s, planned) & shown(s, got) || !alike(names_text(s->names, a->interface),
+                                                           names_text(s->names, b->interface))
+                   ? CAUSE_UNKNOWN
+                   : CAUSE_INTERFACE;
+    return a->payload != b->payload ? CAUSE_PAYLOAD : CAUSE_COUNT;
+}
+
+static void consider(const struct search *s, struct suspect *out, uid got)
 {
     static const int strength[] = {[CAUSE_UNKNOWN] = 0, [CAUSE_ABSENT] = 0,  [CAUSE_INTERFACE] = 1,
                                    [CAUSE_COUNT] = 2,   [CAUSE_PAYLOAD] = 3, [CAUSE_UNFIT] = 4};
-    uid parent = uid_parent(s->names, out->point);
-    bool handled = false;
-    for (uint32_t i = 0; i < trace->calls.n; i++) {
-        const struct call *c = &trace->calls.at[i];
-        handled |= c->uid == parent;
-        if (i == 0 || uid_parent(s->names, c->uid) != parent)
-            continue;
-        enum suspect_cause cause = c->uid == out->point ? CAUSE_UNFIT
-                                                        : compare(uid_element(s->names, out->point),
-                                                                  uid_element(s->names, c->uid));
-        if (strength[cause] > strength[out->cause]) {
-            out->cause = cause;
-            out->other = c->uid;
-        }
+    enum suspect_cause cause = got == out->call ? CAUSE_UNFIT : compare(s, out->call, got);
+    if (strength[cause] > strength[out->cause]) {
+        out->cause = cause;
+        out->other = got;
     }
-    if (handled && out->cause == CAUSE_UNKNOWN)
+}
+
+/* What came of the last call of this caller to this service, whichever it was? */
+static enum suspect_last last_of(const struct search *s, uid u)
+{
+    uint32_t last = 0;
+    for (uid other = 1; other < s->last.n; other++)
+        if (s->last.at[other] > last && uid_parent(s->names, other) == uid_parent(s->names, u) &&
+            uid_element(s->names, other)->service == uid_element(s->names, u)->service)
+            last = s->last.at[other];
+    return last == 0 ? LAST_NOT_KNOWN : last & 1 ? LAST_FAILED : LAST_OK;
+}
+
+/* Why was out->call not made in this run? Its caller is in it. */
+static void find_cause(const struct search *s, const struct trace *trace, struct suspect *out)
+{
+    uid parent = uid_parent(s->names, out->call);
+    out->cause = CAUSE_UNKNOWN;
+    for (uint32_t i = 1; i < trace->calls.n; i++)
+        if (uid_parent(s->names, trace->calls.at[i].uid) == parent)
+            consider(s, out, trace->calls.at[i].uid);
+    if (out->cause == CAUSE_UNKNOWN)
         out->cause = CAUSE_ABSENT;
+    if (s->suspects.n < SUSPECTS_MAX) /* it is kept */
+        out->last = last_of(s, out->call);
+}
+
+static bool is_in(const struct trace *trace, uid u)
+{
+    for (uint32_t i = 0; i < trace->calls.n; i++)
+        if (trace->calls.at[i].uid == u)
+            return true;
+    return false;
+}
+
+/* The call that was not made, for want of which this one was not: it, or one above it. */
+static uid not_made(const struct search *s, const struct trace *trace, uid u)
+{
+    uid parent = uid_parent(s->names, u);
+    while (uid_parent(s->names, parent) != UID_NONE && !is_in(trace, parent)) {
+        u = parent;
+        parent = uid_parent(s->names, u);
+    }
+    return u;
+}
+
+void suspect_steps(struct search *s, const struct trace *trace)
+{
+    for (; s->explained < s->suspects.n; s->explained++) {
+        struct suspect *x = &s->suspects.at[s->explained];
+        if (x->kind != SUSPECT_STEP || x->call == UID_NONE || x->cause == CAUSE_EXTRA)
+            continue;
+        find_cause(s, trace, x);
+        x->last = last_of(s, x->call);
+        if (x->cause == CAUSE_UNFIT)
+            x->cause = CAUSE_ORDER;
+    }
 }
 
 void suspect_not_fired(struct search *s, const struct trace *trace)
@@ -86,6 +157,7 @@ void suspect_not_fired(struct search *s, const struct trace *trace)
         struct suspect suspect = {.kind = SUSPECT_NOT_FIRED,
                                   .faultload = s->now.item.faultload,
                                   .point = fault.point,
+                                  .call = not_made(s, trace, fault.point),
                                   .n = s->now.attempt + 1};
         find_cause(s, trace, &suspect);
         suspect_add(s, suspect);
@@ -95,7 +167,9 @@ void suspect_not_fired(struct search *s, const struct trace *trace)
                                             .faultload = s->now.item.faultload,
                                             .n = UNFIRED_MAX,
                                             .cause = suspect.cause,
-                                            .other = suspect.other});
+                                            .call = suspect.call,
+                                            .other = suspect.other,
+                                            .last = suspect.last});
     }
 }
 
@@ -107,12 +181,30 @@ bool suspect_blocks(const struct search *s, uid u)
     return n && *n >= UNFIRED_MAX;
 }
 
+/* A call that is not in every fault-free run: does another one stand for it in the others? */
+static void find_stand_in(const struct search *s, struct suspect *out)
+{
+    for (uid u = 1; u < s->shown.n && s->suspects.n < SUSPECTS_MAX; u++)
+        if (u != out->call && s->shown.at[u] && !(s->shown.at[u] & out->shown) &&
+            uid_parent(s->names, u) == uid_parent(s->names, out->call) &&
+            compare(s, out->call, u) != CAUSE_COUNT)
+            consider(s, out, u);
+}
+
 void suspect_baselines(struct search *s)
 {
-    for (uid u = 0; u < s->seen_in.n; u++)
-        if (s->seen_in.at[u] > 0 && s->seen_in.at[u] < s->baselines_done)
-            suspect_add(
-                s, (struct suspect){.kind = SUSPECT_MISSING, .point = u, .n = s->seen_in.at[u]});
+    for (uid u = 0; u < s->seen_in.n; u++) {
+        struct suspect suspect = {.kind = SUSPECT_MISSING,
+                                  .point = u,
+                                  .call = u,
+                                  .n = s->seen_in.at[u],
+                                  .shown = s->shown.at[u],
+                                  .of = s->baselines_done};
+        if (s->seen_in.at[u] == 0 || s->seen_in.at[u] >= s->baselines_done)
+            continue;
+        find_stand_in(s, &suspect);
+        suspect_add(s, suspect);
+    }
 }
 
 const struct suspect *search_suspects(const struct search *s, uint32_t *n, uint64_t *total)

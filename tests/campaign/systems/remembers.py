@@ -7,7 +7,9 @@ GET /page does what each habit says, in their order, and answers 200:
     cache     asks $REVIEWS, and keeps a good answer for a minute
     counter   asks $AUDIT in every third request only
     trail     asks $AUDIT at /entries/N, with another N in each request, in a word
-    basket    adds an item at $PRICES and asks for all: calls as many times as there are items
+    basket    has one item more in each request, and asks $PRICES for each
+    wait      asks $AUDIT twice, once, three times, twice, ...
+    stamp     posts a random number to $AUDIT
     hello     asks $AUDIT as it starts, before it listens
     weary     does not start a fourth time (counts in the file `weary`)
 
@@ -17,6 +19,7 @@ import http.client
 import http.server
 import os
 import pathlib
+import random
 import sys
 import time
 import urllib.parse
@@ -27,10 +30,10 @@ basket = []
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi".split()
 
 
-def ask(where, path="/"):
+def ask(where, path="/", body=None):
     link = http.client.HTTPConnection(urllib.parse.urlsplit(os.environ[where]).netloc, timeout=5)
     try:
-        link.request("GET", path)
+        link.request("POST" if body else "GET", path, body)
         answer = link.getresponse()
         answer.read()
         return answer.status == 200
@@ -70,12 +73,25 @@ def add_to_basket():
         ask("PRICES")
 
 
+def wait():
+    for _ in range((2, 1, 3)[(requests - 1) % 3]):
+        ask("AUDIT")
+
+
+def stamp():
+    ask("AUDIT", body='{"number": %d}' % random.randrange(1 << 30))
+
+
 ACTS = {"breaker": breaker, "cache": cache, "counter": counter, "trail": trail,
-        "basket": add_to_basket}
+        "basket": add_to_basket, "wait": wait, "stamp": stamp}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.do_GET()
 
     def do_GET(self):
         global requests
