@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of a campaign: campaign.c (the loop), campaign_land.c (runs that
- * have ended), campaign_learn.c (fault-free runs and what they
- * teach), campaign_late.c (what comes after the end of its run), campaign_trust.c (is a failure to
- * be believed?), campaign_confirm.c (findings made small and sure), campaign_seen.c (did calls come
- * through the proxies?), campaign_store.c (kept and restored), campaign_contract.c (judged by a
- * contract). */
+ * The inside of a campaign: campaign.c (the loop), _land.c (runs that have ended), _learn.c
+ * (fault-free runs and what they teach), _confirm.c (findings made small and sure), _seen.c (did
+ * calls come through the proxies?), _store.c (kept and restored), _contract.c (judged by one), and
+ * those of campaign_trust_int.h. */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 
