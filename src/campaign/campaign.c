@@ -87,7 +87,8 @@ void campaign_show(struct campaign *c, const char *phase)
                                    .phase = phase,
                                    .runs = stats.runs,
                                    .queued = stats.queued,
-                                   .findings = tally_findings(c->tally) + c->blasts.n,
+                                   .findings =
+                                       tally_findings(c->tally) + c->blasts.n + c->remarks_told,
                                    .elapsed_ns = now - c->start_ns};
     c->opt.show(c->opt.ctx, &facts);
 }

@@ -48,8 +48,10 @@ struct campaign_options {
     bool origin_counts;            /* all of it must be as it was, not the services alone */
     void *ctx;
     void (*show)(void *ctx, const struct campaign_facts *facts); /* may be NULL */
-    /* A finding as it comes, each once; it lives during the call. May be NULL. */
-    void (*found)(void *ctx, struct campaign *c, const struct finding *finding);
+    /* A finding as it comes, each once; it lives during the call: one of the expectation, or an
+     * oracle's, the other is NULL. May be NULL. */
+    void (*found)(void *ctx, struct campaign *c, const struct finding *finding,
+                  const struct remark *remark);
 };
 
 struct campaign *campaign_new(const struct campaign_options *options);

@@ -189,7 +189,7 @@ static void tell_findings(struct campaign *c)
 {
     for (uint32_t i = 0; i < c->summary.findings.n; i++)
         if (map_count(&c->told, finding_key(&c->summary.findings.at[i])) == 1 && c->opt.found)
-            c->opt.found(c->opt.ctx, c, &c->summary.findings.at[i]);
+            c->opt.found(c->opt.ctx, c, &c->summary.findings.at[i], NULL);
 }
 
 int campaign_announce(struct campaign *c, struct err *e)
@@ -205,4 +205,19 @@ int campaign_announce(struct campaign *c, struct err *e)
     campaign_sort(c);
     tell_findings(c);
     return status;
+}
+
+void campaign_announce_remarks(struct campaign *c)
+{
+    bool sorted = false;
+    for (const struct remark *r; c->judge && (r = judge_news(c->judge));) {
+        if (!sorted)
+            campaign_sort(c);
+        sorted = true;
+        if (judge_weigh(c->judge, r, &c->summary) != SEVERITY_FINDING)
+            continue;
+        c->remarks_told++;
+        if (map_count(&c->told, hash_slice(slice_of(r->why))) == 1 && c->opt.found)
+            c->opt.found(c->opt.ctx, c, NULL, r);
+    }
 }

@@ -64,7 +64,7 @@ struct campaign {
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
-    uint32_t blasts_told;
+    uint32_t blasts_told, remarks_told;
     struct map told;               /* findings that were told as they came */
     faultload recent[RECENT_KEPT]; /* the last ones, a ring */
     uint32_t n_recent;
@@ -170,6 +170,9 @@ int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
 /* A run has failed in a new way, and nothing is under way: makes sure of it, and tells it. */
 int campaign_announce(struct campaign *c, struct err *e) MUST_USE;
+
+/* A run was observed: tells what is a finding of an oracle and was not told before. */
+void campaign_announce_remarks(struct campaign *c);
 
 /* Which findings were confirmed, as far as that is known. */
 void campaign_settle(struct campaign *c);

@@ -125,6 +125,8 @@ int campaign_step(struct campaign *c, struct err *e)
             search_forget(c->search, l.run.faultload);
         else if (l.news)
             status = campaign_announce(c, e);
+        if (status == 0)
+            campaign_announce_remarks(c);
         free_landed(&l);
     }
     for (uint32_t i = 0; i < c->landed.n; i++)

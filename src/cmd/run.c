@@ -32,19 +32,21 @@ static void show(void *ctx, const struct campaign_facts *f)
     progress_show(w->progress, &facts, clock_ns());
 }
 
-static void found(void *ctx, struct campaign *c, const struct finding *finding)
+static void found(void *ctx, struct campaign *c, const struct finding *finding,
+                  const struct remark *remark)
 {
     const struct watch *w = ctx;
     struct buf text = BUF_INIT(1 << 20);
     struct run plain = {0}, seen = {0};
     struct arena keep = {0};
     struct err ignored = {0};
+    faultload f = finding ? finding->faultload : remark->faultload;
     uint32_t i = 0;
     while (w->session->campaigns.at[i] != c)
         i++;
     bool known = campaign_run_of(c, FAULTLOAD_EMPTY, &keep, &plain, &ignored) == 0 &&
-                 campaign_run_of(c, finding->faultload, &keep, &seen, &ignored) == 0;
-    report_found(reports_title(w->session, i), finding, known ? &plain.trace : NULL,
+                 campaign_run_of(c, f, &keep, &seen, &ignored) == 0;
+    report_found(reports_title(w->session, i), finding, remark, known ? &plain.trace : NULL,
                  known ? &seen.trace : NULL, style_for(2, w->session->args->color), &text);
     progress_note(w->progress, buf_text(&text));
     vec_deinit(&plain.trace.calls);

@@ -33,7 +33,8 @@ struct session {
     const char *program;
     int signal; /* that has ended it, or 0 */
     /* Is told findings as they come (campaign_options); NULL: nobody is. */
-    void (*found)(void *ctx, struct campaign *c, const struct finding *finding);
+    void (*found)(void *ctx, struct campaign *c, const struct finding *finding,
+                  const struct remark *remark);
 };
 
 /* Reads everything; nothing is started. 0, or an exit code after the error was printed. */

@@ -200,10 +200,9 @@ uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most)
 
 /* An oracle's finding at a faultload that breaks the scenario anyway explains that finding: it is a
  * warning. */
-static enum severity severity_of(const struct judge *j, const struct remark *r, enum oracle o,
-                                 const struct summary *s)
+enum severity judge_weigh(const struct judge *j, const struct remark *r, const struct summary *s)
 {
-    enum severity severity = j->set->severity[o];
+    enum severity severity = j->set->severity[oracle_find(slice_of(r->oracle))];
     for (uint32_t i = 0; i < s->findings.n && severity == SEVERITY_FINDING; i++) {
         const struct finding *f = &s->findings.at[i];
         if (faultload_within(j->opt.faultloads, f->faultload, r->faultload))
@@ -215,6 +214,16 @@ static enum severity severity_of(const struct judge *j, const struct remark *r, 
     return severity;
 }
 
+const struct remark *judge_news(struct judge *j)
+{
+    while (j->n_given < j->said.n) {
+        const struct remark *r = &j->said.at[j->n_given++];
+        if (r->why && j->set->severity[oracle_find(slice_of(r->oracle))] == SEVERITY_FINDING)
+            return r;
+    }
+    return NULL;
+}
+
 enum { REMARKS_MAX = 300 };
 
 static void add_remarks(struct judge *j, const struct remark *list, uint32_t n, enum oracle o,
@@ -224,7 +233,7 @@ static void add_remarks(struct judge *j, const struct remark *list, uint32_t n, 
         struct remark r = list[i];
         if (!r.why || r.oracle != oracle_rows[o].name)
             continue;
-        r.severity = severity_of(j, &r, o, out);
+        r.severity = judge_weigh(j, &r, out);
         if (r.severity != severity)
             continue;
         if (out->remarks.n == REMARKS_MAX)

@@ -137,6 +137,11 @@ void judge_learn(struct judge *j, const struct run *run);
  * matter of time: at most so many, known ones and new. Returns how many. */
 uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most);
 
+/* For those who do not want to wait for the end: the next thing said that is set to be a finding
+ * and was not given before, or NULL; and what it counts for beside these findings. */
+const struct remark *judge_news(struct judge *j);
+enum severity judge_weigh(const struct judge *j, const struct remark *r, const struct summary *s);
+
 /* Fills in out->remarks and out->volatile_; texts live as long as the judge. May be called again.
  * complete: nothing was left untried. */
 void judge_finish(struct judge *j, bool complete, struct summary *out);

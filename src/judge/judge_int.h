@@ -168,6 +168,7 @@ struct judge {
     struct map reaction_at; /* (group, label, persistent, injected) */
     VEC(struct remark) said;
     VEC(uint64_t) said_in;   /* the last run that each was counted in */
+    uint32_t n_given;        /* said[] that judge_news has looked at */
     VEC(struct remark) late; /* of oracles at the end: made anew each time */
     struct map said_at;      /* (oracle, subject) */
     struct map called;       /* services that were called, in whatever run */

@@ -40,10 +40,12 @@ struct report_source {
 /* For people. */
 void report_campaign_text(const struct report_source *source, const struct style *style, FILE *out);
 
-/* A finding as it comes: what fails, then what, how to see it again. The last line has no newline.
- * plain, seen: a run without faults and one that shows it, or NULL. */
-void report_found(const struct summary *s, const struct finding *f, const struct trace *plain,
-                  const struct trace *seen, const struct style *style, struct buf *out);
+/* A finding as it comes, of the expectation (r NULL) or an oracle's (f NULL): what fails, then
+ * what, how to see it again. The last line has no newline. plain, seen: a run without faults and
+ * one that shows it, or NULL. */
+void report_found(const struct summary *s, const struct finding *f, const struct remark *r,
+                  const struct trace *plain, const struct trace *seen, const struct style *style,
+                  struct buf *out);
 
 /* One JSON document (docs/json.md). */
 void report_campaign_json(const struct report_source *source, FILE *out);

@@ -62,23 +62,35 @@ static void print_finding(const struct report_source *source, uint32_t scenario,
     buf_deinit(&text);
 }
 
-void report_found(const struct summary *s, const struct finding *f, const struct trace *plain,
-                  const struct trace *seen, const struct style *st, struct buf *out)
+static void add_then(const struct finding *f, struct buf *out)
 {
-    bool several = s->ids && s->ids[0];
-    buf_addf(out, "%sFINDING%s  %s%s%s%s%s%s\n", st->red, st->off, st->bold,
-             several ? s->scenario : "", several ? ": " : "", f->why, st->off,
-             f->state == FINDING_FLAKY ? " (not in a second run)" : "");
-    buf_adds(out, "  when    ");
-    words_finding_runs(s, f, plain, seen, out);
     buf_adds(out, "\n  then    ");
     size_t before = out->n;
     words_then(f, out);
     const char *detail = words_detail(f);
     if (out->n == before || detail)
         buf_addf(out, "%s%s", out->n == before ? "" : ": ", detail ? detail : words_kind(f->kind));
+}
+
+void report_found(const struct summary *s, const struct finding *f, const struct remark *r,
+                  const struct trace *plain, const struct trace *seen, const struct style *st,
+                  struct buf *out)
+{
+    bool several = s->ids && s->ids[0];
+    struct finding as = f ? *f : words_as_finding(r);
+    buf_addf(out, "%sFINDING%s  %s%s%s", st->red, st->off, st->bold, several ? s->scenario : "",
+             several ? ": " : "");
+    if (r)
+        words_remark(r, out);
+    else
+        buf_adds(out, f->why);
+    buf_addf(out, "%s%s\n  when    ", st->off,
+             as.state == FINDING_FLAKY ? " (not in a second run)" : "");
+    words_finding_runs(s, &as, plain, seen, out);
+    if (f)
+        add_then(f, out);
     buf_addf(out, "\n  replay  %s", st->dim);
-    words_replay_faultload(s, f->faultload, out);
+    words_replay_faultload(s, as.faultload, out);
     buf_adds(out, st->off);
 }
 
