@@ -203,13 +203,13 @@ static void feed_failed(struct h2 *h, int code)
     h2_fail(h, CUT_BAD, NGHTTP2_INTERNAL_ERROR, nghttp2_strerror(code));
 }
 
-/* Gives nghttp2 bytes up to the head of the next DATA frame; false: that is all for now. What it
+/* Gives nghttp2 bytes up to the next DATA frame in doubt; false: that is all for now. What it
  * leaves, because the turn is used up, stays in *bytes. */
 static bool give(struct h2 *h, slice *bytes)
 {
     struct h2_walk before = h->closed.walk;
     nghttp2_frame_hd data;
-    size_t upto = h2_walk(&h->closed.walk, *bytes, &data);
+    size_t upto = h2_walk(h, *bytes, &data);
     bool more = upto < bytes->n;
     h->busy = true;
     ssize_t n = nghttp2_session_mem_recv(h->session, (const uint8_t *)bytes->p, upto);
@@ -220,7 +220,7 @@ static bool give(struct h2 *h, slice *bytes)
         return false;
     if (h->paused) {
         h->closed.walk = before;
-        (void)h2_walk(&h->closed.walk, (slice){bytes->p, (size_t)n}, &data);
+        (void)h2_walk(h, (slice){bytes->p, (size_t)n}, &data);
     }
     *bytes = slice_from(*bytes, (size_t)n);
     return more && !h->paused && h2_closed_check(h, &data);
@@ -230,7 +230,7 @@ static bool give(struct h2 *h, slice *bytes)
 static void take(struct h2 *h, slice bytes)
 {
     struct buf rest = BUF_INIT(H2_IN_MAX);
-    h->turn = H2_TURN;
+    h->turn = h->wire.server ? H2_TURN : INT64_MAX;
     h->paused = false;
     while (give(h, &bytes))
         ;
@@ -453,6 +453,7 @@ struct wire *h2_new(bool server, const struct wire_events *events, const struct 
     h->goaway_id = INT32_MAX;
     h->reason = BUF_INIT(256);
     h->in = BUF_INIT(H2_IN_MAX);
+    h->waste_most = (size_t)limits->head_bytes * H2_WASTE_HEADS;
     h->closed.walk.skip = server ? NGHTTP2_CLIENT_MAGIC_LEN : 0;
     const nghttp2_settings_entry settings[] = {
         {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WIRE_WINDOW},

@@ -12,12 +12,13 @@
  * right is ever refused.
  * 2. A slot holds the number of a stream, without the bit that is always set, and its ending.
  *    Numbers only grow, so a slot with a smaller number shows that this one was never opened.
- * 3. nghttp2 does not even tell of DATA on a closed stream. So the bytes are walked along, and it
- *    gets those before the head of a DATA frame first. */
+ * 3. nghttp2 does not even tell of DATA on a closed stream. So the bytes are walked along; where
+ * DATA is for a stream that is closed, or that a frame before it may close, nghttp2 gets the bytes
+ *    before it first. */
 #include "wire/h2_int.h"
 
-/* How the peer ended a stream that is closed, as far as it has. */
-enum ending { NOT_ENDED = 1, ENDED, RESET };
+/* Open; or closed: by us, by the peer's END_STREAM, by its RST_STREAM. */
+enum ending { OPEN, OURS, ENDED, RESET };
 
 static uint32_t key_of(int32_t id)
 {
@@ -37,7 +38,12 @@ static void put(struct h2 *h, int32_t id, enum ending ending)
 void h2_closed_add(struct h2 *h, const struct h2_stream *s)
 {
     if (*slot_of(h, s->id) >> 2 <= key_of(s->id))
-        put(h, s->id, s->in_ended ? ENDED : s->reset_in ? RESET : NOT_ENDED);
+        put(h, s->id, s->in_ended ? ENDED : s->reset_in ? RESET : OURS);
+}
+
+void h2_closed_open(struct h2 *h, int32_t id)
+{
+    put(h, id, OPEN);
 }
 
 void h2_closed_reset(struct h2 *h)
@@ -73,10 +79,10 @@ bool h2_closed_check(struct h2 *h, const nghttp2_frame_hd *frame)
         return true;
     if (heads && id > h->closed.newest) {
         h->closed.newest = id;
-        put(h, id, NOT_ENDED);
+        put(h, id, OURS); /* unless it is accepted */
         return true;
     }
-    uint32_t slot = *slot_of(h, id), ending = slot >> 2 == key_of(id) ? slot & 3 : 0;
+    uint32_t slot = *slot_of(h, id), ending = slot >> 2 == key_of(id) ? slot & 3 : OPEN;
     if (ending == ENDED) {
         h2_fail(h, CUT_BAD, NGHTTP2_STREAM_CLOSED, "a frame on a stream that had ended");
     } else if (ending == RESET) {
@@ -90,37 +96,70 @@ bool h2_closed_check(struct h2 *h, const nghttp2_frame_hd *frame)
     return !h->failed;
 }
 
-static uint32_t number_at(const uint8_t *p, size_t n)
+/* Of the head of a frame. */
+static uint32_t length_at(const uint8_t *p)
 {
-    uint32_t number = 0;
-    for (size_t i = 0; i < n; i++)
-        number = number << 8 | p[i];
-    return number;
+    return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
 }
 
-size_t h2_walk(struct h2_walk *w, slice bytes, nghttp2_frame_hd *data)
+static int32_t stream_at(const uint8_t *p)
 {
+    return (int32_t)(((uint32_t)p[5] << 24 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 8 | p[8]) &
+                     INT32_MAX);
+}
+
+/* The head of a frame is there. Is it DATA that is to be looked at? */
+static bool is_doubtful(struct h2 *h, const uint8_t *p)
+{
+    struct h2_walk *w = &h->closed.walk;
+    uint8_t type = p[3];
+    bool ends = type <= NGHTTP2_HEADERS && p[4] & NGHTTP2_FLAG_END_STREAM;
+    if (!ends && type != NGHTTP2_DATA && type != NGHTTP2_RST_STREAM)
+        return false;
+    int32_t id = stream_at(p);
+    uint32_t slot = *slot_of(h, id);
+    uint64_t bit = UINT64_C(1) << key_of(id) % 64, ending = w->ending;
+    if (type != NGHTTP2_DATA || ends)
+        w->ending |= bit;
+    return type == NGHTTP2_DATA &&
+           (ending & bit || (slot >> 2 == key_of(id) && (slot & 3) != OPEN));
+}
+
+/* The next head of a frame in bytes from *at on; NULL: not all of it is there. */
+static const uint8_t *next_head(struct h2_walk *w, slice bytes, size_t *at)
+{
+    const uint8_t *p = (const uint8_t *)bytes.p + *at;
+    if (w->n == 0 && bytes.n - *at >= sizeof w->head) {
+        *at += sizeof w->head;
+        return p;
+    }
+    while (*at < bytes.n && w->n < sizeof w->head)
+        w->head[w->n++] = (uint8_t)bytes.p[(*at)++];
+    return w->n == sizeof w->head ? w->head : NULL;
+}
+
+size_t h2_walk(struct h2 *h, slice bytes, nghttp2_frame_hd *data)
+{
+    struct h2_walk *w = &h->closed.walk;
+    const uint8_t *p;
     size_t at = 0;
+    if (w->skip == 0 && w->n == 0)
+        w->ending = 0; /* nghttp2 has got all of them */
     while (at < bytes.n) {
-        if (w->skip) {
-            size_t n = w->skip < bytes.n - at ? w->skip : bytes.n - at;
-            w->skip -= n;
-            at += n;
-            continue;
-        }
-        w->head[w->n] = (uint8_t)bytes.p[at];
-        if (w->n == sizeof w->head - 1 && w->head[3] == NGHTTP2_DATA && !w->told) {
-            w->told = true;
-            *data =
-                (nghttp2_frame_hd){.length = number_at(w->head, 3),
-                                   .stream_id = (int32_t)(number_at(w->head + 5, 4) & INT32_MAX),
-                                   .type = NGHTTP2_DATA};
+        size_t n = w->skip < bytes.n - at ? w->skip : bytes.n - at;
+        w->skip -= n;
+        at += n;
+        if (at == bytes.n || !(p = next_head(w, bytes, &at)))
             return at;
+        if (!w->told && is_doubtful(h, p)) {
+            *data = (nghttp2_frame_hd){
+                .length = length_at(p), .stream_id = stream_at(p), .type = NGHTTP2_DATA};
+            memmove(w->head, p, sizeof w->head);
+            w->n = sizeof w->head - 1;
+            w->told = true;
+            return at - 1;
         }
-        at++;
-        if (++w->n < sizeof w->head)
-            continue;
-        w->skip = number_at(w->head, 3);
+        w->skip = length_at(p);
         w->n = 0;
         w->told = false;
     }

@@ -22,7 +22,8 @@ struct h2_walk {
     size_t skip;     /* bytes up to the next frame; 0: in the head of one */
     uint8_t head[9]; /* as far as it is there: n */
     uint8_t n;
-    bool told; /* of this DATA frame */
+    bool told;       /* of this DATA frame */
+    uint64_t ending; /* streams that frames end which nghttp2 has not got yet, by their last bits */
 };
 
 struct h2_closed {
@@ -32,7 +33,9 @@ struct h2_closed {
     uint32_t last[H2_CLOSED_KEPT]; /* streams, by number, with their ending */
 };
 
-/* A stream was closed; or one is reset by us, and frames of it are still under way. */
+/* A stream of the peer is accepted; one was closed; one is reset by us, and frames of it are still
+ * under way. */
+void h2_closed_open(struct h2 *h, int32_t id);
 void h2_closed_add(struct h2 *h, const struct h2_stream *s);
 void h2_closed_reset(struct h2 *h);
 
@@ -43,7 +46,7 @@ bool h2_closed_check(struct h2 *h, const nghttp2_frame_hd *frame);
 void h2_count_reset(struct h2 *h, bool reset);
 
 /* Walks along the bytes. Returns how many nghttp2 can have: all, or those up to the last byte of
- * the head of a DATA frame, *data. */
-size_t h2_walk(struct h2_walk *w, slice bytes, nghttp2_frame_hd *data);
+ * the head of a DATA frame, *data, that h2_closed_check is to look at then. */
+size_t h2_walk(struct h2 *h, slice bytes, nghttp2_frame_hd *data);
 
 #endif

@@ -114,9 +114,9 @@ struct h2 {
     size_t head_bytes;
     bool too_large;
 
-    struct buf in; /* bytes that wait */
-    int64_t turn;  /* what may still be decoded in this turn */
-    size_t waste;  /* bytes of fields that were decoded, in excess of those that were of use */
+    struct buf in;            /* bytes that wait */
+    int64_t turn;             /* what may still be decoded in this turn */
+    size_t waste, waste_most; /* bytes of fields decoded in excess of those of use; its bound */
     struct h2_closed closed;
 
     VEC(nghttp2_nv) nva;          /* a header block to be sent, for the time of a call */

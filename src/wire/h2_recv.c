@@ -34,6 +34,7 @@ static struct h2_stream *accept_stream(struct h2 *h, int32_t id)
     struct h2_stream *s = h2_stream_new(h);
     s->id = id;
     s->live = true;
+    h2_closed_open(h, id);
     if (nghttp2_session_set_stream_user_data(h->session, id, s))
         mem_oom(); /* nghttp2 has just opened it */
     if (!h->wire.closing)
@@ -99,15 +100,15 @@ static bool add_special(struct h2 *h, slice name, slice value)
 /* A field was decoded. A byte of HPACK may stand for some thousand of text, so the text counts:
  * what comes to nothing has a bound for each connection, and the rest waits when a turn is used up.
  * 0, or what nghttp2 is told. */
-static int count_field(struct h2 *h, size_t n)
+static inline int count_field(struct h2 *h, size_t n)
 {
     h->waste += n;
-    if (h->waste > (size_t)h->wire.limits->head_bytes * H2_WASTE_HEADS) {
+    h->turn -= (int64_t)n;
+    if (h->waste > h->waste_most) {
         h2_fail(h, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM, "a flood of header fields");
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    h->turn -= (int64_t)n;
-    if (h->turn > 0 || !h->wire.server)
+    if (h->turn > 0)
         return 0;
     h->paused = true;
     return NGHTTP2_ERR_PAUSE;
