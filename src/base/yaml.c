@@ -40,6 +40,32 @@ static int fail_bytes(struct reader *r, size_t offset, const char *problem)
     return err_set(r->err, line, col, "not valid YAML: %s", problem ? problem : "not UTF-8");
 }
 
+/* Does this line begin with a tab, behind other blanks or none? */
+static bool is_tabbed(slice text, size_t line)
+{
+    slice here = {0};
+    for (size_t i = 0; i <= line; i++)
+        if (!slice_cut(&text, '\n', &here))
+            return false;
+    size_t i = 0;
+    while (i < here.n && here.p[i] == ' ')
+        i++;
+    return i < here.n && here.p[i] == '\t';
+}
+
+/* What mostly is the cause, and what to do, in words of people who write files. */
+static const char *remedy(const struct reader *r)
+{
+    const yaml_parser_t *p = &r->parser;
+    if (is_tabbed(r->text, p->problem_mark.line))
+        return ": the line begins with a tab; indent with spaces";
+    if (p->context && strstr(p->context, "flow"))
+        return ": within { } and [ ], put text that has one of { } [ ] , : in quotes";
+    if (p->problem && strstr(p->problem, "mapping values are not allowed"))
+        return ": put text that has \": \" in quotes, or look at how this line is indented";
+    return "";
+}
+
 /* Moves on to the next event. */
 static int advance(struct reader *r)
 {
@@ -52,8 +78,8 @@ static int advance(struct reader *r)
     if (p->error == YAML_READER_ERROR)
         return fail_bytes(r, p->problem_offset, p->problem);
     return err_set(r->err, (uint32_t)p->problem_mark.line + 1, (uint32_t)p->problem_mark.column + 1,
-                   "not valid YAML: %s%s%s", p->context ? p->context : "", p->context ? ", " : "",
-                   p->problem ? p->problem : "unknown problem");
+                   "not valid YAML: %s%s%s%s", p->context ? p->context : "", p->context ? ", " : "",
+                   p->problem ? p->problem : "unknown problem", remedy(r));
 }
 
 static bool looks_numeric(slice s)

@@ -246,6 +246,9 @@ static void explain(struct client_call *k, const struct client_link *l, enum wir
     bool lost = why == CUT_CLOSED || why == CUT_BAD;
     if (l->failed) {
         buf_addf(&text, "%s cannot be reached: %s", k->pool->to->text, l->why);
+    } else if (l->only_h2) {
+        buf_adds(&text, "the service speaks only HTTP/2, and `request` sends HTTP/1.1: let it take "
+                        "both, or use `command: curl -f --http2-prior-knowledge {url:NAME}/path`");
     } else {
         if (why == CUT_RESET && l->wire->finish == FINISH_NOT)
             buf_addf(&text, "the call was reset (HTTP/2 error %u)", (unsigned)code);

@@ -33,6 +33,7 @@ struct client_link {
     bool ready;       /* the connection stands */
     bool failed;      /* it never came to stand */
     bool heard;       /* the peer has sent something */
+    bool only_h2;     /* asked in HTTP/1.1, the service answers in HTTP/2 */
     bool pooled;      /* when it was last taken, it had been idle before */
     const char *why;  /* failed: why; valid during the event */
 };

@@ -240,6 +240,7 @@ static void after_wire(struct client_link *l)
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct client_link *l = c->user;
+    l->only_h2 |= !l->heard && !l->wire->ops->multiplexed && wire_is_settings(bytes);
     l->heard = true;
     wire_feed(l->wire, bytes);
     if (l->n_calls && !l->wire->ops->multiplexed)

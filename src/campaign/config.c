@@ -177,22 +177,11 @@ static bool has_variable(const struct config_pairs *env, slice name)
     return false;
 }
 
-/* {port}, {host}, {address}: where a service itself listens. */
-static bool names_itself(slice text)
-{
-    slice literal;
-    struct placeholder p;
-    while (placeholder_next(&text, &literal, &p))
-        if (p.kind != PLACEHOLDER_NONE && p.kind != PLACEHOLDER_TEXT && !p.name.n)
-            return true;
-    return false;
-}
-
 /* Puts the variables of all into the `env` of one, which wins. */
 static void env_inherit(const struct config_pairs *all, struct config_pairs *own, bool listens)
 {
     for (uint32_t i = 0; i < all->n; i++)
-        if (!has_variable(own, all->at[i].name) && (listens || !names_itself(all->at[i].value)))
+        if (!has_variable(own, all->at[i].name) && (listens || !placeholder_own(all->at[i].value)))
             vec_push(own, all->at[i]);
 }
 

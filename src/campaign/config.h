@@ -158,6 +158,10 @@ const struct service_spec *config_renewed(const struct campaign_config *c);
 uint32_t config_service(const struct campaign_config *c, slice name);
 uint32_t config_scenario(const struct campaign_config *c, slice name);
 
+/* Does it know where to listen: by a port that is fixed, or by {port}, {address} in its texts?
+ * Those that are not waited for may listen nowhere. */
+bool config_tells_port(const struct service_spec *s);
+
 /* The JSON Schema of the file, made from the tables. */
 void campaign_config_schema(struct buf *out);
 

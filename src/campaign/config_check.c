@@ -64,6 +64,16 @@ static int text_check(struct conf_reader *r, const struct conf_text *t)
 static const char request_forms[] = "METHOD {url:SERVICE}/path, SERVICE METHOD /path, or SERVICE "
                                     "package.Service/Method";
 
+/* An address where a service belongs: a request to it would go past the proxies. */
+static int request_elsewhere(struct conf_reader *r, const struct node *at, slice method, slice url)
+{
+    slice path = slice_from(url, slice_starts(url, SLICE("https://")) ? 8 : 7);
+    path = slice_from(path, slice_find(path, '/'));
+    return conf_fail(r, at, "\"request\" names a service, not an address: write %.*s {url:%s}%.*s",
+                     SHORT(method), r->c->services.n ? r->c->services.at[0].name.p : "NAME",
+                     SHORT(path));
+}
+
 static int request_fail(struct conf_reader *r, const struct node *at)
 {
     return conf_fail(r, at, "\"request\" is %s; not \"%.*s\"", request_forms, SHORT(at->text));
@@ -84,6 +94,8 @@ static int request_set(struct conf_reader *r, const struct node *at, slice metho
 {
     if (!conf_token_ok(method))
         return request_fail(r, at);
+    if (conf_method(r, at, method))
+        return -1;
     if (!conf_target_ok(target))
         return conf_fail(r, at,
                          "the path of \"request\" starts with / and is ASCII without blanks and #: "
@@ -142,6 +154,8 @@ static int request_read(struct conf_reader *r, const struct node *at, struct sce
         return request_service(r, at, word[0], s) ? -1 : request_set(r, at, word[1], word[2], s);
     if (n != 2)
         return request_fail(r, at);
+    if (slice_starts(word[1], SLICE("http://")) || slice_starts(word[1], SLICE("https://")))
+        return request_elsewhere(r, at, word[0], word[1]);
     if (word[1].p[0] == '{')
         return request_by_url(r, at, word[0], word[1], s);
     return request_grpc(r, at, word[0], word[1], s);
@@ -188,6 +202,52 @@ static int patterns_check(struct conf_reader *r)
 
 /* ---- the whole ---- */
 
+/* HOST:PORT, :PORT or PORT in parts; false: it is none of them, or any port will do. */
+static bool listen_parts(slice listen, slice *host, uint64_t *port)
+{
+    size_t colon = listen.n;
+    while (colon > 0 && listen.p[colon - 1] != ':')
+        colon--;
+    *host = colon == 0   ? SLICE("127.0.0.1")
+            : colon == 1 ? SLICE("0.0.0.0")
+                         : (slice){listen.p, colon - 1};
+    return !slice_starts(listen, SLICE("unix:")) &&
+           slice_to_u64(slice_from(listen, colon), 65535, port) && *port > 0;
+}
+
+static bool same_place(slice a, slice b)
+{
+    return slice_eq(a, b) || slice_is(a, "0.0.0.0") || slice_is(b, "0.0.0.0");
+}
+
+/* `listen` is the address of a proxy: nobody else can have it. */
+static int listens_check(struct conf_reader *r)
+{
+    for (uint32_t i = 0; i < r->c->services.n; i++) {
+        const struct service_spec *a = &r->c->services.at[i];
+        slice host, other;
+        uint64_t port, port_b;
+        for (uint32_t k = 0; listen_parts(a->listen, &host, &port) && k < r->c->services.n; k++) {
+            const struct service_spec *b = &r->c->services.at[k];
+            if (k < i && listen_parts(b->listen, &other, &port_b) && port == port_b &&
+                same_place(host, other))
+                return err_set(r->e, a->line, a->col,
+                               "the services \"%.*s\" and \"%.*s\" have the same `listen`, port "
+                               "%u: each proxy needs an address of its own; change one",
+                               SHORT(b->name), SHORT(a->name), (unsigned)port);
+            bool itself = b->run.n ? b->port == port && same_place(host, b->host)
+                                   : listen_parts(b->address, &other, &port_b) && port == port_b &&
+                                         same_place(host, other);
+            if (itself)
+                return err_set(r->e, a->line, a->col,
+                               "`listen` of \"%.*s\" is where \"%.*s\" itself listens, port %u: it "
+                               "is the address of the proxy in front of it; give it another port",
+                               SHORT(a->name), SHORT(b->name), (unsigned)port);
+        }
+    }
+    return 0;
+}
+
 static int ports_check(struct conf_reader *r)
 {
     for (uint32_t i = 0; i < r->c->services.n; i++)
@@ -210,5 +270,5 @@ int conf_finish(struct conf_reader *r)
     for (uint32_t i = 0; i < r->c->scenarios.n; i++)
         if (r->requests.at[i] && request_read(r, r->requests.at[i], &r->c->scenarios.at[i]))
             return -1;
-    return ports_check(r) || patterns_check(r) ? -1 : 0;
+    return ports_check(r) || listens_check(r) || patterns_check(r) ? -1 : 0;
 }

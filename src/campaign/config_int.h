@@ -122,6 +122,9 @@ int conf_name(struct conf_reader *r, const struct node_pair *pair, const char *w
 bool conf_target_ok(slice target);
 bool conf_token_ok(slice token); /* RFC 9110: methods, names of fields */
 
+/* A method that is nearly a known one is a mistake; others may be the service's own. */
+int conf_method(struct conf_reader *r, const struct node *at, slice method) MUST_USE;
+
 /* ---- config_service.c, config_scenario.c ---- */
 
 /* A service with nothing set but its name. */

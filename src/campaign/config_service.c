@@ -125,6 +125,8 @@ int conf_ready(struct conf_reader *r, const struct conf_key *key, void *into,
         !conf_token_ok(method) || !conf_target_ok(target))
         return conf_fail(r, value, "\"%s\" is tcp, none or METHOD /path, not \"%.*s\"", key->name,
                          SHORT(value->text));
+    if (conf_method(r, value, method))
+        return -1;
     s->ready = READY_HTTP;
     s->ready_method = slice_copy(&r->c->arena, method);
     s->ready_target = slice_copy(&r->c->arena, target);

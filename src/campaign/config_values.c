@@ -67,6 +67,23 @@ bool conf_token_ok(slice token)
     return ok;
 }
 
+int conf_method(struct conf_reader *r, const struct node *at, slice method)
+{
+    static const char *const known[] = {
+        "GET",     "HEAD",  "POST",     "PUT",       "DELETE", "PATCH", "OPTIONS",
+        "TRACE",   "QUERY", "PROPFIND", "PROPPATCH", "MKCOL",  "COPY",  "MOVE",
+        "LOCK",    "LINK",  "UNLOCK",   "UNLINK",    "REPORT", "PURGE", "SEARCH",
+        "CONNECT", "BIND",  "UNBIND",   "REBIND",    "ACL",    "MERGE", "CHECKOUT"};
+    char upper[16] = "";
+    for (size_t i = 0; i < method.n && i + 1 < sizeof upper; i++)
+        upper[i] = (char)(is_lower(method.p[i]) ? method.p[i] - 32 : method.p[i]);
+    const char *near = err_nearest(slice_of(upper), known, sizeof known / sizeof *known);
+    if (!near || slice_is(method, near))
+        return 0;
+    return conf_fail(r, at, "there is no method \"%.*s\"; did you mean \"%s\"?", SHORT(method),
+                     near);
+}
+
 bool conf_target_ok(slice target)
 {
     bool ok = target.n > 0 && target.p[0] == '/';

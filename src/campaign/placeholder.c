@@ -79,3 +79,13 @@ bool placeholder_next(slice *rest, slice *literal, struct placeholder *p)
     *rest = (slice){0};
     return true;
 }
+
+bool placeholder_own(slice text)
+{
+    slice literal;
+    struct placeholder p;
+    while (placeholder_next(&text, &literal, &p))
+        if (p.kind != PLACEHOLDER_NONE && p.kind != PLACEHOLDER_TEXT && !p.name.n)
+            return true;
+    return false;
+}

@@ -38,4 +38,7 @@ struct placeholder {
  * (p == NULL). All of it points into the text. */
 bool placeholder_next(slice *rest, slice *literal, struct placeholder *p) MUST_USE;
 
+/* Is {port}, {host} or {address} in it: where the service that has this text listens itself? */
+bool placeholder_own(slice text);
+
 #endif

@@ -115,14 +115,23 @@ void service_ready_now(struct service *s)
     look_soon(s->all);
 }
 
+/* One that was not told where to listen can never get ready there. */
+static const char *late_remedy(const struct service *s)
+{
+    return config_tells_port(s->spec)
+               ? "\"ready-within\" gives it more time"
+               : "it cannot know this port: write {port} in its `run` or `env` where it takes its "
+                 "port from, or add `port: N` if it always listens on port N";
+}
+
 static void service_too_late(struct service *s)
 {
     struct err e = {0};
     struct buf after = BUF_INIT(40), log = BUF_INIT(sizeof e.text);
     buf_add_ns(&after, s->spec->ready_ns);
     service_log_print(s, &log);
-    service_err(s, &e, "is not ready after %s (%s); \"ready-within\" gives it more time%s",
-                buf_text(&after), s->last[0] ? s->last : "it does not run yet", buf_text(&log));
+    service_err(s, &e, "is not ready after %s (%s); %s%s", buf_text(&after),
+                s->last[0] ? s->last : "it does not run yet", late_remedy(s), buf_text(&log));
     buf_deinit(&after);
     buf_deinit(&log);
     service_failed(s, &e);

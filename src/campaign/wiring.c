@@ -283,6 +283,8 @@ static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct
     int failed = set(c, proxy, "service", w->name[d->callee], e) ||
                  set(c, proxy, "listen", shared ? spec->listen : SLICE("127.0.0.1:0"), e) ||
                  set(c, proxy, "to", buf_slice(&to), e);
+    if (d->caller < w->n_services)
+        c->proxies.at[proxy].caller = w->name[d->caller];
     if (!failed && spec)
         failed = set_names(w, d, c, proxy, e);
     buf_deinit(&to);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "campaign/config.h"
-#include "campaign/reach.h"
+#include "campaign/config_warn.h"
 #include "cmd/cmd.h"
 #include "report/report.h"
 
@@ -53,7 +53,7 @@ static void add_warning(void *ctx, const char *text)
 static void print_json(struct campaign_config *c)
 {
     struct buf text = BUF_INIT(1 << 20), warnings = BUF_INIT(1 << 20);
-    reach_check(c, add_warning, &warnings);
+    config_warn(c, add_warning, &warnings);
     buf_addf(&text, "{\n  \"schema_version\": %d,\n  \"file\": ", REPORT_SCHEMA_VERSION);
     buf_add_json_string(&text, slice_of(c->source));
     buf_adds(&text, ",\n  \"name\": ");
@@ -79,7 +79,7 @@ int cmd_validate(const struct args *args)
     if (args->json) {
         print_json(c);
     } else {
-        reach_check(c, warn, c);
+        config_warn(c, warn, c);
         print_ok(c);
     }
     campaign_config_free(c);

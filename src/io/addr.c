@@ -170,6 +170,8 @@ static int parse_inet(slice text, const char *what, struct addr *out, struct err
     if (!set_numeric(out) && resolve(what, out, text.p[0] == '[', e))
         return -1;
     set_port(out, (uint16_t)number);
+    if (only_port || text.p[0] == ':') /* whoever reads of it, or gets it as Host, needs the host */
+        snprintf(out->text, sizeof out->text, "%.*s:%u", SLICE_ARG(host), (unsigned)number);
     out->host[strcspn(out->host, "%")] = 0; /* a scope means nothing to others */
     return 0;
 }

@@ -18,7 +18,7 @@ struct addr {
     struct sockaddr_storage sa;
     socklen_t n;
     bool listening; /* addr_listen has succeeded for it */
-    char text[160]; /* as it was written, for messages */
+    char text[160]; /* as it was written, for messages; with the host where only a port was */
     char host[128]; /* the host for SNI and verifying, no brackets, no scope; "": unix */
 };
 

@@ -28,7 +28,8 @@ struct proxy_spec {
     bool listen_tls, to_tls;
     const char *cert, *key, *test_cert, *client_ca; /* of the listener; NULL: none */
     const char *to_ca, *to_cert, *to_key, *to_name; /* towards the service; NULL: none */
-    slice host; /* Host and :authority that the service gets; empty: the caller's */
+    slice host;   /* Host and :authority that the service gets; empty: the caller's */
+    slice caller; /* who alone was given this address, for messages; empty: anybody */
     bool insecure;
     bool http1; /* TLS clients are offered HTTP/1.1 alone */
     struct rules rules;

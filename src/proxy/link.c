@@ -15,6 +15,7 @@
 
 enum { RESET_LOOKS = 1000, RESET_LOOK_NS = 5 * 1000 * 1000 };
 static const int64_t FINISH_NS = 5000000000; /* for the last bytes, without progress */
+static const int64_t SILENT_NS = 3000000000; /* then a client that says nothing is told of */
 
 static const struct conn_events client_events, service_events;
 
@@ -103,6 +104,12 @@ void link_part(struct link *l)
 
 /* ---- deadlines ---- */
 
+/* Whoever has nothing to say to an HTTP server may be waiting for it to speak first. */
+static bool looks_soon(const struct link *l)
+{
+    return !l->upstream && !l->looked && limits_of(l)->head_ns > SILENT_NS;
+}
+
 /* While calls are open, exchange_sweep watches them. Else: to write the last bytes, to send a head,
  * or simply without a call, also when the peer does not take what is left of the last one. What is
  * left of calls, in either direction, counts as part of the last one, however it drips. */
@@ -124,7 +131,7 @@ static void set_deadline(struct link *l)
         conn_expire(l->conn, total < idle ? total : idle);
     } else if (!l->heading) {
         l->heading = true;
-        conn_expire(l->conn, now + limits->head_ns);
+        conn_expire(l->conn, now + (looks_soon(l) ? SILENT_NS : limits->head_ns));
     }
 }
 
@@ -145,6 +152,55 @@ void link_unuse(struct link *l)
     conn_touch(l->conn); /* the wire has something to say, or is done */
     if (l->n_calls == 0 && l->ready)
         set_deadline(l);
+}
+
+/* ---- what is no HTTP ---- */
+
+/* Other protocols hang or fail here in ways that nobody understands: so it is said, once for each
+ * listener, who does what and what to do. */
+static void warn_foreign(const struct link *l, const char *does, const char *remedy)
+{
+    const struct door *door = &l->generation->setup->door[l->site->door];
+    slice caller = door->spec->caller;
+    struct buf text = BUF_INIT(1000), to = BUF_INIT(200);
+    addr_print(&door->to, &to);
+    buf_addf(&text, "%.*s %s. Here only HTTP/1.1, HTTP/2 and gRPC pass; ",
+             SLICE_ARG(caller.n ? caller : SLICE("a client")), does);
+    buf_addf(&text, "%s %s", remedy, buf_text(&to));
+    plane_warn(l->worker->plane, door->spec->service.p, buf_text(&text));
+    buf_deinit(&text);
+    buf_deinit(&to);
+}
+
+static const char past_us[] = "for another protocol let it connect to the service itself, at";
+
+static void warn_silent(struct link *l)
+{
+    if (!l->heard && !l->site->told_silent)
+        warn_foreign(l, "has connected, and sent nothing for 3s", past_us);
+    l->site->told_silent |= !l->heard;
+}
+
+/* The first bytes that a client sends are no request: without an end that HTTP knows, it would be
+ * waited for until the limit `head-time`. So what has come counts as all, and is refused. */
+static void refuse_foreign(struct link *l, slice bytes)
+{
+    bool tls = bytes.n > 1 && bytes.p[0] == 0x16 && bytes.p[1] == 3;
+    struct buf does = BUF_INIT(200);
+    buf_adds(&does,
+             tls ? "speaks TLS where plain HTTP is expected" : "sent something that is not HTTP: ");
+    for (size_t i = 0; !tls && i < bytes.n && i < 24; i++) {
+        char c = bytes.p[i];
+        buf_adds(&does, c == '\r' ? "\\r" : c == '\n' ? "\\n" : "");
+        if (c != '\r' && c != '\n')
+            buf_addc(&does, c >= ' ' && c < 0x7f ? c : '?');
+    }
+    if (!l->site->told_foreign)
+        warn_foreign(l, buf_text(&does),
+                     tls ? "write http:// where it has https://. The service is at" : past_us);
+    l->site->told_foreign = true;
+    buf_deinit(&does);
+    wire_feed(l->wire, SLICE("\r\n\r\n"));
 }
 
 /* ---- events of the connection ---- */
@@ -212,6 +268,7 @@ static void listen_in(struct link *l, slice bytes)
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct link *l = c->user;
+    bool foreign = !l->upstream && !l->heard && !wire_may_be_http(bytes);
     if (l->upstream && !l->heard)
         listen_in(l, bytes);
     l->heard = true;
@@ -219,6 +276,8 @@ static void on_bytes(struct conn *c, slice bytes)
         wire_feed(l->wire, bytes);
     else
         sniff(l, bytes);
+    if (foreign && l->wire && !l->wire->ops->multiplexed && l->wire->finish == FINISH_NOT)
+        refuse_foreign(l, bytes);
     if (wants_more(l))
         sys_ack(c->fd);
     link_refresh(l);
@@ -283,12 +342,23 @@ static void on_wrote(struct conn *c)
         link_touch(l);
 }
 
+static void warn_unreachable(const struct link *l, const char *why)
+{
+    struct buf text = BUF_INIT(600);
+    buf_addf(&text, "it cannot be reached at %s (%s): does it run, and listen there?",
+             door_of(l)->to.text, why);
+    plane_warn(l->worker->plane, door_of(l)->spec->service.p, buf_text(&text));
+    buf_deinit(&text);
+}
+
 static void on_gone(struct conn *c, enum conn_gone why, const char *text)
 {
     struct link *l = c->user;
     l->failed = why != GONE_RESET && !l->ready;
     l->why = text;
-    if (l->failed)
+    if (l->failed && l->upstream && why == GONE_CONNECT)
+        warn_unreachable(l, text);
+    else if (l->failed)
         plane_warn(l->worker->plane, l->upstream ? door_of(l)->spec->service.p : NULL, text);
     link_free(l);
 }
@@ -303,6 +373,12 @@ static void on_expired(struct conn *c)
     }
     if (l->resetting) {
         finish(l);
+        return;
+    }
+    if (l->heading && looks_soon(l)) {
+        l->looked = true;
+        warn_silent(l);
+        conn_expire(c, c->loop->now_ns + limits_of(l)->head_ns - SILENT_NS);
         return;
     }
     if (!l->wire || !wire_idle(l->wire) || l->wire->finish != FINISH_NOT || c->out.n) {

@@ -31,6 +31,7 @@ struct link {
     bool unfinished;    /* a client's, HTTP/1.1: its request has begun, and not ended */
     bool killed;        /* by us, in the middle of calls */
     bool heard;         /* the peer has sent something */
+    bool looked;        /* a client's: it was looked whether it says something at all */
     bool leaving;       /* is being freed */
     bool heading;       /* the deadline of a head is running */
     bool pooled;        /* upstream: when it was last taken, it had been idle before */

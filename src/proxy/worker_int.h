@@ -70,6 +70,7 @@ struct site {
     struct worker *worker;
     uint32_t door; /* in the current setup */
     bool gone;     /* the current setup has it no more; it stays until the worker ends */
+    bool told_foreign, told_silent; /* what clients did here, each once */
 };
 
 struct worker {

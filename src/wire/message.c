@@ -61,6 +61,35 @@ int wire_sniff(slice bytes)
     return n == sizeof preface - 1 ? 2 : 0;
 }
 
+bool wire_is_settings(slice bytes)
+{
+    enum { FRAME = 9, SETTINGS = 4 };
+    static const char of_the_connection[4] = {0};
+    return bytes.n >= FRAME && bytes.p[0] == 0 && bytes.p[3] == SETTINGS && bytes.p[4] == 0 &&
+           memcmp(bytes.p + 5, of_the_connection, 4) == 0;
+}
+
+static bool is_token(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+bool wire_may_be_http(slice bytes)
+{
+    enum { METHOD_MOST = 64 };
+    size_t n = 0, end;
+    while (bytes.n && (bytes.p[0] == '\r' || bytes.p[0] == '\n'))
+        bytes = slice_from(bytes, 1); /* between requests there may be empty lines */
+    while (n < bytes.n && is_token(bytes.p[n]))
+        n++;
+    if (n == bytes.n)
+        return n <= METHOD_MOST;
+    end = slice_find(bytes, '\n');
+    slice line = slice_trim((slice){bytes.p, end});
+    bool versioned = line.n > 9 && memmem(line.p, line.n, " HTTP/", 6);
+    return n > 0 && n <= METHOD_MOST && bytes.p[n] == ' ' && (end == bytes.n || versioned);
+}
+
 /* A number, or a name that nobody can register. */
 static bool is_local_host(slice authority)
 {

@@ -103,6 +103,14 @@ struct wire *h2_new(bool server, const struct wire_events *events, const struct 
  * to know (at most 24). */
 int wire_sniff(slice bytes);
 
+/* Is this how a server that speaks HTTP/2 begins: with its settings? */
+bool wire_is_settings(slice bytes);
+
+/* Can a client that starts with these bytes be speaking HTTP? False as soon as it is certain that
+ * they are no request, of HTTP/1.1 or 2: a line that does not end with a version, bytes that no
+ * method has. */
+bool wire_may_be_http(slice bytes);
+
 /* ---- the connection below calls these ---- */
 
 /* Takes bytes of the peer, all of them. When the peer broke the protocol, `finish` and `error` are

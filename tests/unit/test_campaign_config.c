@@ -397,6 +397,21 @@ static const struct refusal {
     "\nscenarios: { s: { request: a GET / } }\n"
 
 static const struct refusal service_refusals[] = {
+    {"version: 1\nservices:\n  a: { run: x, ready: GTE / }", 3, 23, "did you mean \"GET\"?"},
+    {"version: 1\nservices:\n  a: { run: x, listen: 7000 }\n  b: { run: x, listen: "
+     "127.0.0.1:7000 }\nscenarios: { s: { request: a GET / } }",
+     4, 3, "\"a\" and \"b\" have the same `listen`, port 7000"},
+    {"version: 1\nservices:\n  a: { run: x, listen: 7000 }\n  b: { run: x, listen: ':7000' }\n"
+     "scenarios: { s: { request: a GET / } }",
+     4, 3, "the same `listen`"},
+    {"version: 1\nservices:\n  a: { address: 7000, listen: 7000 }\n"
+     "scenarios: { s: { request: a GET / } }",
+     3, 3, "is where \"a\" itself listens, port 7000"},
+    {"version: 1\nservices:\n  a: { run: x, port: 7000 }\n  b: { run: x, listen: 7000 }\n"
+     "scenarios: { s: { request: a GET / } }",
+     4, 3, "`listen` of \"b\" is where \"a\" itself listens"},
+    {"version: 1\nservices:\n\ta: { run: x }", 3, 1, "begins with a tab; indent with spaces"},
+    {"version: 1\nservices: { a: { run: x {port} } }", 2, 25, "in quotes"},
     {SERVICE("run"), 4, 6, "\"b\" must be a map, not text"},
     {SERVICE("{}"), 4, 3, "\"b\" needs \"run\""},
     {SERVICE("{ port: 1 }"), 4, 8, "\"port\" does not go without \"run\""},
@@ -449,7 +464,11 @@ static const struct refusal scenario_refusals[] = {
     {SCENARIO("{ request: GET / }"), 4, 17, "SERVICE METHOD /path"},
     {SCENARIO("{ request: /x }"), 4, 17, "SERVICE METHOD /path"},
     {SCENARIO("{ request: 'a GET / x' }"), 4, 17, "SERVICE METHOD /path"},
-    {SCENARIO("{ request: 'GET http://h/x' }"), 4, 17, "METHOD {url:SERVICE}/path"},
+    {SCENARIO("{ request: 'GET http://h/x' }"), 4, 17, "write GET {url:a}/x"},
+    {SCENARIO("{ request: 'GET https://h:443' }"), 4, 17, "write GET {url:a}"},
+    {SCENARIO("{ request: a GTE / }"), 4, 17, "did you mean \"GET\"?"},
+    {SCENARIO("{ request: a get / }"), 4, 17, "did you mean \"GET\"?"},
+    {SCENARIO("{ request: 'PST {url:a}/' }"), 4, 17, "did you mean \"POST\"?"},
     {SCENARIO("{ request: 'GET {url:b}/x' }"), 4, 17, "there is no service \"b\""},
     {SCENARIO("{ request: 'GET {url:a}x' }"), 4, 17, "METHOD {url:SERVICE}/path"},
     {SCENARIO("{ request: 'GET {port:a}/x' }"), 4, 17, "METHOD {url:SERVICE}/path"},
