@@ -410,6 +410,7 @@ int services_new(struct loop *l, struct keeper *k, struct client *client,
 
 void services_start(struct services *s)
 {
+    service_logs_watch(s);
     services_restart(s, false);
 }
 
@@ -465,6 +466,7 @@ void services_stop(struct services *s, void (*stopped)(void *ctx), void *ctx)
         s->at[i].again = false;
         service_stop(&s->at[i]);
     }
+    service_logs_watch(s);
     look_soon(s);
 }
 
@@ -473,6 +475,7 @@ void services_free(struct services *s)
     if (!s)
         return;
     timer_stop(s->loop, &s->soon);
+    timer_stop(s->loop, &s->trim);
     for (uint32_t i = 0; i < s->n; i++) {
         struct service *one = &s->at[i];
         service_off(one);

@@ -48,12 +48,16 @@ struct services {
     uint32_t n;
     bool round;        /* `ready` or `failed` is due */
     struct timer soon; /* looks whether a round or stopping is over already */
+    struct timer trim; /* looks whether a log has become too long */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
 };
 
 /* services_log.c: makes the directory and empties the files. */
 int service_logs_make(struct services *all, struct err *e) MUST_USE;
+
+/* From now on they are emptied when they become too long. */
+void service_logs_watch(struct services *all);
 
 /* The file, to be appended to, with a line between two starts; -1 with *e. */
 int service_log_open(struct service *s, struct err *e) MUST_USE;

@@ -14,7 +14,9 @@
 #include "campaign/services_int.h"
 #include "io/sys.h"
 
-enum { PATH_MOST = 4096, TAIL_READ = 4096, TAIL_MOST = 260, TAIL_LINES = 4 };
+enum { PATH_MOST = 4096, TAIL_READ = 4096, TAIL_MOST = 260, TAIL_LINES = 4, LOG_MOST_MIB = 64 };
+
+#define TRIM_NS 500000000
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
@@ -51,13 +53,69 @@ static char *log_path(slice dir, slice name)
     return b.p; /* the buffer's memory becomes the caller's */
 }
 
-static int log_open(const struct service *s, int flags, struct err *e)
+/* Why what is open there cannot be a log; NULL: it can. A directory that somebody else has filled
+ * (a repository, say) must not make us write elsewhere, nor wait for the reader of a pipe. */
+static const char *log_fault(int fd)
 {
-    int fd = private_open(s->log, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | flags);
+    struct stat st;
     if (fd < 0)
-        service_err(s, e, "cannot have its log file %s: %s; \"logs\" names another directory",
-                    s->log, strerror(errno));
-    return fd;
+        return errno == ELOOP   ? "it is a symbolic link"
+               : errno == ENXIO ? "it is a pipe"
+                                : strerror(errno);
+    if (fstat(fd, &st))
+        return strerror(errno);
+    return !S_ISREG(st.st_mode)                       ? "it is no regular file"
+           : geteuid() != 0 && st.st_uid != geteuid() ? "it belongs to another user"
+           : st.st_nlink > 1                          ? "it is a file that has another name, too"
+                                                      : NULL;
+}
+
+static int log_open(const struct service *s, struct err *e)
+{
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
+    int fd = private_open(s->log, flags);
+    const char *fault = log_fault(fd);
+    if (!fault)
+        return fd;
+    service_err(s, e,
+                "cannot have its log file %s: %s; remove it, or name another directory by "
+                "\"logs\" in outfox.yaml",
+                s->log, fault);
+    if (fd >= 0)
+        sys_close(fd);
+    return -1;
+}
+
+/* Empties those that have become too long. The service goes on at the beginning: it appends. */
+static void logs_trim(struct services *all)
+{
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct stat st;
+        struct err ignored = {0};
+        const struct service *s = &all->at[i];
+        if (!s->log || stat(s->log, &st) || st.st_size <= (off_t)LOG_MOST_MIB << 20)
+            continue;
+        int fd = log_open(s, &ignored);
+        if (fd < 0)
+            continue;
+        if (ftruncate(fd, 0) == 0)
+            (void)dprintf(fd, "--- emptied by outfox: it was longer than %d MiB ---\n",
+                          LOG_MOST_MIB);
+        sys_close(fd);
+    }
+}
+
+static void on_trim(struct timer *t)
+{
+    struct services *all = OWNER(t, struct services, trim);
+    service_logs_watch(all);
+}
+
+void service_logs_watch(struct services *all)
+{
+    logs_trim(all);
+    all->trim.fire = on_trim;
+    timer_start(all->loop, &all->trim, all->loop->now_ns + TRIM_NS);
 }
 
 int service_logs_make(struct services *all, struct err *e)
@@ -73,10 +131,14 @@ int service_logs_make(struct services *all, struct err *e)
         if (s->spec->run.n == 0)
             continue;
         s->log = log_path(slice_of(dir), s->spec->name);
-        int fd = log_open(s, O_TRUNC, e);
+        int fd = log_open(s, e);
         if (fd < 0)
             return -1;
+        bool emptied = ftruncate(fd, 0) == 0;
         sys_close(fd);
+        if (!emptied)
+            return err_set(e, 0, 0, "the log file %s cannot be emptied: %s", s->log,
+                           strerror(errno));
     }
     return 0;
 }
@@ -84,7 +146,7 @@ int service_logs_make(struct services *all, struct err *e)
 int service_log_open(struct service *s, struct err *e)
 {
     static const char line[] = "--- started again by outfox ---\n";
-    int fd = log_open(s, 0, e);
+    int fd = log_open(s, e);
     if (fd >= 0 && s->starts++ > 0 && write(fd, line, sizeof line - 1) < 0)
         return fd; /* the disk is full: the service may still work */
     return fd;
@@ -121,7 +183,7 @@ void service_err(const struct service *s, struct err *e, const char *format, ...
 /* The end of a file; how much was read. */
 static size_t tail_read(const char *path, char room[TAIL_READ])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0)
         return 0;
     off_t end = lseek(fd, 0, SEEK_END);
