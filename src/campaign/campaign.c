@@ -232,12 +232,10 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 static bool campaign_stopped(struct campaign *c)
 {
     const char *by = NULL;
-    if (live_signal(c->live))
-        by = "interrupt";
+    if (live_ended(c->live))
+        by = live_signal(c->live) ? "interrupt" : "time";
     else if (c->opt.max_runs && c->explored >= c->opt.max_runs)
         by = "runs";
-    else if (c->opt.max_time_ns && clock_ns() - c->start_ns >= c->opt.max_time_ns)
-        by = "time";
     else if (c->opt.fail_fast && (tally_findings(c->tally) || c->blasts.n))
         by = "finding";
     else
@@ -262,7 +260,7 @@ static void fill(struct campaign *c)
 static int explore_end(struct campaign *c, struct err *e)
 {
     int status = 0;
-    if (live_signal(c->live))
+    if (live_ended(c->live))
         return 0;
     if (!campaign_stopped(c))
         status = campaign_look_late(c, true, e);
@@ -339,8 +337,12 @@ int campaign_explore(struct campaign *c, struct live *live, struct err *e)
         campaign_reset(c); /* it may work by now */
     c->live = live;
     c->start_ns = clock_ns();
+    live_set_deadline(live, c->opt.max_time_ns ? c->start_ns + c->opt.max_time_ns : 0);
     c->lost = track_lost(live_tracker(live), &service);
+    c->summary.stopped = NULL;
     int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
+    if (!status)
+        status = campaign_keep_stop(c, e);
     if (!status && !c->learned)
         status = campaign_learn(c, e);
     do {
@@ -351,7 +353,7 @@ int campaign_explore(struct campaign *c, struct live *live, struct err *e)
     } while (status == CAMPAIGN_AGAIN);
     campaign_abandon(c);
     if (status > 0)
-        c->summary.stopped = "interrupt";
+        c->summary.stopped = live_signal(live) ? "interrupt" : "time";
     if (status < 0)
         c->summary.stopped = "error";
     c->summary.took_ns = clock_ns() - c->start_ns;

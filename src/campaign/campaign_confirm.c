@@ -3,7 +3,6 @@
  * Findings made small and sure. Of each, faults are left out one by one, as long as it fails in the
  * same way; what is left is run once more. If it does not fail again it is called flaky, and kept.
  */
-#include "base/clock.h"
 #include "base/hash.h"
 #include "campaign/campaign_int.h"
 
@@ -14,8 +13,6 @@ enum {
     DOUBTS_MAX = 6,
     DOUBT_ROUNDS = 2
 };
-static const int64_t CONFIRM_NS = 5000000000;
-
 enum { NOT_KNOWN = 2 };
 
 /* The result of a faultload: known, or by a run. 0, 1: interrupted, -1, NOT_KNOWN without a live
@@ -109,13 +106,6 @@ void campaign_settle(struct campaign *c)
     }
 }
 
-/* A budget of time is for exploring; to make sure of the findings it may be passed a little. */
-static bool too_late(const struct campaign *c)
-{
-    int64_t most = c->opt.max_time_ns;
-    return most && clock_ns() - c->start_ns > most + most / 10 + CONFIRM_NS;
-}
-
 /* What an oracle says of times is run again, too, unless it is a finding's faultload and has been.
  */
 static int repeat_doubtful(struct campaign *c, struct err *e)
@@ -123,12 +113,12 @@ static int repeat_doubtful(struct campaign *c, struct err *e)
     for (uint32_t round = 0; round < DOUBT_ROUNDS && c->judge; round++) {
         faultload doubts[DOUBTS_MAX];
         uint32_t n = judge_doubts(c->judge, doubts, DOUBTS_MAX);
-        for (uint32_t i = 0; i < n && !too_late(c); i++) {
+        for (uint32_t i = 0; i < n; i++) {
             const char *why;
             const struct known *k = campaign_known(c, doubts[i]);
             if (k && k->why)
                 continue;
-            int status = live_signal(c->live) ? 1 : result_of(c, doubts[i], RUN_CONFIRM, &why, e);
+            int status = live_ended(c->live) ? 1 : result_of(c, doubts[i], RUN_CONFIRM, &why, e);
             if (status)
                 return status;
         }
@@ -141,12 +131,12 @@ static int confirm_findings(struct campaign *c, bool *left, struct err *e)
 {
     int status = 0;
     *left = false;
-    for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++) {
+    for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++) {
         const struct finding *f = &c->summary.findings.at[i];
         if (f->kind == FINDING_BLAST || f->state != FINDING_SEEN)
             continue;
         *left = true;
-        status = live_signal(c->live) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
+        status = live_ended(c->live) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
     }
     return status;
 }
@@ -196,7 +186,7 @@ int campaign_announce(struct campaign *c, struct err *e)
 {
     int status = 0;
     campaign_sort(c);
-    for (uint32_t i = 0; i < c->summary.findings.n && status == 0 && !too_late(c); i++) {
+    for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++) {
         const struct finding *f = &c->summary.findings.at[i];
         bool known = map_get(&c->told, finding_key(f)) != NULL;
         if (!known && f->kind != FINDING_BLAST && f->state == FINDING_SEEN)

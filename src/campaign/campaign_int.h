@@ -166,17 +166,6 @@ int campaign_contract_check(struct campaign *c, struct err *e) MUST_USE;
 /* The fault-free runs. */
 int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
-/* ---- campaign_confirm.c ---- */
-
-/* A run has failed in a new way, and nothing is under way: makes sure of it, and tells it. */
-int campaign_announce(struct campaign *c, struct err *e) MUST_USE;
-
-/* A run was observed: tells what is a finding of an oracle and was not told before. */
-void campaign_announce_remarks(struct campaign *c);
-
-/* Which findings were confirmed, as far as that is known. */
-void campaign_settle(struct campaign *c);
-
 /* ---- campaign_store.c ---- */
 
 /* What is known of a faultload, whatever the order of its faults; NULL: nothing. */
@@ -185,6 +174,7 @@ void campaign_remember(struct campaign *c, const struct run *run);
 
 int campaign_keep(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
 int campaign_keep_facts(struct campaign *c, struct err *e) MUST_USE;
+int campaign_keep_stop(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_findings(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_blasts(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_hiccups(struct campaign *c, struct err *e) MUST_USE;

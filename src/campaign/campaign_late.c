@@ -80,7 +80,7 @@ static void rest(struct campaign *c, int64_t ns)
         before = strays(c)->n;
         live_rest(c->live, ns);
         total += ns;
-    } while (strays(c)->n > before && total < REST_MAX_MS * MS && !live_signal(c->live));
+    } while (strays(c)->n > before && total < REST_MAX_MS * MS && !live_ended(c->live));
 }
 
 int64_t campaign_quiet_for(int64_t late_ns)
@@ -167,7 +167,7 @@ static bool ceases(struct campaign *c)
     for (int i = 0; i < POLL_LOOKS; i++) {
         uint64_t before = strays(c)->n;
         live_rest(c->live, POLL_MS * MS);
-        if (strays(c)->n == before || live_signal(c->live))
+        if (strays(c)->n == before || live_ended(c->live))
             return true;
     }
     campaign_stop_polled(c, slice_of(caller_of(c, strays(c))), strays(c)->call);

@@ -111,10 +111,16 @@ int campaign_keep_facts(struct campaign *c, struct err *e)
     return failed ? -1 : 0;
 }
 
+int campaign_keep_stop(struct campaign *c, struct err *e)
+{
+    const char *by = c->summary.stopped ? c->summary.stopped : "";
+    return c->opt.store ? store_set(c->opt.store, c->id, SLICE("stopped"), slice_of(by), e) : 0;
+}
+
 int campaign_keep_findings(struct campaign *c, struct err *e)
 {
-    if (!c->opt.store)
-        return 0;
+    if (!c->opt.store || campaign_keep_stop(c, e))
+        return c->opt.store ? -1 : 0;
     uint32_t n = c->summary.findings.n;
     struct store_finding *list = mem_zero((n + 1) * sizeof *list);
     for (uint32_t i = 0; i < n; i++) {
@@ -334,6 +340,26 @@ static int restore_doubts(struct campaign *c, struct err *e)
     return 0;
 }
 
+/* How it ended. What went to its end has nothing left to be run, although some of what is queued
+ * may still have to be recognised as known. */
+static int restore_end(struct campaign *c, struct err *e)
+{
+    static const char *const known[] = {"runs",  "time",     "interrupt", "finding",
+                                        "error", "unstable", "polling"};
+    slice ended, by;
+    faultload f;
+    if (store_get(c->opt.store, c->id, SLICE("ended"), &c->keep, &ended, e) ||
+        store_get(c->opt.store, c->id, SLICE("stopped"), &c->keep, &by, e))
+        return -1;
+    c->ended = ended.p != NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known && !c->ended && by.p; i++)
+        if (slice_is(by, known[i]))
+            c->summary.stopped = known[i];
+    if (c->ended && search_next(c->search, &f))
+        search_forget(c->search, f);
+    return 0;
+}
+
 int campaign_recall(struct campaign *c, struct err *e)
 {
     slice learned, quiet;
@@ -354,7 +380,7 @@ int campaign_recall(struct campaign *c, struct err *e)
 
 int campaign_restore(struct campaign *c, struct err *e)
 {
-    slice levels, notes, blasts, ended, line;
+    slice levels, notes, blasts, line;
     int status = campaign_recall(c, e);
     c->learned = false;
     if (status == 0)
@@ -364,7 +390,6 @@ int campaign_restore(struct campaign *c, struct err *e)
     if (status)
         return status;
     if (store_get(c->opt.store, c->id, SLICE("blasts"), &c->keep, &blasts, e) ||
-        store_get(c->opt.store, c->id, SLICE("ended"), &c->keep, &ended, e) ||
         store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
         store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
         return -1;
@@ -374,9 +399,8 @@ int campaign_restore(struct campaign *c, struct err *e)
                        restore_overlaps, c, e) < 0 ||
         store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e) ||
-        restore_blasts(c, blasts, e) || restore_doubts(c, e))
+        restore_blasts(c, blasts, e) || restore_doubts(c, e) || restore_end(c, e))
         return -1;
-    c->ended = ended.p != NULL;
     parse_levels(c, levels);
     while (slice_cut(&notes, '\n', &line))
         if (line.n)

@@ -2,7 +2,8 @@
  *
  * Why runs may not be what they seem, a part of the inside of a campaign: campaign_late.c (what
  * comes after the end of its run), campaign_limit.c (how long may one take?), campaign_steady.c
- * (does it get anywhere?), campaign_trust.c (is a failure to be believed?). */
+ * (does it get anywhere?), campaign_trust.c (is a failure to be believed?), campaign_confirm.c
+ * (findings made small and sure). */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 
@@ -111,5 +112,16 @@ bool campaign_is_due(const struct campaign *c);
 
 /* Services that died are started again. 0, 1: interrupted, -1. */
 int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
+
+/* ---- campaign_confirm.c ---- */
+
+/* A run has failed in a new way, and nothing is under way: makes sure of it, and tells it. */
+int campaign_announce(struct campaign *c, struct err *e) MUST_USE;
+
+/* A run was observed: tells what is a finding of an oracle and was not told before. */
+void campaign_announce_remarks(struct campaign *c);
+
+/* Which findings were confirmed, as far as that is known. */
+void campaign_settle(struct campaign *c);
 
 #endif

@@ -186,12 +186,38 @@ static void watch_signals(struct live *l)
     uv_unref((uv_handle_t *)&l->on_term);
 }
 
+/* ---- telling who is waited for ---- */
+
+static const int64_t WATCH_NS = 200000000;
+
+static void on_watch(struct timer *t)
+{
+    struct live *l = OWNER(t, struct live, watch);
+    struct buf text = BUF_INIT(1 << 12);
+    services_waiting(l->services, l->starting, &text);
+    buf_addf(&text, ", %llds", (long long)((l->loop->now_ns - l->watch_ns) / 1000000000));
+    l->opt.waiting(buf_text(&text));
+    buf_deinit(&text);
+    timer_start(l->loop, &l->watch, l->loop->now_ns + WATCH_NS);
+}
+
+static void watch_begin(struct live *l)
+{
+    if (!l->opt.waiting)
+        return;
+    l->watch_ns = clock_ns();
+    l->watch.fire = on_watch;
+    timer_start(l->loop, &l->watch, l->watch_ns + WATCH_NS);
+}
+
 static int wait_ready(struct live *l, struct err *e)
 {
     l->ready = l->failed = false;
     l->starting = true;
-    while (!l->ready && !l->failed && !l->signal)
+    watch_begin(l);
+    while (!l->ready && !l->failed && !live_ended(l))
         run_once(l);
+    timer_stop(l->loop, &l->watch);
     l->starting = false;
     if (l->failed) {
         *e = l->failure;
@@ -199,7 +225,7 @@ static int wait_ready(struct live *l, struct err *e)
     }
     if (l->signal)
         (void)err_set(e, 0, 0, "interrupted while the services were starting");
-    return l->signal ? 1 : 0;
+    return live_ended(l) ? 1 : 0;
 }
 
 static int start_services(struct live *l, struct err *e)
@@ -282,8 +308,11 @@ void live_close(struct live *l)
     live_cancel(l);
     if (l->services) {
         l->failed = false;
+        live_set_deadline(l, 0);
         services_stop(l->services, on_stopped, l);
+        watch_begin(l);
         run_until(l, &l->stopped, STOP_NS);
+        timer_stop(l->loop, &l->watch);
         services_free(l->services);
     }
     if (l->client)
@@ -330,6 +359,27 @@ void live_rest(struct live *l, int64_t ns)
     timer_stop(l->loop, &d.timer);
 }
 
+static void on_late(struct timer *t)
+{
+    struct live *l = OWNER(t, struct live, deadline);
+    l->late = true;
+    live_leave(l);
+}
+
+void live_set_deadline(struct live *l, int64_t at_ns)
+{
+    l->late = false;
+    timer_stop(l->loop, &l->deadline);
+    l->deadline.fire = on_late;
+    if (at_ns)
+        timer_start(l->loop, &l->deadline, at_ns);
+}
+
+bool live_ended(const struct live *l)
+{
+    return l->signal || l->late;
+}
+
 int live_signal(const struct live *l)
 {
     return l->signal;
@@ -358,7 +408,7 @@ int live_wait(struct live *l, const struct execution_result **out)
             *out = &x->result;
             return 0;
         }
-        if (l->signal)
+        if (live_ended(l))
             return 1;
         if (l->n_running == 0)
             return -1;

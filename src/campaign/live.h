@@ -30,6 +30,8 @@ struct live_options {
     uint64_t seed;
     const char *program;            /* our own, to serve the simulated system */
     void (*note)(const char *text); /* sentences for whoever watches */
+    /* Who is waited for while services start or end, now and then; may be NULL. */
+    void (*waiting)(const char *text);
 };
 
 /* Puts the services and scenarios of a simulated system into the configuration that names it.
@@ -50,6 +52,13 @@ int live_open(struct campaign_config *config, const struct live_options *options
 void live_close(struct live *l);
 
 struct tracker *live_tracker(struct live *l);
+
+/* From this moment on nothing is waited for: live_wait and live_heal return 1, as after a signal.
+ * 0: there is no such moment. */
+void live_set_deadline(struct live *l, int64_t at_ns);
+
+/* Has it come, or a signal? */
+bool live_ended(const struct live *l);
 
 /* How long after an answer calls may still begin: what was learned, or the file says. */
 void live_set_quiet(struct live *l, int64_t ns);

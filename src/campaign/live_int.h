@@ -63,8 +63,12 @@ struct live {
     int64_t quiet_ns;
     uv_signal_t on_int, on_term;
     int signal;
-    bool waiting;  /* the loop is to be left when something happened */
-    bool starting; /* services are about to become ready */
+    struct timer deadline; /* live_set_deadline */
+    bool late;             /* it has passed */
+    struct timer watch;    /* while services start or end: who is waited for? */
+    int64_t watch_ns;      /* since when */
+    bool waiting;          /* the loop is to be left when something happened */
+    bool starting;         /* services are about to become ready */
     bool ready, failed, stopped;
     struct err failure;
     bool lost; /* a helper process of ours was killed: `failure` says so, and nothing goes on */

@@ -52,6 +52,10 @@ bool services_renew(struct services *s);
 void services_stop(struct services *s, void (*stopped)(void *ctx), void *ctx);
 void services_free(struct services *s);
 
+/* Who is waited for: "waiting for stock (connecting to 127.0.0.1:5003: Connection refused)", or,
+ * when they end, "waiting for stock to end". */
+void services_waiting(const struct services *s, bool starting, struct buf *out);
+
 /* Whose process is it: the service one of whose processes this is; UINT32_MAX: none of ours. */
 uint32_t services_of_pid(const struct services *s, pid_t pid);
 

@@ -211,3 +211,26 @@ bool service_port_free(const struct service *s, struct err *e)
     buf_deinit(&holder);
     return false;
 }
+
+/* --- Who is waited for ------------------------------------------------------------------------ */
+
+enum { NAMES_TOLD = 3 };
+
+void services_waiting(const struct services *s, bool starting, struct buf *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct service *one = &s->at[i];
+        bool waits =
+            starting ? one->spec->run.n && one->state != SERVICE_READY : one->process != NULL;
+        if (!waits || n++ >= NAMES_TOLD)
+            continue;
+        buf_addf(out, "%s%.*s", n == 1 ? "waiting for " : ", ", SLICE_ARG(one->spec->name));
+        if (starting && one->last[0])
+            buf_addf(out, " (%s)", one->last);
+    }
+    if (n > NAMES_TOLD)
+        buf_addf(out, " and %u more", (unsigned)(n - NAMES_TOLD));
+    buf_adds(out, n == 0 ? "waiting for the services" : "");
+    buf_adds(out, starting ? " to be ready" : " to end");
+}

@@ -154,6 +154,36 @@ static const char *replay_words(struct session *s)
     return out;
 }
 
+static void add_option(struct buf *out, const char *option, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(out, " %s ", option);
+    words_quoted(slice_of(value), out);
+}
+
+/* The command that goes on: modes and assumptions are those of the store. */
+static const char *resume_words(struct session *s)
+{
+    const struct args *args = s->args;
+    struct buf text = BUF_INIT(1 << 16);
+    buf_adds(&text, "outfox run");
+    if (args->positional[0]) {
+        buf_addc(&text, ' ');
+        words_quoted(slice_of(args->positional[0]), &text);
+    }
+    buf_adds(&text, " --resume");
+    add_option(&text, "--store", args->store);
+    add_option(&text, "--identify", args->identify);
+    add_option(&text, "--scenario", args->scenario);
+    for (uint32_t i = 0; i < args->oracles.n; i++)
+        add_option(&text, "--oracle", args->oracles.at[i]);
+    buf_adds(&text, args->contract ? " --contract" : "");
+    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
+    buf_deinit(&text);
+    return out;
+}
+
 static const char *id_prefix(struct session *s, uint32_t i)
 {
     struct buf text = BUF_INIT(1 << 12);
@@ -179,6 +209,7 @@ struct summary *reports_title(struct session *s, uint32_t i)
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = id_prefix(s, i);
     out->replay = replay_words(s);
+    out->resume = resume_words(s);
     return out;
 }
 

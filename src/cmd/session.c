@@ -194,33 +194,6 @@ int session_open_store(struct session *s, enum store_access access, struct err *
     return store_open(s->config->store.p, access, &s->store, e);
 }
 
-static struct progress *watched; /* the line that is redrawn on standard error, if there is one */
-
-void session_watch(struct progress *line)
-{
-    watched = line;
-}
-
-static void note(const char *text)
-{
-    struct buf line = BUF_INIT(4096);
-    buf_addf(&line, "outfox: %s", text);
-    if (watched)
-        progress_note(watched, buf_text(&line));
-    else
-        fprintf(stderr, "%s\n", buf_text(&line));
-    buf_deinit(&line);
-}
-
-void session_clear_up(void)
-{
-    uint32_t n = live_clear_up();
-    if (n)
-        fprintf(stderr,
-                "outfox: ended %u %s that an earlier outfox left behind when it was killed\n",
-                (unsigned)n, n == 1 ? "process" : "processes");
-}
-
 int session_start(struct session *s, struct err *e)
 {
     static const enum track_level levels[] = {TRACK_STATE, TRACK_STATE, TRACK_TRACE, TRACK_NONE};
@@ -232,7 +205,8 @@ int session_start(struct session *s, struct err *e)
                              .best = levels[s->config->identify.level],
                              .seed = random_key(),
                              .program = s->program,
-                             .note = note};
+                             .note = session_note,
+                             .waiting = session_waiting};
     session_clear_up();
     int status = live_open(s->config, &o, &s->live, e);
     return status > 0 ? 128 + status : status ? EXIT_ENVIRONMENT : 0;

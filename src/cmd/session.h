@@ -52,6 +52,10 @@ int session_stored(const struct args *args, const char *file, int (*tell)(struct
 
 /* Notes go above this line from now on; NULL: there is none. */
 void session_watch(struct progress *line);
+void session_note(const char *text);
+
+/* What is waited for, now; not said where nobody watches. */
+void session_waiting(const char *text);
 
 /* Ends, and says so, what an outfox left behind that was killed. */
 void session_clear_up(void);

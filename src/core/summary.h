@@ -160,6 +160,7 @@ struct summary {
     const char *ids;    /* what stands before the number of a finding: "", or "SCENARIO/"; NULL: it
                            is of no campaign */
     const char *replay; /* what follows WHAT in a replay command, ready for a shell: "", " FILE" */
+    const char *resume; /* the command that goes on with it; NULL: none does */
 };
 
 /* The seed of one run, from that of the campaign and the number of the run. */

@@ -57,6 +57,7 @@ static json_t *scenario_json(const struct report_source *source, uint32_t scenar
         json_array_append_new(findings, finding_json(source, scenario, i));
     doc_summary(doc, s, findings);
     json_object_set_new(doc, "more_findings", json_integer((json_int_t)s->more_findings));
+    json_object_set_new(doc, "resume", doc_text(words_resume(s)));
     json_object_set_new(doc, "broken", doc_text(s->broken));
     json_object_set_new(doc, "broken_detail", doc_text(s->broken_detail));
     json_object_set_new(doc, "levels", levels_json(s));

@@ -138,10 +138,12 @@ static bool gave_up(const struct suite *x)
     return strcmp(by, "error") == 0 || strcmp(by, "not-run") == 0;
 }
 
-/* It went to its end, and passing cases prove nothing all the same. */
+/* Passing cases prove nothing: a budget ended, something was not stable, nothing could fail. A
+ * suite is not green where the exit code is not 0. */
 static bool doubtful(const struct suite *x)
 {
-    return (x->s->doubt || x->s->reasons.n) && !x->s->broken && !gave_up(x);
+    bool inconclusive = summary_conclusion(x->s) == CONCLUSION_INCONCLUSIVE;
+    return (inconclusive || x->s->doubt || x->s->reasons.n) && !x->s->broken && !gave_up(x);
 }
 
 static void collect(struct suite *x)
@@ -411,6 +413,11 @@ static void put_doubt(const struct suite *x, FILE *out)
     fputs("\" time=\"0\">\n      <error type=\"inconclusive\" message=\"", out);
     put(out, x->s->doubt ? x->s->doubt : words_unsure(x->s));
     fputs("\">", out);
+    if (words_resume(x->s)) {
+        fputs("to go on from there: ", out);
+        put(out, words_resume(x->s));
+        fputc('\n', out);
+    }
     for (uint32_t i = 0; i < x->s->reasons.n; i++) {
         struct buf text = BUF_INIT(1 << 16);
         words_reason_line(x->s, &x->s->reasons.at[i], &text);

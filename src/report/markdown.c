@@ -88,6 +88,20 @@ static void add_table(struct buf *out, const struct report_source *source)
     buf_addc(out, '\n');
 }
 
+/* How to go on; it is the same command for all that ended early. */
+static void add_resume(struct buf *out, const struct report_source *source)
+{
+    for (uint32_t i = 0; i < source->n; i++) {
+        const char *command = words_resume(source->scenarios[i]);
+        if (!command)
+            continue;
+        buf_adds(out, "To go on from there:\n\n");
+        escape_code(slice_of(command), "sh", out);
+        buf_addc(out, '\n');
+        return;
+    }
+}
+
 static void add_words(struct buf *out, const char *before, const struct buf *text)
 {
     buf_adds(out, before);
@@ -336,6 +350,7 @@ void report_markdown(const struct report_source *source, FILE *out)
     add_sentence(&text, source->system);
     buf_adds(&text, "\n\n");
     add_table(&text, source);
+    add_resume(&text, source);
     if (source->error) {
         buf_adds(&text, "> **It could not go on**: ");
         add_sentence(&text, source->error);

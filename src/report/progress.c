@@ -27,10 +27,16 @@ struct progress {
     struct buf update; /* in the making */
     int64_t due_ns;    /* when the next update is */
     bool begun;
-    uint64_t runs; /* as of the last update */
-    int64_t at_ns; /* when that was */
-    double rate;   /* -1: not known yet */
+    uint64_t runs;   /* as of the last update */
+    int64_t at_ns;   /* when that was */
+    double rate;     /* -1: not known yet */
+    uint64_t total;  /* runs made and queued, as of then */
+    double growth;   /* of that, per second */
+    int64_t wait_ns; /* when waiting began; 0: nothing is waited for */
 };
+
+/* More is found than this part of what is done: what is queued is not all. */
+static const double GROWING = 0.1;
 
 struct progress *progress_new(FILE *out, bool terminal)
 {
@@ -71,8 +77,11 @@ static void note_rate(struct progress *p, const struct progress_facts *f, int64_
     } else if (s > 0) {
         double now = (double)(f->runs - p->runs) / s;
         double weight = p->rate < 0 ? 1 : 1 - exp(-s / RATE_TIME_S);
+        double more = f->runs + f->queued > p->total ? (double)(f->runs + f->queued - p->total) : 0;
         p->rate = (p->rate < 0 ? 0 : p->rate * (1 - weight)) + now * weight;
+        p->growth = p->growth * (1 - weight) + more / s * weight;
     }
+    p->total = f->runs + f->queued;
     p->begun = true;
     p->runs = f->runs;
     p->at_ns = now_ns;
@@ -84,6 +93,10 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
     if (!first && now_ns < p->due_ns)
         return;
     note_rate(p, f, now_ns);
+    p->wait_ns = 0;
+    struct progress_facts facts = *f;
+    facts.growing = p->growth > GROWING * p->rate;
+    f = &facts;
     p->due_ns = now_ns + (p->terminal ? REDRAW_NS : SENTENCE_NS);
     if (p->terminal) {
         buf_clear(&p->line);
@@ -97,6 +110,27 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
         buf_addc(&p->update, '\n');
         emit(p);
     }
+}
+
+void progress_waiting(struct progress *p, const char *text, int64_t now_ns)
+{
+    if (!p->wait_ns) {
+        p->wait_ns = now_ns;
+        p->due_ns = now_ns + (p->terminal ? 0 : SENTENCE_NS);
+    }
+    if (now_ns < p->due_ns)
+        return;
+    p->due_ns = now_ns + (p->terminal ? REDRAW_NS : SENTENCE_NS);
+    if (!p->terminal) {
+        progress_note(p, text);
+        return;
+    }
+    buf_clear(&p->line);
+    progress_text(text, width_of(p->out), &p->line);
+    buf_adds(&p->update, "\r");
+    buf_add(&p->update, buf_slice(&p->line));
+    buf_adds(&p->update, "\033[K");
+    emit(p);
 }
 
 void progress_note(struct progress *p, const char *text)

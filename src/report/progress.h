@@ -17,6 +17,7 @@ struct progress_facts {
     int64_t max_time_ns;          /* 0: no bound */
     uint64_t max_runs;            /* 0: no bound */
     const char *scenario, *phase; /* NULL or "": none */
+    bool growing;                 /* runs find more to run: nobody knows how much */
 };
 
 struct progress;
@@ -29,6 +30,9 @@ struct progress *progress_new(FILE *out, bool terminal);
  * of a clock that never goes back. */
 void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns);
 
+/* The same while there are no runs: what is waited for. A log gets it only when that takes long. */
+void progress_waiting(struct progress *p, const char *text, int64_t now_ns);
+
 /* A line of its own, above the one that is redrawn. */
 void progress_note(struct progress *p, const char *text);
 
@@ -37,8 +41,9 @@ void progress_end(struct progress *p);
 
 /* ---- what it says: pure ---- */
 
-/* What is left for the queue and the bounds that were set, at this rate; -1: nobody knows. */
-int64_t progress_left_ns(const struct progress_facts *f, double runs_per_s);
+/* What is left for the queue and the bounds that were set, at this rate. */
+enum progress_left { LEFT_UNKNOWN, LEFT_ABOUT, LEFT_AT_LEAST, LEFT_AT_MOST };
+enum progress_left progress_left(const struct progress_facts *f, double runs_per_s, int64_t *ns);
 
 /* How much of what is known to be there is done, 0 to 1; -1: nobody knows. */
 double progress_share(const struct progress_facts *f);
@@ -50,5 +55,8 @@ void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t w
 
 /* The same as a sentence. */
 void progress_sentence(const struct progress_facts *f, double runs_per_s, struct buf *out);
+
+/* As much of a text as fits into such a line. */
+void progress_text(const char *text, uint32_t width, struct buf *out);
 
 #endif

@@ -31,17 +31,21 @@ static uint64_t runs_due(const struct progress_facts *f)
     return left;
 }
 
-int64_t progress_left_ns(const struct progress_facts *f, double runs_per_s)
+enum progress_left progress_left(const struct progress_facts *f, double runs_per_s, int64_t *ns)
 {
-    int64_t left = -1;
+    enum progress_left left = LEFT_UNKNOWN;
+    bool bounded = f->max_runs && runs_due(f) < f->queued;
     if (f->queued && f->runs >= LEFT_RUNS_LEAST && runs_per_s > 0) {
         double s = (double)runs_due(f) / runs_per_s;
-        left = s < 1e9 ? (int64_t)(s * SECOND_NS) : -1;
+        *ns = s < 1e9 ? (int64_t)(s * SECOND_NS) : 0;
+        left = s >= 1e9 ? LEFT_UNKNOWN : f->growing && !bounded ? LEFT_AT_LEAST : LEFT_ABOUT;
     }
     if (f->max_time_ns > 0) {
         int64_t allowed = f->max_time_ns > f->elapsed_ns ? f->max_time_ns - f->elapsed_ns : 0;
-        if (left < 0 || allowed < left)
-            left = allowed;
+        if (left == LEFT_UNKNOWN || allowed < *ns) {
+            *ns = allowed;
+            left = LEFT_AT_MOST;
+        }
     }
     return left;
 }
@@ -49,7 +53,7 @@ int64_t progress_left_ns(const struct progress_facts *f, double runs_per_s)
 double progress_share(const struct progress_facts *f)
 {
     double share = -1;
-    if (f->runs && (f->queued || f->max_runs))
+    if (f->runs && (f->max_runs || (f->queued && !f->growing)))
         share = (double)f->runs / ((double)f->runs + (double)runs_due(f));
     if (f->max_time_ns > 0)
         share = fmax(share, (double)f->elapsed_ns / (double)f->max_time_ns);
@@ -71,6 +75,19 @@ static void add_time(struct buf *out, int64_t ns)
 static void add_rate(struct buf *out, double runs_per_s)
 {
     buf_addf(out, runs_per_s < 9.95 ? "%.1f" : "%.0f", runs_per_s);
+}
+
+/* "at least 2m05s left"; nothing where nobody knows. */
+static void add_left(struct buf *out, const struct progress_facts *f, double rate,
+                     const char *about)
+{
+    int64_t ns = 0;
+    enum progress_left left = progress_left(f, rate, &ns);
+    if (left == LEFT_UNKNOWN)
+        return;
+    buf_adds(out, left == LEFT_ABOUT ? about : left == LEFT_AT_LEAST ? "at least " : "at most ");
+    add_time(out, ns);
+    buf_adds(out, " left");
 }
 
 /* ---- the line of a terminal ---- */
@@ -131,12 +148,7 @@ static void make_pieces(const struct progress_facts *f, double rate, const struc
         buf_adds(&piece[RATE].text, "/s");
     }
     add_time(&piece[ELAPSED].text, f->elapsed_ns);
-    int64_t left = progress_left_ns(f, rate);
-    if (left >= 0) {
-        buf_addc(&piece[LEFT].text, '~');
-        add_time(&piece[LEFT].text, left);
-        buf_adds(&piece[LEFT].text, " left");
-    }
+    add_left(&piece[LEFT].text, f, rate, "~");
     for (int i = RUNS; i < PIECES; i++)
         piece[i].columns = (uint32_t)piece[i].text.n;
     piece[SCENARIO].mark = style->bold;
@@ -216,10 +228,13 @@ void progress_sentence(const struct progress_facts *f, double runs_per_s, struct
     }
     buf_adds(out, ", ");
     add_time(out, f->elapsed_ns);
-    int64_t left = progress_left_ns(f, runs_per_s);
-    if (left >= 0) {
-        buf_adds(out, ", about ");
-        add_time(out, left);
-        buf_adds(out, " left");
-    }
+    struct buf left = BUF_INIT(PIECE_MAX);
+    add_left(&left, f, runs_per_s, "about ");
+    buf_addf(out, "%s%s", left.n ? ", " : "", buf_text(&left));
+    buf_deinit(&left);
+}
+
+void progress_text(const char *text, uint32_t width, struct buf *out)
+{
+    (void)add_name(out, text, width ? width - 1 : 0);
 }

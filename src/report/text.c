@@ -65,6 +65,12 @@ void text_what(const struct summary *s, FILE *out)
         fputs(" made, without any fault.\n", out);
         return;
     }
+    if (s->points == 0) {
+        print_count(out, s->runs, " run was", " runs were");
+        fprintf(out, " made%s%s; no call can fail.\n", s->stopped ? " before " : "",
+                s->stopped ? words_stopped(s->stopped) : "");
+        return;
+    }
     print_count(out, s->points, " call can fail", " calls can fail");
     if (s->conditional) {
         fputs(" (", out);
@@ -75,7 +81,7 @@ void text_what(const struct summary *s, FILE *out)
     fputs(all ? ", each in " : ", each in up to ", out);
     print_count(out, s->n_modes, " way: ", " ways: ");
     print_number(out, s->space);
-    fputs(s->points ? " combinations.\n  " : " combination.\n  ", out);
+    fputs(s->space > 1 ? " combinations.\n  " : " combination.\n  ", out);
     print_count(out, s->runs, " run ", " runs ");
     if (s->stopped) {
         fprintf(out, "before %s; ", words_stopped(s->stopped));
@@ -95,6 +101,12 @@ void text_what(const struct summary *s, FILE *out)
     }
     for (uint32_t i = 0; i < s->assumptions.n; i++)
         fprintf(out, "    %s\n", s->assumptions.at[i]);
+}
+
+void text_resume(const struct summary *s, const struct style *st, FILE *out)
+{
+    if (words_resume(s))
+        fprintf(out, "  To go on from there: %s%s%s\n", st->bold, words_resume(s), st->off);
 }
 
 static void print_finding(const struct summary *s, uint32_t i, const struct style *st, FILE *out)

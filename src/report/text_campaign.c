@@ -180,9 +180,12 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     fputc('\n', out);
     if (s->broken)
         print_broken(source, scenario, st, out);
+    if (!s->broken && s->runs_by_size.n)
+        text_what(s, out);
+    if (!s->broken)
+        text_resume(s, st, out);
     if (s->broken || s->runs_by_size.n == 0)
         return;
-    text_what(s, out);
     for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
         print_finding(source, scenario, i, st, out);
     text_more(s, out);

@@ -15,6 +15,9 @@ void text_verdict(const struct summary *s, const struct style *st, FILE *out);
 void text_what(const struct summary *s, FILE *out);
 
 /* How many findings were left out, if any. */
+/* How to go on, where it ended early. */
+void text_resume(const struct summary *s, const struct style *st, FILE *out);
+
 void text_more(const struct summary *s, FILE *out);
 
 /* What oracles say: findings, then warnings. source: NULL, or where the runs of the scenario are.

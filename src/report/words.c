@@ -144,22 +144,36 @@ const char *words_detail(const struct finding *finding)
     return again ? NULL : finding->detail;
 }
 
+static const struct stop_row {
+    const char *by, *words;
+    bool resumes; /* --resume goes on from there */
+} stop_rows[] = {{"runs", "the budget of runs was used up", true},
+                 {"time", "the budget of time was used up", true},
+                 {"interrupt", "it was interrupted", true},
+                 {"finding", "the first finding ended it", true},
+                 {"error", "a run was impossible", true},
+                 {"not-run", "it was not explored", true},
+                 {"unstable", "it was stopped, since most faults met no call", false},
+                 {"polling", "it was stopped, since a service calls others all the time", false}};
+
+static const struct stop_row *stop_row(const char *by)
+{
+    for (size_t i = 0; i < sizeof stop_rows / sizeof *stop_rows; i++)
+        if (strcmp(by, stop_rows[i].by) == 0)
+            return &stop_rows[i];
+    return NULL;
+}
+
 const char *words_stopped(const char *by)
 {
-    static const struct {
-        const char *by, *words;
-    } rows[] = {{"runs", "the budget of runs was used up"},
-                {"time", "the budget of time was used up"},
-                {"interrupt", "it was interrupted"},
-                {"finding", "the first finding ended it"},
-                {"error", "a run was impossible"},
-                {"not-run", "it was not explored"},
-                {"unstable", "it was stopped, since most faults met no call"},
-                {"polling", "it was stopped, since a service calls others all the time"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(by, rows[i].by) == 0)
-            return rows[i].words;
-    return by;
+    const struct stop_row *row = stop_row(by);
+    return row ? row->words : by;
+}
+
+const char *words_resume(const struct summary *s)
+{
+    const struct stop_row *row = s->stopped ? stop_row(s->stopped) : NULL;
+    return row && row->resumes ? s->resume : NULL;
 }
 
 const char *words_unsure(const struct summary *s)

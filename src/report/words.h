@@ -29,6 +29,10 @@ const char *words_detail(const struct finding *finding);
 /* Why an exploration ended before it was done, for example "it was interrupted". */
 const char *words_stopped(const char *by);
 
+/* The command that goes on with what ended early; NULL: nothing is left, or it would end as before.
+ */
+const char *words_resume(const struct summary *s);
+
 /* Why "no finding" proves nothing (summary_unsure): "it was interrupted"; NULL: it does. */
 const char *words_unsure(const struct summary *s);
 

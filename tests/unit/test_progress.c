@@ -30,31 +30,42 @@ static void test_left(void **state)
     static const struct {
         struct progress_facts f;
         double rate;
-        int64_t left_s; /* -1: not known */
-        int percent;    /* -1: not known */
+        enum progress_left kind;
+        int64_t left_s;
+        int percent; /* -1: not known */
     } rows[] = {
-        {{.runs = 300, .queued = 100}, 50, 2, 75},
-        {{.runs = 300}, 50, -1, -1},
-        {{.runs = 9, .queued = 100}, 50, -1, 8},
-        {{.runs = 300, .queued = 100}, 0, -1, 75},
-        {{.runs = 300, .queued = 100}, -1, -1, 75},
-        {{.runs = 300, .queued = 100, .max_runs = 350}, 50, 1, 85},
-        {{.runs = 300, .queued = 100, .max_runs = 100}, 50, 0, 100},
-        {{.runs = 0, .queued = 0, .max_runs = 100}, 0, -1, -1},
+        {{.runs = 300, .queued = 100}, 50, LEFT_ABOUT, 2, 75},
+        {{.runs = 300}, 50, LEFT_UNKNOWN, 0, -1},
+        {{.runs = 9, .queued = 100}, 50, LEFT_UNKNOWN, 0, 8},
+        {{.runs = 300, .queued = 100}, 0, LEFT_UNKNOWN, 0, 75},
+        {{.runs = 300, .queued = 100}, -1, LEFT_UNKNOWN, 0, 75},
+        {{.runs = 300, .queued = 100, .max_runs = 350}, 50, LEFT_ABOUT, 1, 85},
+        {{.runs = 300, .queued = 100, .max_runs = 100}, 50, LEFT_ABOUT, 0, 100},
+        {{.runs = 0, .queued = 0, .max_runs = 100}, 0, LEFT_UNKNOWN, 0, -1},
         {{.runs = 300, .queued = 1000, .elapsed_ns = 3 * SECOND_NS, .max_time_ns = 10 * SECOND_NS},
          50,
+         LEFT_AT_MOST,
          7,
          30},
         {{.runs = 300, .queued = 100, .elapsed_ns = 3 * SECOND_NS, .max_time_ns = 10 * SECOND_NS},
          50,
+         LEFT_ABOUT,
          2,
          75},
-        {{.runs = 3, .elapsed_ns = 30 * SECOND_NS, .max_time_ns = 10 * SECOND_NS}, 50, 0, 100},
-        {{.runs = 300, .queued = UINT64_MAX}, 1e-3, -1, 0},
+        {{.runs = 3, .elapsed_ns = 30 * SECOND_NS, .max_time_ns = 10 * SECOND_NS},
+         50,
+         LEFT_AT_MOST,
+         0,
+         100},
+        {{.runs = 300, .queued = UINT64_MAX}, 1e-3, LEFT_UNKNOWN, 0, 0},
+        /* each run finds more to run: the queue is not all, and a bar would go back */
+        {{.runs = 300, .queued = 100, .growing = true}, 50, LEFT_AT_LEAST, 2, -1},
+        {{.runs = 300, .queued = 100, .growing = true, .max_runs = 350}, 50, LEFT_ABOUT, 1, 85},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        int64_t left = progress_left_ns(&rows[i].f, rows[i].rate);
-        assert_int_equal(left < 0 ? -1 : left / SECOND_NS, rows[i].left_s);
+        int64_t ns = 0;
+        assert_int_equal(progress_left(&rows[i].f, rows[i].rate, &ns), rows[i].kind);
+        assert_int_equal(ns / SECOND_NS, rows[i].left_s);
         double share = progress_share(&rows[i].f);
         assert_int_equal(share < 0 ? -1 : (int)(share * 100), rows[i].percent);
     }
@@ -180,8 +191,9 @@ static void test_elsewhere(void **state)
     f.runs = 800;
     progress_show(p, &f, start + 5000 * MS_NS);
     assert_int_equal(lines_of(&paper), 1);
-    assert_string_equal(paper.text, "checkout: search: 800 runs, 100 queued, 2 findings, "
-                                    "100 runs/s, 1m05s, about 1s left\n");
+    assert_string_equal(paper.text,
+                        "checkout: search: 800 runs, 100 queued, 2 findings, "
+                        "100 runs/s, 1m05s, at least 1s left\n"); /* 500 more were found */
     progress_note(p, "a note");
     assert_int_equal(lines_of(&paper), 2);
     for (int64_t ms = 5001; ms <= 20000; ms++)
