@@ -204,6 +204,7 @@ struct summary *reports_title(struct session *s, uint32_t i)
     out->n_modes = s->search.n_modes;
     out->order = order_rows[s->search.order].name;
     out->seed = s->search.seed;
+    out->quick = search_is_quick(&s->search);
     out->shard = s->search.shard;
     out->shards = s->search.shards;
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;

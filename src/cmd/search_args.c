@@ -49,12 +49,19 @@ static int parse_order(const char *name, uint32_t *out, struct err *e)
     return err_set(e, 0, 0, "--order is size, soon, depth or random, not \"%s\"", name);
 }
 
+#define QUICK (1u << REDUCE_MODES_ONCE | 1u << REDUCE_RETRIES | 1u << REDUCE_MAX_FAULTS)
+
+bool search_is_quick(const struct search_options *options)
+{
+    return (options->assume & QUICK) == QUICK;
+}
+
 /* What --quick stands for: few runs of each kind. Any of it can be said otherwise. */
 static void be_quick(struct mode_list *modes, struct search_options *out)
 {
     *modes = (struct mode_list){0};
     mode_list_add_set(modes, SET_STANDARD);
-    out->assume = 1u << REDUCE_MODES_ONCE | 1u << REDUCE_RETRIES | 1u << REDUCE_MAX_FAULTS;
+    out->assume = QUICK;
     out->max_faults = 2;
     out->t_way = 0;
 }

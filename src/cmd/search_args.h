@@ -12,6 +12,9 @@
 int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
                 struct search_options *out, struct err *e) MUST_USE;
 
+/* Is it as --quick has it? */
+bool search_is_quick(const struct search_options *options);
+
 /* The assumptions in use, in words. */
 void search_assumptions(const struct search_options *options, struct arena *arena,
                         struct summary *summary);

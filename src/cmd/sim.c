@@ -246,6 +246,7 @@ static int explore_bench(struct bench *b, const struct args *args, struct mode_l
                                 .n_modes = options.n_modes,
                                 .order = order_rows[options.order].name,
                                 .seed = args->seed,
+                                .quick = search_is_quick(&options),
                                 .random = sim_random(b->sim)};
     struct progress state = {.terminal = style_terminal(2), .next_ns = clock_ns() + 500000000};
     struct explore_progress progress = {&state, show_progress};

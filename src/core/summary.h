@@ -121,6 +121,7 @@ struct summary {
     const char *order;
     uint64_t seed;
     bool random;            /* chance plays a part in the system */
+    bool quick;             /* only a first look was taken */
     uint32_t shard, shards; /* it is one of several parts, from 0; shards 0: it is the whole */
     uint64_t elsewhere;     /* faultloads that fell to the other parts */
 

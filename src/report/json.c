@@ -246,6 +246,10 @@ static void add_figures(json_t *doc, const struct summary *s)
     for (uint32_t i = 0; i < s->assumptions.n; i++)
         json_array_append_new(assumptions, doc_text(s->assumptions.at[i]));
     json_object_set_new(doc, "modes", modes_json(s));
+    struct buf untried = BUF_INIT(4096);
+    json_object_set_new(doc, "not_tried",
+                        words_untried(s, &untried) ? doc_take(&untried) : json_null());
+    buf_deinit(&untried);
     json_object_set_new(doc, "order", json_string(s->order));
     json_object_set_new(doc, "seed", json_integer((json_int_t)s->seed));
     json_object_set_new(doc, "assumptions", assumptions);

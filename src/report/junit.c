@@ -228,6 +228,10 @@ static void put_properties(const struct suite *x, FILE *out)
     put_property(out, "file", x->source->file);
     put_property(out, "verdict", report_verdict(s));
     put_property(out, "modes", buf_text(&modes));
+    struct buf untried = BUF_INIT(TEXT_MAX);
+    if (words_untried(s, &untried))
+        put_property(out, "not_tried", buf_text(&untried));
+    buf_deinit(&untried);
     put_property(out, "order", s->order);
     put_count(out, "seed", s->seed);
     put_count(out, "runs", s->runs);

@@ -269,6 +269,13 @@ static void add_notes(struct buf *out, const struct summary *s)
         add_sentence(out, s->notes.at[i]);
         buf_addc(out, '\n');
     }
+    struct buf untried = BUF_INIT(4096);
+    if (words_untried(s, &untried)) {
+        buf_adds(out, "- Not tried: ");
+        add_sentence(out, buf_text(&untried));
+        buf_addc(out, '\n');
+    }
+    buf_deinit(&untried);
     if (s->broken && s->broken_detail) {
         buf_adds(out, "- ");
         add_sentence(out, s->broken_detail);

@@ -218,6 +218,14 @@ void text_figures(const struct summary *s, FILE *out)
     fputc('\n', out);
 }
 
+void text_untried(const struct summary *s, const struct style *st, FILE *out)
+{
+    struct buf text = BUF_INIT(4096);
+    if (words_untried(s, &text))
+        fprintf(out, "\n%sNOT TRIED%s  %s\n", st->yellow, st->off, buf_text(&text));
+    buf_deinit(&text);
+}
+
 void report_text(const struct summary *s, const struct style *st, FILE *out)
 {
     fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
@@ -231,4 +239,6 @@ void report_text(const struct summary *s, const struct style *st, FILE *out)
     text_remarks(NULL, 0, s, st, out);
     text_unsure(s, st, out);
     text_figures(s, out);
+    if (s->quick) /* the modes of a simulated system are its author's choice */
+        text_untried(s, st, out);
 }

@@ -196,6 +196,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     text_levels(s, out);
     text_volatile(s, out);
     print_time(s, out);
+    text_untried(s, st, out);
 }
 
 /* One line for each scenario, when there are several. */

@@ -28,6 +28,7 @@ void text_remarks(const struct report_source *source, uint32_t scenario, const s
 /* Why runs could not be relied on, and what helps. */
 void text_unsure(const struct summary *s, const struct style *st, FILE *out);
 void text_figures(const struct summary *s, FILE *out);
+void text_untried(const struct summary *s, const struct style *st, FILE *out);
 
 /* How the calls of each service are identified. */
 void text_levels(const struct summary *s, FILE *out);

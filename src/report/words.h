@@ -116,4 +116,7 @@ void words_quoted(slice word, struct buf *out);
 /* 1234567 as 1,234,567; large ones as 1.2e+27. */
 void words_number(double n, struct buf *out);
 
+/* What was not tried, with the command that tries it. False: nothing is said. */
+bool words_untried(const struct summary *s, struct buf *out);
+
 #endif
