@@ -11,7 +11,10 @@
 /* ---- addresses of the services ---- */
 
 /* Ports for services are chosen below those that the system gives to connections and to listeners
- * that ask for any: so nobody gets one by chance until its service listens. */
+ * that ask for any: so nobody gets one by chance until its service listens, or while that is
+ * restarted. Another campaign on this machine might choose the same one meanwhile. So each port is
+ * held by a socket with its number as a name, which nobody else can have, and which is gone with
+ * this process however that ends. */
 enum { PORT_FIRST = 10000, PORT_LAST = 32000, PORT_TRIES = 300 };
 
 static bool is_free(slice host, uint32_t port, struct addr *out)
@@ -26,6 +29,20 @@ static bool is_free(slice host, uint32_t port, struct addr *out)
         sys_close(fd);
     out->listening = false;
     return fd >= 0;
+}
+
+/* A descriptor for as long as the port is ours; -1: it is another campaign's. */
+static int reserve(uint32_t port)
+{
+    struct err ignored = {0};
+    struct addr name;
+    struct buf text = BUF_INIT(100);
+    buf_addf(&text, "unix:@outfox-port-%u", (unsigned)port);
+    int fd = addr_parse(buf_slice(&text), "port", &name, &ignored) == 0
+                 ? addr_listen(&name, false, &ignored)
+                 : -1;
+    buf_deinit(&text);
+    return fd;
 }
 
 static bool is_taken(const struct wiring *w, uint32_t n, uint32_t port)
@@ -46,7 +63,12 @@ static int choose_ports(struct wiring *w, struct err *e)
         bool found = false;
         for (int try = 0; try < PORT_TRIES && !found; try++) {
             uint32_t port = PORT_FIRST + rng_below(&rng, PORT_LAST - PORT_FIRST);
-            found = !is_taken(w, w->n_services, port) && is_free(spec->host, port, &w->address[i]);
+            int held = is_taken(w, w->n_services, port) ? -1 : reserve(port);
+            found = held >= 0 && is_free(spec->host, port, &w->address[i]);
+            if (found)
+                vec_push(&w->held, held);
+            else if (held >= 0)
+                sys_close(held);
         }
         if (!found)
             return err_set(e, spec->line, spec->col,
@@ -179,6 +201,9 @@ void wiring_free(struct wiring *w)
 {
     if (!w)
         return;
+    for (uint32_t i = 0; i < w->held.n; i++)
+        sys_close(w->held.at[i]);
+    vec_deinit(&w->held);
     vec_deinit(&w->doors);
     arena_deinit(&w->arena);
     mem_free(w);

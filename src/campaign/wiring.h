@@ -32,6 +32,7 @@ struct wiring {
     uint32_t n_services;
     uint32_t slots; /* clients at a time */
     VEC(struct wiring_door) doors;
+    VEC(int) held; /* descriptors that keep the ports that were chosen from other campaigns */
 };
 
 /* sim: the simulated system that stands for the services, or NULL. */
