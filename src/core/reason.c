@@ -4,7 +4,7 @@
  * together, and what the runs without faults have shown counts more than what faults have:
  *
  *   another path or payload came instead                          path, payload
- *   without faults: only in the first of the runs                 cache
+ *   without faults: only in the first run, nor under faults       cache
  *                   one of several, later on and for good         growth
  *                   one of several, now and then                  polling
  *                   now and then                                  sometimes
@@ -86,7 +86,20 @@ static bool lasts(const struct suspect *x)
     return !(x->shown & 1) && x->shown + first == (uint64_t)1 << x->of;
 }
 
-static void add(const struct names *names, struct group *g, const struct suspect *x)
+/* Is another call of this caller in just those fault-free runs that this one is not in? Then they
+ * take turns, and nothing is remembered. */
+static bool takes_turns(const struct names *names, const struct suspect *list, uint32_t n,
+                        const struct suspect *x)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].kind == SUSPECT_MISSING && !(list[i].shown & x->shown) &&
+            ((uint64_t)list[i].shown | x->shown) + 1 == (uint64_t)1 << x->of &&
+            uid_parent(names, list[i].call) == uid_parent(names, x->call))
+            return true;
+    return false;
+}
+
+static void add(const struct names *names, struct group *g, const struct suspect *x, bool turns)
 {
     struct reason *r = &g->reason;
     r->times++;
@@ -101,6 +114,8 @@ static void add(const struct names *names, struct group *g, const struct suspect
     g->kinds[x->kind]++;
     if (x->kind != SUSPECT_MISSING)
         g->last[x->last]++;
+    else if (turns)
+        g->now_and_then++;
     else if (x->shown == 1)
         g->at_first++;
     else if (lasts(x))
@@ -115,7 +130,8 @@ static enum reason_kind kind_without_faults(const struct group *g)
         return g->later && !g->at_first && !g->now_and_then && !g->causes[CAUSE_COUNT]
                    ? REASON_GROWTH
                    : REASON_POLLING;
-    return g->at_first && !g->later && !g->now_and_then ? REASON_CACHE : REASON_SOMETIMES;
+    bool once = g->at_first && !g->later && !g->now_and_then; /* and never again? */
+    return once && g->kinds[SUSPECT_NOT_FIRED] ? REASON_CACHE : REASON_SOMETIMES;
 }
 
 static enum reason_kind kind_of(const struct group *g)
@@ -196,7 +212,8 @@ void reasons_find(const struct names *names, const struct suspect *list, uint32_
             map_set(&at, key, groups.n);
             vec_push(&groups, (struct group){0});
         }
-        add(names, &groups.at[*map_get(&at, key)], &list[i]);
+        bool turns = list[i].kind == SUSPECT_MISSING && takes_turns(names, list, n, &list[i]);
+        add(names, &groups.at[*map_get(&at, key)], &list[i], turns);
     }
     for (uint32_t i = 0; i < groups.n; i++) {
         groups.at[i].reason.kind = kind_of(&groups.at[i]);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "core/reason.h"
 #include "support/lab.h"
 #include "support/unit.h"
 
@@ -18,52 +19,54 @@ static const struct {
     bool stable;
     uint32_t kinds;           /* bits of the suspect kinds that must be there */
     enum suspect_cause cause; /* that one of them must have; CAUSE_UNKNOWN: any */
+    enum reason_kind reason;  /* what explains all of it */
 } cases[] = {
     {"random payload",
      "system: x\nidentify: { payload: on }\nservices:\n"
      "  top:\n    GET /:\n      - call: a POST /\n        payload: { id: \"{random}\" }\n"
      "        on: { failed: { call: b GET / } }\n      - call: c GET /\n"
      "  a: { POST /: }\n  b: { GET /: }\n  c: { GET /: }\n" SCENARIO,
-     false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_MISSING, CAUSE_PAYLOAD},
+     false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_MISSING, CAUSE_PAYLOAD, REASON_PAYLOAD},
     {"random payload that is not part of the name",
      "system: x\nservices:\n"
      "  top:\n    GET /:\n      - call: a POST /\n        payload: { id: \"{random}\" }\n"
      "        on: { failed: { call: b GET / } }\n      - call: c GET /\n"
      "  a: { POST /: }\n  b: { GET /: }\n  c: { GET /: }\n" SCENARIO,
-     true, 0, CAUSE_UNKNOWN},
+     true, 0, CAUSE_UNKNOWN, REASON_KINDS},
     {"random path",
      "system: x\nservices:\n"
      "  top:\n    GET /:\n      - call: a GET /orders/{random}\n      - call: c GET /\n"
      "  a: { \"GET /orders/{id}\": }\n  c: { GET /: }\n" SCENARIO,
-     false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_MISSING | 1u << SUSPECT_STEP, CAUSE_INTERFACE},
+     false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_MISSING | 1u << SUSPECT_STEP, CAUSE_INTERFACE,
+     REASON_PATH},
     {"random path with a rule",
      "system: x\nnormalise: [ \"/orders/[^/]+ -> /orders/[order]\" ]\nservices:\n"
      "  top:\n    GET /:\n      - call: a GET /orders/{random}\n      - call: c GET /\n"
      "  a: { \"GET /orders/{id}\": }\n  c: { GET /: }\n" SCENARIO,
-     true, 0, CAUSE_UNKNOWN},
+     true, 0, CAUSE_UNKNOWN, REASON_KINDS},
     {"random path after a fault only",
      "system: x\nservices:\n"
      "  top:\n    GET /:\n      - call: a GET /\n        on: { failed: { call: \"b GET "
      "/new/{random}\" } }\n"
      "      - call: c GET /\n"
      "  a: { GET /: }\n  b: { \"GET /new/{id}\": }\n  c: { GET /: }\n" SCENARIO,
-     false, 1u << SUSPECT_NOT_FIRED, CAUSE_INTERFACE},
+     false, 1u << SUSPECT_NOT_FIRED, CAUSE_INTERFACE, REASON_PATH},
     {"random choice",
      "system: x\nservices:\n"
      "  top:\n    GET /:\n      - choose:\n          - [ { call: a GET / } ]\n          - [ { "
      "call: b GET / } ]\n"
      "      - call: c GET /\n" ABC SCENARIO,
-     false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN},
+     false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN, REASON_SOMETIMES},
     {"random order",
      "system: x\nservices:\n"
      "  top:\n    GET /:\n      - shuffle: [ { call: a GET / }, { call: b GET / }, { call: c GET / "
      "} ]\n" ABC SCENARIO,
-     false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN},
+     false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN, REASON_ORDER},
     {"random reply",
      "system: x\nservices:\n"
      "  top:\n    GET /:\n      - call: a GET /\n      - choose: [ { reply: 200 }, { reply: 500 } "
      "]\n" ABC SCENARIO,
-     false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN},
+     false, 1u << SUSPECT_STEP, CAUSE_UNKNOWN, REASON_REPLY},
     {"circuit breaker that stays open",
      "system: x\nkeep-state: true\nservices:\n"
      "  top:\n    state: { failures: 0 }\n    GET /:\n"
@@ -71,7 +74,7 @@ static const struct {
      "        then:\n          - call: a GET /\n            on: { failed: { add: { state.failures: "
      "1 } } }\n"
      "      - call: b GET /\n" ABC SCENARIO,
-     false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_STEP, CAUSE_ABSENT},
+     false, 1u << SUSPECT_NOT_FIRED | 1u << SUSPECT_STEP, CAUSE_ABSENT, REASON_BREAKER},
     {"circuit breaker that is reset",
      "system: x\nservices:\n"
      "  top:\n    state: { failures: 0 }\n    GET /:\n"
@@ -79,7 +82,7 @@ static const struct {
      "        then:\n          - call: a GET /\n            on: { failed: { add: { state.failures: "
      "1 } } }\n"
      "      - call: b GET /\n" ABC SCENARIO,
-     true, 0, CAUSE_UNKNOWN},
+     true, 0, CAUSE_UNKNOWN, REASON_KINDS},
 };
 
 enum { CASES = sizeof cases / sizeof *cases };
@@ -100,6 +103,23 @@ static void check_claims(const struct search *s, const struct search_stats *stat
     for (uint32_t i = 0; i < n; i++)
         unfired += !runs[i].fired;
     assert_true(unfired == 0 || suspects > 0);
+}
+
+/* One reason explains all that is suspect. */
+static void check_reasons(const struct lab *lab, const struct suspect *list, uint32_t n,
+                          enum reason_kind wanted)
+{
+    struct reasons reasons = {0};
+    uint64_t times = 0;
+    reasons_find(&lab->names, list, n, &reasons);
+    for (uint32_t i = 0; i < reasons.n; i++) {
+        if (reasons.at[i].kind != wanted)
+            fail_msg("%s instead of %s", reason_names[reasons.at[i].kind], reason_names[wanted]);
+        times += reasons.at[i].times;
+    }
+    assert_int_equal(times, n);
+    assert_int_equal(reasons.n, n > 0);
+    vec_deinit(&reasons);
 }
 
 static void test_case(void **state)
@@ -128,6 +148,7 @@ static void test_case(void **state)
         assert_int_equal(total > 0, !cases[i].stable);
         assert_int_equal(kinds & cases[i].kinds, cases[i].kinds);
         assert_true(caused);
+        check_reasons(&lab, suspects, n, cases[i].reason);
         check_claims(s, &stats);
         search_free(s);
         lab_deinit(&lab);
