@@ -149,6 +149,7 @@ struct scan {
     slice text;
     size_t at;
     struct buf *out;
+    bool json, inside; /* it is JSON, as it seems; a string of it was begun */
 };
 
 static bool ends_here(const struct scan *s, size_t at, const char *set)
@@ -211,6 +212,8 @@ static size_t nested_end(const struct scan *s, size_t at)
 
 static void take(struct scan *s, size_t to)
 {
+    for (size_t i = s->at; i < to; i++)
+        s->inside ^= s->text.p[i] == '"' && (i == 0 || s->text.p[i - 1] != '\\');
     buf_add(s->out, (slice){s->text.p + s->at, to - s->at});
     s->at = to;
 }
@@ -239,6 +242,8 @@ static void mask_value(struct scan *s, const struct row *row, bool json)
 {
     size_t end;
     char quote;
+    if (s->json && s->inside && s->at < s->text.n && s->text.p[s->at] == '"')
+        return; /* the string ends behind the name */
     if (quote_at(s, s->at, &end, &quote)) {
         size_t backslashes = end - 1 - s->at;
         take(s, end);
@@ -307,6 +312,8 @@ static void pass_escape(struct scan *s)
 void secret_mask(slice text, struct buf *out)
 {
     struct scan s = {.text = text, .out = out};
+    slice start = slice_trim(text);
+    s.json = start.n && (start.p[0] == '{' || start.p[0] == '[');
     while (s.at < text.n) {
         if (text.p[s.at] == '\\')
             pass_escape(&s);

@@ -6,7 +6,8 @@
  * queries, headers and log lines, its value becomes [secret]. So does the password of a URL.
  *
  * 1. Equal stays equal, and there stays there: an empty value, null, true and false are left.
- * 2. JSON stays JSON. Doing it twice changes nothing. It takes time in proportion to the text.
+ * 2. JSON stays JSON, and doing it twice changes nothing of it. It takes time in proportion to the
+ * text.
  *
  * Which names count is one table for the whole process; it changes before anything is masked. */
 #ifndef OUTFOX_BASE_SECRET_H

@@ -2,8 +2,8 @@
 //
 // Any bytes as a text with secrets in it.
 //
-// 1. Doing it twice changes nothing.
-// 2. What was JSON is JSON afterwards.
+// 1. What was JSON is JSON afterwards, and doing it twice changes nothing.
+// 2. There is always room in a few times the length.
 
 #include <stdint.h>
 
@@ -23,9 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     secret_mask(text, &once);
     secret_mask(buf_slice(&once), &twice);
-    MUST(!once.full && slice_eq(buf_slice(&once), buf_slice(&twice)));
-    if (node_parse_json(&a, text, &node) == 0)
+    MUST(!once.full);
+    if (node_parse_json(&a, text, &node) == 0) {
         MUST(node_parse_json(&a, buf_slice(&once), &node) == 0);
+        MUST(slice_eq(buf_slice(&once), buf_slice(&twice)));
+    }
     arena_deinit(&a);
     buf_deinit(&once);
     buf_deinit(&twice);

@@ -38,6 +38,10 @@ static const struct {
     {"password: hunter2", "password: [secret]"},
     {"{\"log\": \"a\\ntoken: abc\\u000apassword=x\"}",
      "{\"log\": \"a\\ntoken: [secret]\\u000apassword=[secret]\"}"},
+    {"{\"the token: \": \"h\", \"token\": \"a\"}",
+     "{\"the token: \": \"h\", \"token\": \"[secret]\"}"},
+    {"password: \"hunter 2\" 5\" disk token: \"abc\"",
+     "password: \"[secret]\" 5\" disk token: \"[secret]\""},
     /* what only looks like it */
     {"{\"key\": \"a\", \"tokens\": 7, \"tokenizer\": \"x\", \"author\": \"y\"}", NULL},
     {"the token has expired; password required", NULL},
