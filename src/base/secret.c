@@ -242,8 +242,9 @@ static void mask_value(struct scan *s, const struct row *row, bool json)
 {
     size_t end;
     char quote;
-    if (s->json && s->inside && s->at < s->text.n && s->text.p[s->at] == '"')
-        return; /* the string ends behind the name */
+    bool string = s->json && s->inside; /* it ends with the next quote */
+    if (string && s->at < s->text.n && s->text.p[s->at] == '"')
+        return;
     if (quote_at(s, s->at, &end, &quote)) {
         size_t backslashes = end - 1 - s->at;
         take(s, end);
@@ -251,7 +252,12 @@ static void mask_value(struct scan *s, const struct row *row, bool json)
         return;
     }
     bool line = row->line && !json;
-    if (!line && s->at < s->text.n && (s->text.p[s->at] == '{' || s->text.p[s->at] == '[')) {
+    if (!line && slice_starts(slice_from(s->text, s->at), SLICE(SECRET))) {
+        take(s, s->at + sizeof SECRET - 1); /* once is enough */
+        return;
+    }
+    if (!line && !string && s->at < s->text.n &&
+        (s->text.p[s->at] == '{' || s->text.p[s->at] == '[')) {
         replace(s, nested_end(s, s->at), json);
         return;
     }
@@ -313,7 +319,7 @@ void secret_mask(slice text, struct buf *out)
 {
     struct scan s = {.text = text, .out = out};
     slice start = slice_trim(text);
-    s.json = start.n && (start.p[0] == '{' || start.p[0] == '[');
+    s.json = start.n && strchr("{[\"", start.p[0]);
     while (s.at < text.n) {
         if (text.p[s.at] == '\\')
             pass_escape(&s);

@@ -34,13 +34,15 @@ static int refuse(struct store *s, pid_t pid, struct err *e)
     if (pid > 0)
         snprintf(who, sizeof who, "process %ld", (long)pid);
     return store_refused(
-        s, e, "%s is writing to it; wait until that has ended, end it, or name another file", who);
+        s, e,
+        "%s is writing to it; wait until that has ended, end it, or name another with --store",
+        who);
 }
 
 static int failed(struct store *s, const char *what, struct err *e)
 {
-    return store_refused(s, e, "%s (%s); make its directory writable, or name another place", what,
-                         strerror(errno));
+    return store_refused(s, e, "%s (%s); make its directory writable, or name another with --store",
+                         what, strerror(errno));
 }
 
 static bool is_held(const struct stat *file)

@@ -29,7 +29,7 @@ static const struct {
      "see to the disk; `outfox run --resume` goes on"},
     {SQLITE_CORRUPT, "it is damaged", "remove it, or restore a copy"},
     {SQLITE_NOTADB, "it is not a campaign of Outfox, or it is damaged",
-     "name another file, remove it, or restore a copy"},
+     "name another with --store, remove it, or restore a copy"},
     {SQLITE_ERROR, "it is damaged or was edited", "remove it, or restore a copy"},
     {SQLITE_SCHEMA, "it is damaged or was edited", "remove it, or restore a copy"},
     {SQLITE_BUSY, "another program has been writing to it for seconds",
@@ -38,11 +38,11 @@ static const struct {
      "end that program (sqlite3, perhaps) and try again"},
     {SQLITE_PROTOCOL, "other programs keep it locked", "end them and try again"},
     {SQLITE_READONLY, "it cannot be written",
-     "make the file and its directory writable, or name another place"},
+     "make the file and its directory writable, or name another with --store"},
     {SQLITE_CANTOPEN, "it cannot be opened",
-     "make the file and its directory accessible, or name another place"},
+     "make the file and its directory accessible, or name another with --store"},
     {SQLITE_PERM, "it cannot be opened",
-     "make the file and its directory accessible, or name another place"},
+     "make the file and its directory accessible, or name another with --store"},
     {SQLITE_TOOBIG, "something in it is larger than 4 MiB", "remove it, or restore a copy"},
     {SQLITE_CONSTRAINT_FOREIGNKEY, "there is no campaign with this number", "begin one"},
     {SQLITE_CONSTRAINT_PRIMARYKEY, "something with this number is already there", "name another"},
@@ -79,7 +79,8 @@ int store_failed(struct store *s, int code, struct err *e)
         if (failures[i].code == code || failures[i].code == (code & 0xff))
             return err_set(e, 0, 0, "%s (%.160s); %s", failures[i].cause, said(s, code),
                            failures[i].remedy);
-    return err_set(e, 0, 0, "SQLite refused it (%.160s); name another file, or restore a copy",
+    return err_set(e, 0, 0,
+                   "SQLite refused it (%.160s); name another with --store, or restore a copy",
                    said(s, code));
 }
 

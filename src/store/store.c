@@ -49,7 +49,7 @@ static int make_directories(struct store *s, struct err *e)
             errno = number;
             result = exists ? 0
                             : path_failed(s, "its directory cannot be made",
-                                          "make it, or name another place", e);
+                                          "make it, or name another with --store", e);
         }
         *at = '/';
     }
@@ -74,7 +74,8 @@ static int follow_link(struct store *s, struct err *e)
     if (lstat(s->path, &file) || !S_ISLNK(file.st_mode))
         return 0;
     if (!realpath(s->path, real))
-        return path_failed(s, "this is a link that leads nowhere", "remove it, or name another", e);
+        return path_failed(s, "this is a link that leads nowhere",
+                           "remove it, or name another with --store", e);
     mem_free(s->path);
     s->path = plain_path(real);
     return 0;
@@ -90,15 +91,16 @@ static int check_path(struct store *s, struct err *e)
         if (errno == ENOENT && s->access == STORE_WRITE)
             return 0;
         if (errno == ENOENT || (errno == ENOTDIR && s->access == STORE_READ))
-            return store_refused(s, e,
-                                 "there is no such file; `outfox run` makes one, or name another");
+            return store_refused(
+                s, e,
+                "there is no such file; `outfox run` makes one, or name another with --store");
         return path_failed(s, "it cannot be opened",
-                           "make it and its directory accessible, or name another file", e);
+                           "make it and its directory accessible, or name another with --store", e);
     }
     if (S_ISDIR(file.st_mode))
         return store_refused(s, e, "this is a directory; name a file in it");
     if (!S_ISREG(file.st_mode))
-        return store_refused(s, e, "this is not a plain file; name another one");
+        return store_refused(s, e, "this is not a plain file; name another with --store");
     return 0;
 }
 
@@ -118,7 +120,7 @@ static int close_to_others(struct store *s, struct err *e)
         return 0;
     if (fd < 0)
         return path_failed(s, "it cannot be opened",
-                           "make it and its directory accessible, or name another file", e);
+                           "make it and its directory accessible, or name another with --store", e);
     close(fd);
     return 0;
 }
@@ -236,11 +238,11 @@ static int check_header(struct store *s, const struct header *h, const struct sc
     if (h->application != SCHEMA_APPLICATION)
         return store_refused(s, e,
                              "it is the database of another program, not a campaign of Outfox; "
-                             "name another file");
+                             "name another with --store");
     if (h->version > schema->version)
         return store_refused(s, e,
                              "it was written by a newer Outfox (schema %lld; this one knows %u); "
-                             "use that one, or name another file",
+                             "use that one, or name another with --store",
                              (long long)h->version, (unsigned)schema->version);
     if (h->version < 1)
         return store_damaged(s, e, "schema %lld", (long long)h->version);

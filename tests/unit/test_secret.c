@@ -42,6 +42,7 @@ static const struct {
      "{\"the token: \": \"h\", \"token\": \"[secret]\"}"},
     {"password: \"hunter 2\" 5\" disk token: \"abc\"",
      "password: \"[secret]\" 5\" disk token: \"[secret]\""},
+    {"[\"token: [a\", 1]", "[\"token: [secret]\", 1]"},
     /* what only looks like it */
     {"{\"key\": \"a\", \"tokens\": 7, \"tokenizer\": \"x\", \"author\": \"y\"}", NULL},
     {"the token has expired; password required", NULL},

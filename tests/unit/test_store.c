@@ -1058,10 +1058,10 @@ static int use_read_only(void)
     make_campaign(5);
     CHECK(remount_read_only() == 0);
     CHECK(store_open(PATH, STORE_WRITE, &s, &e) == -1);
-    CHECK(strstr(e.text, "Read-only") && strstr(e.text, "another place"));
+    CHECK(strstr(e.text, "Read-only") && strstr(e.text, "--store"));
     e = (struct err){0};
     CHECK(store_open("new/" PATH, STORE_WRITE, &s, &e) == -1);
-    CHECK(strstr(e.text, "Read-only") && strstr(e.text, "another place"));
+    CHECK(strstr(e.text, "Read-only") && strstr(e.text, "--store"));
     e = (struct err){0};
     CHECK(store_open(PATH, STORE_READ, &s, &e) == 0);
     CHECK(walk_runs(s, 1, &walk, &e) == 0 && walk.n == 5 && !walk.differs);
