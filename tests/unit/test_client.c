@@ -731,6 +731,13 @@ static void test_malformed(void **state)
     raw_script(&b, &(struct act){.answer = buf_text(&large)}, 1);
     call_get(&b, &g);
     expect_failed(&g, OUT_CLOSED, "too large");
+    buf_clear(&large);
+    for (int i = 0; i < 101; i++) /* interim answers, one too many */
+        buf_adds(&large, "HTTP/1.1 102 Processing\r\n\r\n");
+    buf_adds(&large, OK_ANSWER);
+    raw_script(&b, &(struct act){.answer = buf_text(&large)}, 1);
+    call_get(&b, &g);
+    expect_failed(&g, OUT_CLOSED, "too many interim answers");
     buf_deinit(&large);
     raw_script(&b, &(struct act){.answer = OK_ANSWER}, 1);
     call_get(&b, &g);

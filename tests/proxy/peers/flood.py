@@ -11,6 +11,7 @@ fill up. At the end it says how many bytes it sent, on how many connections."""
 import itertools
 import select
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -298,6 +299,18 @@ def dripped_bodies():
 @caller()
 def connections():
     yield b""
+
+
+@caller()
+def tls_hellos():
+    """The first word of a handshake, which costs the other side most of it, and no other."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        context.wrap_bio(into, out, server_hostname="localhost").do_handshake()
+    except ssl.SSLWantReadError:
+        yield out.read()
+    time.sleep(0.001)
 
 
 @caller()
