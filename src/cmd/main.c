@@ -40,12 +40,15 @@ static const struct verb verbs[] = {
      "  outfox run --resume\n",
      OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT, cmd_run},
     {"replay", "WHAT [FILE]", 2, "run one faultload again and show what happens",
-     "WHAT is the number of a finding (3, or SCENARIO/3), a faultload as the reports print it\n"
-     "(\"CALL : MODE & CALL : MODE\"; patterns with * are allowed), \"none\", or @FILE with a\n"
-     "faultload in it. Prints the tree of calls: what was injected where, what each caller saw, what\n"
-     "the client got, and how that differs from the run without faults.",
+     "WHAT is the number of a finding (3, or SCENARIO/3), all for all of them, a faultload as the\n"
+     "reports print it (\"CALL : MODE & CALL : MODE\"; patterns with * are allowed), \"SERVICE down\",\n"
+     "\"none\", or @FILE with a faultload in it. Prints the tree of calls: what was injected where,\n"
+     "what each caller saw, what the client got, and how that differs from the run without faults.\n"
+     "The exit code is 1 when something is wrong: a finding shows again.",
      "  outfox replay 1\n"
-     "  outfox replay 'payment POST /charge : 503'\n",
+     "  outfox replay all\n"
+     "  outfox replay 'payment POST /charge : 503'\n"
+     "  outfox replay 'payment down'\n",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_CONTRACT, cmd_replay},
     {"learn", "[FILE]", 1, "write down what was seen under faults, as a contract",
      "Writes resilience/SCENARIO.yaml from the stored campaign: what happens when each call fails,\n"
@@ -58,8 +61,10 @@ static const struct verb verbs[] = {
      OPT_COMMON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_LEARN, cmd_learn},
     {"explain", "FAULTLOAD [FILE]", 2, "say why a combination was run or not, from what is stored",
      "Reads the stored campaign and says of one faultload whether it was run; or which run already\n"
-     "showed all that it could show; or which decision of which service makes it impossible.",
-     "  outfox explain 'users GET /users/[id] > bookings GET /bookings/[id] : 503'\n",
+     "showed all that it could show; or which decision of which service makes it impossible. Calls\n"
+     "are named as in reports; where a name means several, each is explained.",
+     "  outfox explain 'users GET /users/[id] > bookings GET /bookings/[id] : 503'\n"
+     "  outfox explain 'bookings GET /bookings/7 : 503'\n",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN, cmd_explain},
     {"report", "[FILE]", 1, "print the reports of the stored campaign again",
      "Makes the reports of the last campaign from what is stored, without running anything.",

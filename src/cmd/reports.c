@@ -137,9 +137,9 @@ static const char *replay_words(struct session *s)
 {
     const struct args *args = s->args;
     struct buf text = BUF_INIT(1 << 16);
-    if (args->positional[0]) {
+    if (s->file) {
         buf_addc(&text, ' ');
-        words_quoted(slice_of(args->positional[0]), &text);
+        words_quoted(slice_of(s->file), &text);
     }
     if (args->store) {
         buf_adds(&text, " --store ");

@@ -146,7 +146,7 @@ static void know_secrets(const struct campaign_config *c)
 int session_open(struct session *s, const struct args *args, const char *file)
 {
     struct err e = {0};
-    *s = (struct session){.args = args};
+    *s = (struct session){.args = args, .file = file};
     names_init(&s->names);
     faultloads_init(&s->faultloads);
     s->sentences = sentences_new();
@@ -164,8 +164,7 @@ int session_open(struct session *s, const struct args *args, const char *file)
 void session_close(struct session *s)
 {
     live_close(s->live);
-    for (uint32_t i = 0; i < s->campaigns.n; i++)
-        campaign_free(s->campaigns.at[i]);
+    session_drop_campaigns(s);
     vec_deinit(&s->campaigns);
     contracts_free(s);
     judging_close(&s->judging);
@@ -180,6 +179,13 @@ void session_close(struct session *s)
     faultloads_deinit(&s->faultloads);
     names_deinit(&s->names);
     arena_deinit(&s->arena);
+}
+
+void session_drop_campaigns(struct session *s)
+{
+    for (uint32_t i = 0; i < s->campaigns.n; i++)
+        campaign_free(s->campaigns.at[i]);
+    s->campaigns.n = 0;
 }
 
 const char *session_scenario(const struct session *s, uint32_t i)

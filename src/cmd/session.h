@@ -11,6 +11,7 @@
 
 struct session {
     const struct args *args;
+    const char *file; /* as it was named; NULL: it was not */
     struct campaign_config *config;
     struct arena arena;
     struct names names;
@@ -67,6 +68,9 @@ int session_start(struct session *s, struct err *e) MUST_USE;
 /* A campaign for each scenario. */
 void session_make_campaigns(struct session *s, void *ctx,
                             void (*show)(void *ctx, const struct campaign_facts *facts));
+
+/* Forgets them: others can be made. */
+void session_drop_campaigns(struct session *s);
 
 /* Takes up what the store has of them; *left: is there anything to be done? 0, or an exit code,
  * with *e. */

@@ -297,25 +297,40 @@ int cmd_sim_explore(const struct args *args)
 
 /* ---- explain ---- */
 
+static void print_explanations(const struct bench *b, const struct search *search,
+                               const faultload *meant, uint32_t n, const struct args *args)
+{
+    struct explanation x[MEANT_MAX];
+    for (uint32_t i = 0; i < n; i++)
+        search_explain(search, meant[i], &x[i]);
+    struct explanations all = {.system = sim_name(b->sim),
+                               .scenario = sim_scenario_name(b->sim, b->scenario),
+                               .names = &b->names,
+                               .faultloads = &b->faultloads,
+                               .n = n,
+                               .faultload = meant,
+                               .explanation = x};
+    report_explanations(&all, args->json, stdout);
+}
+
 int cmd_sim_explain(const struct args *args)
 {
     struct bench b;
     struct search *search = NULL;
     struct summary summary = {0};
-    struct explanation x;
     struct err e = {0};
     struct mode_list modes;
-    faultload f;
+    faultload meant[MEANT_MAX];
+    uint32_t n;
     int code = bench_load(&b, args);
     if (code)
         return code;
-    if (faultload_parse(&b.names, &b.faultloads, slice_of(args->positional[1]), &f, &e) ||
-        explore_bench(&b, args, &modes, &search, &summary, &e)) {
+    if (explore_bench(&b, args, &modes, &search, &summary, &e) ||
+        search_meant(search, &b.words, sim_request(b.sim, b.scenario),
+                     slice_of(args->positional[1]), meant, &n, &e)) {
         code = cmd_fail(&e);
     } else {
-        search_explain(search, f, &x);
-        report_explanation(sim_name(b.sim), sim_scenario_name(b.sim, b.scenario), &b.names,
-                           &b.faultloads, f, &x, args->json, stdout);
+        print_explanations(&b, search, meant, n, args);
         code = interrupted ? signal_code() : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
     }
     summary_deinit(&summary);

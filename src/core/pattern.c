@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/pattern.h"
 
-enum { SERVICES_SHOWN = 300 }; /* bytes */
+enum { SERVICES_SHOWN = 300, NEAR_MOST = 1000 }; /* bytes; interfaces of a service */
 
 /* Whoever makes the requests of a scenario that is a command stands in names like a service. */
 static const char client[] = "client";
@@ -94,10 +94,20 @@ static int parse_mode(struct pattern *p, slice *text, struct err *e)
         return err_set(e, 0, 0, "the mode is missing after \":\"");
     if (mode_parse(word, &p->mode, e))
         return -1;
-    if (slice_trim(*text).n)
-        return err_set(e, 0, 0, "one fault at a time: give \"%.*s\" as a fault of its own",
-                       (int)(text->n < 60 ? text->n : 60), text->p);
+    slice more = slice_trim(*text);
+    if (more.n)
+        return err_set(e, 0, 0, "one fault at a time: put \" & \" before \"%.*s\"",
+                       (int)(more.n < 60 ? more.n : 60), more.p);
     return 0;
+}
+
+static bool has_mode(slice text)
+{
+    slice word;
+    while (slice_word(&text, &word))
+        if (slice_is(word, ":"))
+            return true;
+    return false;
 }
 
 /* "SERVICE down" is "SERVICE : refuse". Cuts " down" off. */
@@ -112,12 +122,29 @@ static bool take_down(slice *text)
     return true;
 }
 
+bool pattern_cut(slice *faults, slice *fault)
+{
+    slice rest = *faults, word;
+    if (!slice_trim(rest).n)
+        return false;
+    while (slice_word(&rest, &word) && !slice_is(word, "&"))
+        ;
+    bool more = slice_is(word, "&");
+    size_t end = more ? (size_t)(word.p - faults->p) : faults->n;
+    *fault = slice_trim((slice){faults->p, end});
+    *faults = more ? rest : (slice){0};
+    return true;
+}
+
 int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_kind kind,
                   slice text, struct err *e)
 {
     slice word, refuse = SLICE("refuse");
     bool down = take_down(&text);
-    slice whole = text;
+    if (kind == PATTERN_FAULT && !down && slice_trim(text).n && !has_mode(text))
+        return err_set(e, 0, 0,
+                       "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
+                       (int)(text.n < 100 ? text.n : 100), text.p);
     vec_push(&out->steps, (struct pattern_step){.any_path = true});
     do {
         if (parse_step(out, v, kind, &text, e))
@@ -125,11 +152,7 @@ int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_
         if (!slice_word(&text, &word)) {
             if (down)
                 return parse_mode(out, &refuse, e);
-            if (kind == PATTERN_CALLS)
-                return 0;
-            return err_set(e, 0, 0,
-                           "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
-                           (int)(whole.n < 100 ? whole.n : 100), whole.p);
+            return kind == PATTERN_CALLS ? 0 : err_set(e, 0, 0, "a call is missing before \":\"");
         }
     } while (slice_is(word, ">"));
     if (!slice_is(word, ":"))
@@ -177,6 +200,54 @@ bool pattern_names(const struct pattern *p, const struct names *names, slice ser
                    slice interface)
 {
     return step_names(names, &p->steps.at[p->steps.n - 1], service, interface);
+}
+
+static bool step_seen(const struct pattern_step *step, const struct names *names)
+{
+    for (uint32_t i = 0; i < names->elements.n; i++) {
+        const struct element *e = &names->elements.at[i];
+        if (step_names(names, step, names_text(names, e->service), names_text(names, e->interface)))
+            return true;
+    }
+    return step->any_path;
+}
+
+/* No call was seen of this interface: which one of the service was meant? */
+static int refuse_unseen(const struct pattern_step *step, const struct names *names, struct err *e)
+{
+    slice service = names_text(names, step->element.service);
+    slice interface = names_text(names, step->element.interface);
+    const char *seen[NEAR_MOST] = {0};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < names->elements.n && n < NEAR_MOST; i++) {
+        const struct element *el = &names->elements.at[i];
+        bool known = !text_matches(names, step->element.service, names_text(names, el->service));
+        const char *text = names_text(names, el->interface).p;
+        for (uint32_t k = 0; k < n && !known; k++)
+            known = seen[k] == text; /* texts are kept once */
+        if (!known)
+            seen[n++] = text;
+    }
+    const char *near = err_nearest(interface, seen, n);
+    if (near || n == 0)
+        return err_set(e, 0, 0, "no call %.*s %.*s was seen%s%s%s%s%s", SLICE_ARG(service),
+                       SLICE_ARG(interface), near ? "; did you mean \"" : "", near ? service.p : "",
+                       near ? " " : "", near ? near : "", near ? "\"?" : "");
+    struct buf all = BUF_INIT(SERVICES_SHOWN);
+    for (uint32_t i = 0; i < n; i++)
+        buf_addf(&all, "%s%s", i ? ", " : "", seen[i]);
+    (void)err_set(e, 0, 0, "no call %.*s %.*s was seen; of %.*s there is: %s%s", SLICE_ARG(service),
+                  SLICE_ARG(interface), SLICE_ARG(service), buf_text(&all), all.full ? "..." : "");
+    buf_deinit(&all);
+    return -1;
+}
+
+int pattern_seen(const struct pattern *p, const struct names *names, struct err *e)
+{
+    for (uint32_t i = 0; i < p->steps.n; i++)
+        if (!step_seen(&p->steps.at[i], names))
+            return refuse_unseen(&p->steps.at[i], names, e);
+    return 0;
 }
 
 void pattern_anchor(struct pattern *p, const struct names *names, uid request)

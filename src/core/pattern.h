@@ -60,10 +60,17 @@ enum pattern_kind {
     PATTERN_CALLS, /* ": MODE" may follow; without #n all of them are; a lone service is enough */
 };
 
+/* Cuts the first fault off `FAULT & FAULT ...`; false: there is none left. */
+bool pattern_cut(slice *faults, slice *fault);
+
 /* Reads all of the text. *out is zero-initialised; -1 with *e leaves it to pattern_deinit too. */
 int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_kind kind,
                   slice text, struct err *e) MUST_USE;
 void pattern_deinit(struct pattern *p);
+
+/* Was a call seen of each service and interface that the pattern names? All that `names` has of
+ * elements was. -1 with *e, which says the nearest. */
+int pattern_seen(const struct pattern *p, const struct names *names, struct err *e) MUST_USE;
 
 /* A path that begins with `request`, whose own path is one element, begins there and nowhere else.
  */

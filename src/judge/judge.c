@@ -60,6 +60,13 @@ enum oracle oracle_find(slice name)
     return (enum oracle)i;
 }
 
+bool oracle_compares(enum oracle oracle)
+{
+    uint32_t several = BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK) | BIT(FALLBACK_UNREACHED) |
+                       BIT(LEAK) | BIT(SLOW_ELSEWHERE);
+    return several >> oracle & 1;
+}
+
 struct judge *judge_new(const struct judge_options *options)
 {
     struct judge *j = mem_zero(sizeof *j);

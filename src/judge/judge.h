@@ -33,6 +33,9 @@ extern const struct oracle_row oracle_rows[ORACLES];
 /* ORACLES: there is none of this name. */
 enum oracle oracle_find(slice name);
 
+/* Does it compare several runs with faults, so that one alone cannot show what it says? */
+bool oracle_compares(enum oracle oracle);
+
 /* ---- settings: what users say about their system, key `judge` of a file ---- */
 
 /* How often calls that match may have had their effect: "at least low and at most high", when the

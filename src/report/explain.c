@@ -147,18 +147,30 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
     }
 }
 
-void report_explanation(const char *system, const char *scenario, const struct names *names,
-                        const struct faultloads *fl, faultload f, const struct explanation *x,
-                        bool json, FILE *out)
+static void print_explanation(const struct explanations *all, uint32_t i, FILE *out)
 {
-    if (json) {
-        report_explanation_json(system, scenario, names, fl, f, x, out);
-        return;
-    }
+    const struct explanation *x = &all->explanation[i];
     struct buf text = BUF_INIT(1 << 16);
-    words_explanation(names, fl, x, &text);
+    if (all->n > 1) {
+        faultload_print(all->names, all->faultloads, all->faultload[i], &text);
+        fprintf(out, "%s%s\n", i ? "\n" : "", buf_text(&text));
+        buf_clear(&text);
+    }
+    words_explanation(all->names, all->faultloads, x, &text);
     fprintf(out, "This faultload %s.\n", buf_text(&text));
     if (x->policy != POLICY_NONE)
         fprintf(out, "Other tools call this: %s.\n", policy_name(x->policy));
     buf_deinit(&text);
+}
+
+void report_explanations(const struct explanations *all, bool json, FILE *out)
+{
+    if (json) {
+        report_explanations_json(all, out);
+        return;
+    }
+    if (all->n > 1)
+        fprintf(out, "This means %u faultloads:\n\n", (unsigned)all->n);
+    for (uint32_t i = 0; i < all->n; i++)
+        print_explanation(all, i, out);
 }

@@ -41,7 +41,7 @@ json_t *doc_text(const char *text)
     return value;
 }
 
-static json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f)
+json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f)
 {
     struct buf text = BUF_INIT(1 << 20);
     faultload_print(names, fl, f, &text);
@@ -357,19 +357,30 @@ void report_tree_json(const char *system, const char *scenario, const struct tra
     doc_print(doc, out);
 }
 
-void report_explanation_json(const char *system, const char *scenario, const struct names *names,
-                             const struct faultloads *fl, faultload f, const struct explanation *x,
-                             FILE *out)
+static void put_explanation(const struct explanations *all, uint32_t i, json_t *doc)
 {
-    json_t *doc = document(system, scenario);
+    const struct explanation *x = &all->explanation[i];
     struct buf text = BUF_INIT(1 << 20);
-    json_object_set_new(doc, "faultload", doc_faultload(names, fl, f));
+    json_object_set_new(doc, "faultload",
+                        doc_faultload(all->names, all->faultloads, all->faultload[i]));
     json_object_set_new(doc, "answer", json_string(explain_name(x->kind)));
     json_object_set_new(doc, "policy", json_string(policy_name(x->policy)));
     json_object_set_new(doc, "reduction", x->reduction ? json_string(x->reduction) : json_null());
     json_object_set_new(doc, "run", x->run == UINT32_MAX ? json_null() : json_integer(x->run + 1));
-    words_explanation(names, fl, x, &text);
+    words_explanation(all->names, all->faultloads, x, &text);
     json_object_set_new(doc, "text", doc_take(&text));
     buf_deinit(&text);
+}
+
+void report_explanations_json(const struct explanations *all, FILE *out)
+{
+    json_t *doc = document(all->system, all->scenario), *more = json_array();
+    put_explanation(all, 0, doc);
+    for (uint32_t i = 1; i < all->n; i++) {
+        json_t *one = json_object();
+        put_explanation(all, i, one);
+        json_array_append_new(more, one);
+    }
+    json_object_set_new(doc, "others", more);
     doc_print(doc, out);
 }

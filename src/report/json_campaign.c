@@ -106,18 +106,45 @@ static json_t *run_json(json_t *out, const struct run *run, const struct names *
     return out;
 }
 
-void report_replay_json(const char *system, const char *scenario, const struct summary *s,
+void report_replay_json(const char *system, const struct summary *s, const struct replayed *result,
                         const struct run *plain, const struct run *faulty, FILE *out)
 {
     json_t *doc = json_object();
     json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
     json_object_set_new(doc, "system", doc_text(system));
-    json_object_set_new(doc, "scenario", doc_text(scenario));
+    json_object_set_new(doc, "scenario", doc_text(result->scenario));
+    json_object_set_new(doc, "finding", result->id ? doc_text(result->id) : json_null());
+    json_object_set_new(doc, "shows", result->id ? json_boolean(result->shows) : json_null());
     run_json(doc, faulty, s->names);
     json_t *remarks = json_array();
     for (uint32_t i = 0; i < s->remarks.n; i++)
         json_array_append_new(remarks, doc_remark(s, &s->remarks.at[i]));
     json_object_set_new(doc, "remarks", remarks);
     json_object_set_new(doc, "without_faults", run_json(json_object(), plain, s->names));
+    doc_print(doc, out);
+}
+
+void report_replays_json(const struct replays *all, FILE *out)
+{
+    json_t *doc = json_object(), *list = json_array();
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < all->list.n; i++) {
+        const struct replayed *r = &all->list.at[i];
+        json_t *one = json_object();
+        json_object_set_new(one, "finding", doc_text(r->id));
+        json_object_set_new(one, "scenario", doc_text(r->scenario));
+        json_object_set_new(one, "why", doc_text(r->why));
+        json_object_set_new(one, "faultload",
+                            doc_faultload(all->names, all->faultloads, r->faultload));
+        json_object_set_new(one, "shows", json_boolean(r->shows));
+        json_object_set_new(one, "inconclusive", json_boolean(r->unsure));
+        json_array_append_new(list, one);
+        shown += r->shows;
+    }
+    json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
+    json_object_set_new(doc, "system", doc_text(all->system));
+    json_object_set_new(doc, "replayed", json_integer(all->list.n));
+    json_object_set_new(doc, "shown", json_integer(shown));
+    json_object_set_new(doc, "findings", list);
     doc_print(doc, out);
 }

@@ -15,6 +15,7 @@ json_t *doc_take(struct buf *b);
 json_t *doc_text(const char *text);
 
 json_t *doc_outcome(outcome o);
+json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f);
 json_t *doc_remark(const struct summary *s, const struct remark *r);
 json_t *doc_finding(const struct summary *s, const struct finding *f);
 

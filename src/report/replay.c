@@ -239,3 +239,48 @@ void report_replay(const struct summary *s, const struct run *plain, const struc
     side_deinit(&x.plain);
     side_deinit(&x.faulty);
 }
+
+/* ---- findings ---- */
+
+void report_shown(const struct replayed *r, const struct style *style, FILE *out)
+{
+    struct buf why = BUF_INIT(1 << 12);
+    escape_line(slice_of(r->why), &why);
+    if (r->shows)
+        fprintf(out, "%sfinding %s shows again%s: %s\n", style->red, r->id, style->off,
+                buf_text(&why));
+    else if (r->unsure)
+        fprintf(out, "%sfinding %s does not show here, which proves nothing%s: %s\n", style->yellow,
+                r->id, style->off,
+                r->unfired ? "not every fault fired"
+                           : "one run alone cannot show it; run the campaign again");
+    else
+        fprintf(out, "%sfinding %s does not show any more%s: %s\n", style->green, r->id, style->off,
+                buf_text(&why));
+    buf_deinit(&why);
+}
+
+void report_replays(const struct replays *all, bool json, FILE *out)
+{
+    uint32_t shown = 0, unsure = 0, n = all->list.n;
+    if (json) {
+        report_replays_json(all, out);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        shown += all->list.at[i].shows;
+        unsure += all->list.at[i].unsure;
+    }
+    if (!n) {
+        fputs("the stored campaign has no findings\n", out);
+        return;
+    }
+    uint32_t gone = n - shown - unsure;
+    fprintf(out, "%u finding%s replayed: %u show%s again", (unsigned)n, n == 1 ? "" : "s",
+            (unsigned)shown, shown == 1 ? "s" : "");
+    if (gone)
+        fprintf(out, ", %u %s not show any more", (unsigned)gone, gone == 1 ? "does" : "do");
+    if (unsure)
+        fprintf(out, ", %u uncertain", (unsigned)unsure);
+    fputc('\n', out);
+}

@@ -74,22 +74,54 @@ void report_tree_json(const char *system, const char *scenario, const struct tra
                       const struct names *names, const struct verdict *verdict,
                       const struct node *body, FILE *out);
 
-void report_explanation_json(const char *system, const char *scenario, const struct names *names,
-                             const struct faultloads *fl, faultload f, const struct explanation *x,
-                             FILE *out);
+/* Explanations of the faultloads that were meant, one at least. */
+struct explanations {
+    const char *system, *scenario;
+    const struct names *names;
+    const struct faultloads *faultloads;
+    uint32_t n;
+    const faultload *faultload;
+    const struct explanation *explanation;
+};
 
-/* An explanation, for people or as JSON. */
-void report_explanation(const char *system, const char *scenario, const struct names *names,
-                        const struct faultloads *fl, faultload f, const struct explanation *x,
-                        bool json, FILE *out);
+void report_explanations_json(const struct explanations *all, FILE *out);
+
+/* For people, or as JSON. */
+void report_explanations(const struct explanations *all, bool json, FILE *out);
 
 /* A run with faults, how it differs from one without, and what oracles say of it (of the summary
  * its names and remarks are read). */
 void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
                    const struct style *style, FILE *out);
 
-void report_replay_json(const char *system, const char *scenario, const struct summary *s,
+/* What came of a replay. */
+struct replayed {
+    const char *id, *why; /* of the finding, and its sentence; NULL: it was a faultload as text */
+    const char *scenario;
+    faultload faultload;
+    bool shows;  /* the finding shows again */
+    bool wrong;  /* that, or something else is wrong */
+    bool damage; /* the system stays broken */
+    bool unfired;
+    bool unsure; /* it does not show, but that proves nothing */
+};
+
+struct replays {
+    const char *system;
+    const struct names *names;
+    const struct faultloads *faultloads;
+    VEC(struct replayed) list;
+};
+
+void report_replay_json(const char *system, const struct summary *s, const struct replayed *result,
                         const struct run *plain, const struct run *faulty, FILE *out);
+
+/* Does the finding show again? One line. */
+void report_shown(const struct replayed *result, const struct style *style, FILE *out);
+
+/* How many of all findings do: one line after theirs, or the JSON document. */
+void report_replays(const struct replays *all, bool json, FILE *out);
+void report_replays_json(const struct replays *all, FILE *out);
 
 /* What changed in a file, line by line. */
 void report_difference(const char *file, slice before, slice after, FILE *out);

@@ -8,6 +8,7 @@
 #define OUTFOX_SEARCH_SEARCH_H
 
 #include "core/fault.h"
+#include "core/pattern.h"
 #include "core/suspect.h"
 #include "core/trace.h"
 #include "core/verdict.h"
@@ -147,6 +148,14 @@ struct search_space {
 void search_space(const struct search *s, struct search_space *out);
 
 /* ---- explain ---- */
+
+/* The faultloads that somebody means who writes `CALL : MODE & ...` with patterns, or `none`: each
+ * pattern stands for one of the points that match it, of those that were seen. At most
+ * MEANT_MAX of them. 0, or -1 with *e: nothing was seen that matches, or too much. request: the
+ * scenario's own, or UID_NONE. */
+enum { MEANT_MAX = 32 };
+int search_meant(const struct search *s, const struct vocabulary *v, uid request, slice text,
+                 faultload out[MEANT_MAX], uint32_t *n, struct err *e) MUST_USE;
 
 void search_explain(const struct search *s, faultload f, struct explanation *out);
 
