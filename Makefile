@@ -135,7 +135,7 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
 
 # --- Targets -------------------------------------------------------------------------------------
 
-.PHONY: all demo test check-programs bench labelled soak fuzz fuzz-run lint fmt fmt-check clean install help
+.PHONY: all demo test check-programs bench labelled quick-table soak fuzz fuzz-run lint fmt fmt-check clean install help
 .PHONY: deps deps-test FORCE
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
@@ -159,6 +159,9 @@ bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/in
 
 labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
 	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)
+
+quick-table: $(BIN) ## print the table of docs/performance.md: --quick beside exact searches, each ended after MOST=5m
+	@OUTFOX=$(BIN) tests/labelled/quick --most $(or $(MOST),5m)
 
 soak: $(BIN) ## run everyday systems in all their ways (TIMES=10), kill campaigns at random moments (KILLS=500), flood the proxy (FLOOD_SECONDS=60 for each flood)
 	@dir=$$(mktemp -d) && cd $$dir && export OUTFOX=$(abspath $(BIN)) TOP=$(CURDIR) TMPDIR=$$dir && \

@@ -249,8 +249,9 @@ static void add_scenarios(const struct starter *s, slice first, struct buf *out)
 }
 
 static const char ending[] =
-    "\n# How calls are made to fail; outfox modes lists all ways.\n"
-    "modes: [500, 502, 503, 504, \"grpc:14\"]\n"
+    "\n# How calls are made to fail. `standard` also tries broken connections, lost replies and no\n"
+    "# answer at all, which takes longer. `outfox modes` lists all ways.\n"
+    "modes: errors\n"
     "\n# Calls that shall never fail.\n"
     "ignore: [\"* GET /health\"]\n"
     "\n# search: { max-faults: 2, budget: 10m }   # less than all combinations\n";
