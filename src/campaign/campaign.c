@@ -154,10 +154,14 @@ int campaign_take_run(struct campaign *c, struct run *out, struct err *e)
 int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
                        struct err *e)
 {
+    if (purpose == RUN_CONFIRM)
+        live_log_mark(c->live);
     campaign_begin(c, f, purpose, false);
     int status = campaign_take_run(c, out, e);
     if (status == 0)
         campaign_contract_judge(c, out);
+    if (status == 0 && purpose == RUN_CONFIRM)
+        status = campaign_keep_log(c, out, e);
     return status;
 }
 

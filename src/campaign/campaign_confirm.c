@@ -103,6 +103,7 @@ void campaign_settle(struct campaign *c)
         const struct known *k = campaign_known(c, f->faultload);
         if (f->kind != FINDING_BLAST && k && k->tried)
             f->state = same_reason(k->again, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
+        campaign_find_log(c, f);
     }
 }
 

@@ -113,6 +113,12 @@ bool campaign_is_due(const struct campaign *c);
 /* Services that died are started again. 0, 1: interrupted, -1. */
 int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
 
+/* ---- campaign_log.c ---- */
+
+/* Keeps what was written during this run, which was alone; finds it again. */
+int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
+void campaign_find_log(struct campaign *c, struct finding *f);
+
 /* ---- campaign_confirm.c ---- */
 
 /* A run has failed in a new way, and nothing is under way: makes sure of it, and tells it. */

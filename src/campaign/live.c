@@ -444,6 +444,18 @@ int live_heal(struct live *l, bool all, struct err *e)
     return wait_ready(l, e);
 }
 
+void live_log_mark(struct live *l)
+{
+    services_log_mark(l->services);
+}
+
+void live_log_since(const struct live *l, slice service, uint32_t most, struct buf *out)
+{
+    for (uint32_t i = 0; i < l->config->services.n; i++)
+        if (slice_eq(l->config->services.at[i].name, service))
+            services_log_since(l->services, i, most, out);
+}
+
 bool live_has_own(const struct live *l)
 {
     for (uint32_t i = 0; i < l->config->services.n; i++)

@@ -57,6 +57,11 @@ struct tracker *live_tracker(struct live *l);
  * 0: there is no such moment. */
 void live_set_deadline(struct live *l, int64_t at_ns);
 
+/* What a service of ours writes from now on; the last lines of it. Nothing where it writes nothing,
+ * or is somebody's. */
+void live_log_mark(struct live *l);
+void live_log_since(const struct live *l, slice service, uint32_t most, struct buf *out);
+
 /* Has it come, or a signal? */
 bool live_ended(const struct live *l);
 

@@ -52,6 +52,11 @@ bool services_renew(struct services *s);
 void services_stop(struct services *s, void (*stopped)(void *ctx), void *ctx);
 void services_free(struct services *s);
 
+/* Where the logs end now; the end of what a service has written since then, without secrets, as
+ * `most` lines at most. */
+void services_log_mark(struct services *s);
+void services_log_since(const struct services *s, uint32_t service, uint32_t most, struct buf *out);
+
 /* Who is waited for: "waiting for stock (connecting to 127.0.0.1:5003: Connection refused)", or,
  * when they end, "waiting for stock to end". */
 void services_waiting(const struct services *s, bool starting, struct buf *out);

@@ -28,6 +28,7 @@ struct service {
     int64_t begin_ns;        /* when starting, or waiting for the port, began */
     int64_t pause_ns;        /* before the next question */
     char *log;               /* path of the file */
+    int64_t log_at;          /* its length at services_log_mark */
     uint32_t starts;
     /* services_ready.c */
     int fd;                   /* a connection under way; -1: none */

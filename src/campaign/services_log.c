@@ -180,15 +180,19 @@ void service_err(const struct service *s, struct err *e, const char *format, ...
     buf_deinit(&text);
 }
 
-/* The end of a file; how much was read. */
-static size_t tail_read(const char *path, char room[TAIL_READ])
+/* The end of a file, of what comes after `from`; how much was read. */
+static size_t tail_read(const char *path, off_t from, char room[TAIL_READ])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0)
         return 0;
     off_t end = lseek(fd, 0, SEEK_END);
     ssize_t n = -1;
-    if (end >= 0 && lseek(fd, end > TAIL_READ ? end - TAIL_READ : 0, SEEK_SET) >= 0)
+    if (from > end)
+        from = 0; /* it was emptied meanwhile */
+    if (end - from > TAIL_READ)
+        from = end - TAIL_READ;
+    if (end >= 0 && lseek(fd, from, SEEK_SET) >= 0)
         n = sys_read(fd, room, TAIL_READ);
     sys_close(fd);
     return n > 0 ? (size_t)n : 0;
@@ -211,7 +215,7 @@ void service_log_print(const struct service *s, struct buf *out)
 {
     char room[TAIL_READ];
     struct buf text = BUF_INIT(2 * TAIL_READ);
-    secret_mask((slice){room, tail_read(s->log, room)}, &text);
+    secret_mask((slice){room, tail_read(s->log, 0, room)}, &text);
     slice rest = tail_lines(buf_slice(&text)), line;
     buf_addf(out, "; see %s", s->log);
     const char *between = rest.n ? ", which ends with: " : "";
@@ -223,5 +227,32 @@ void service_log_print(const struct service *s, struct buf *out)
         buf_add(out, line);
         between = " | ";
     }
+    buf_deinit(&text);
+}
+
+/* --- What was written during a run ------------------------------------------------------------ */
+
+void services_log_mark(struct services *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct stat st;
+        s->at[i].log_at = s->at[i].log && stat(s->at[i].log, &st) == 0 ? (int64_t)st.st_size : 0;
+    }
+}
+
+void services_log_since(const struct services *s, uint32_t service, uint32_t most, struct buf *out)
+{
+    char room[TAIL_READ];
+    const struct service *one = &s->at[service];
+    struct buf text = BUF_INIT(2 * TAIL_READ);
+    if (!one->log)
+        return;
+    secret_mask((slice){room, tail_read(one->log, (off_t)one->log_at, room)}, &text);
+    slice all = slice_trim(buf_slice(&text));
+    size_t at = all.n;
+    for (uint32_t lines = 0; at > 0; at--)
+        if (all.p[at - 1] == '\n' && ++lines == most)
+            break;
+    buf_add(out, slice_from(all, at));
     buf_deinit(&text);
 }

@@ -60,6 +60,8 @@ struct finding {
     enum finding_state state;
     bool shrunk;        /* a fault that it did not need was left out */
     const char *detail; /* what it was like in one run; NULL: nothing to add */
+    const char *log; /* the last lines that the service which went wrong wrote then; NULL: none */
+    const char *log_of; /* that service */
 };
 
 /* A call that shows what an oracle says. */

@@ -5,6 +5,25 @@
 #include "report/json_int.h"
 #include "report/words.h"
 
+static json_t *log_json(const struct finding *f)
+{
+    slice rest = slice_of(f->log ? f->log : ""), line;
+    json_t *out = json_object(), *lines = json_array();
+    struct buf text = BUF_INIT(1 << 14);
+    while (f->log && slice_cut(&rest, '\n', &line)) {
+        buf_add(&text, line);
+        json_array_append_new(lines, doc_take(&text));
+    }
+    json_object_set_new(out, "service", doc_text(f->log_of));
+    json_object_set_new(out, "lines", lines);
+    if (!f->log) {
+        json_decref(out);
+        out = json_null();
+    }
+    buf_deinit(&text);
+    return out;
+}
+
 static json_t *finding_json(const struct report_source *source, uint32_t scenario, uint32_t i)
 {
     const struct summary *s = source->scenarios[scenario];
@@ -21,6 +40,7 @@ static json_t *finding_json(const struct report_source *source, uint32_t scenari
                             : json_null());
     json_object_set_new(out, "state", json_string(finding_state_names[f->state]));
     json_object_set_new(out, "detail", doc_text(f->detail));
+    json_object_set_new(out, "log", log_json(f));
     json_object_set_new(out, "shrunk", json_boolean(f->shrunk));
     json_object_set_new(out, "run", json_integer((json_int_t)f->number));
     report_runs(source, scenario, f, &runs);

@@ -288,6 +288,9 @@ static void put_failure(const struct suite *x, const struct junit_case *c, FILE 
         buf_addf(&text, "%s\n", c->detail);
     buf_adds(&text, "faultload: ");
     faultload_print(x->s->names, x->s->faultloads, c->faultload, &text);
+    if (c->finding && c->finding->log &&
+        faultload_eq(x->s->faultloads, c->finding->faultload, c->faultload))
+        buf_addf(&text, "\nlog of %s:\n%s", c->finding->log_of, c->finding->log);
     put(out, buf_text(&text));
     fprintf(out, "</%s>\n      <system-out>replay: ", broken ? "error" : "failure");
     buf_clear(&text);

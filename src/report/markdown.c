@@ -160,6 +160,8 @@ static void add_finding(struct buf *out, const struct report_source *source, uin
         tree_text(runs.seen, s->names, CALLS_MAX, &text);
         add_details(out, "calls", buf_slice(&text));
     }
+    if (f->log)
+        add_details(out, "the end of the log", slice_of(f->log));
     buf_addc(out, '\n');
     report_runs_deinit(&runs);
     buf_deinit(&text);

@@ -38,6 +38,17 @@ static void print_then(const struct finding *f, FILE *out)
     buf_deinit(&text);
 }
 
+/* What the service that went wrong wrote, each line below the other. */
+static void print_log(const struct finding *f, FILE *out)
+{
+    slice rest = slice_of(f->log ? f->log : ""), line;
+    if (!f->log)
+        return;
+    fprintf(out, "  log     of %s, when it was confirmed, ends with\n", f->log_of);
+    while (slice_cut(&rest, '\n', &line))
+        fprintf(out, "    %.*s\n", SLICE_ARG(line));
+}
+
 static void print_finding(const struct report_source *source, uint32_t scenario, uint32_t i,
                           const struct style *st, FILE *out)
 {
@@ -55,6 +66,7 @@ static void print_finding(const struct report_source *source, uint32_t scenario,
         fputs("  calls\n", out);
         report_calls(runs.seen, s->names, "    ", CALLS_SHOWN, st, out);
     }
+    print_log(f, out);
     buf_clear(&text);
     words_replay(s, f, &text);
     fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
