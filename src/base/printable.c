@@ -62,16 +62,23 @@ static bool is_word(uint32_t code)
            (code >= '0' && code <= '9') || (code < 0x80 && is_letter((char)code));
 }
 
+static enum opening opening_after(enum opening was, uint32_t code)
+{
+    if (code == '\n' || code == '\r' || (was == OPENING_LINE && is_blank(code)))
+        return OPENING_LINE;
+    if (was == OPENING_LINE && code == ':')
+        return OPENING_COLON;
+    if (was == OPENING_HASHES && is_word(code))
+        return OPENING_HASHES;
+    if (code != '#')
+        return OPENING_NONE;
+    return was == OPENING_HASH ? OPENING_HASHES : OPENING_HASH;
+}
+
 bool opening_next(enum opening *at, uint32_t code)
 {
     enum opening was = *at;
-    *at = code == '\n' || code == '\r'             ? OPENING_LINE
-          : was == OPENING_LINE && is_blank(code)  ? OPENING_LINE
-          : was == OPENING_LINE && code == ':'     ? OPENING_COLON
-          : was == OPENING_HASHES && is_word(code) ? OPENING_HASHES
-          : was == OPENING_HASH && code == '#'     ? OPENING_HASHES
-          : code == '#'                            ? OPENING_HASH
-                                                   : OPENING_NONE;
+    *at = opening_after(was, code);
     return (was == OPENING_COLON && code == ':') || (was == OPENING_HASHES && code == '[');
 }
 

@@ -246,7 +246,7 @@ static void on_failed(struct process *p, const char *why)
     s->process = NULL;
     if (!runs) {
         service_gone(s);
-    } else if (started && s->state == SERVICE_READY) {
+    } else if (started && s->state == SERVICE_READY && !(s->all->round && s->awaited)) {
         struct err e = {0};
         service_off(s);
         service_err(s, &e, "is lost: %s; outfox run --resume goes on with the campaign", why);

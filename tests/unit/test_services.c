@@ -35,7 +35,7 @@ struct world {
     struct timer tick;
     int64_t until_ns;
     bool late;
-    int n_ready, n_failed, n_died, n_stopped;
+    int n_ready, n_failed, n_died, n_lost, n_stopped;
     uint32_t died;
     struct err failure;
     char how[512];
@@ -82,6 +82,13 @@ static void on_died(void *ctx, uint32_t service, const char *how)
     w->n_died++;
     w->died = service;
     (void)snprintf(w->how, sizeof w->how, "%s", how);
+}
+
+static void on_lost(void *ctx, const struct err *e)
+{
+    struct world *w = ctx;
+    w->n_lost++;
+    w->failure = *e;
 }
 
 static void on_stopped(void *ctx)
@@ -137,7 +144,8 @@ static int open_services(struct world *w, struct err *e)
                                    .address = on_address,
                                    .ready = on_ready,
                                    .failed = on_failed,
-                                   .died = on_died};
+                                   .died = on_died,
+                                   .lost = on_lost};
     return services_new(&w->l, w->k, w->client, &w->config, &hooks, &w->s, e);
 }
 
@@ -164,7 +172,7 @@ static void world_deinit(struct world *w)
 
 static bool over(const struct world *w)
 {
-    return w->n_ready || w->n_failed || w->n_died || w->n_stopped;
+    return w->n_ready || w->n_failed || w->n_died || w->n_lost || w->n_stopped;
 }
 
 static void on_tick(struct timer *t)
@@ -180,7 +188,7 @@ static void on_tick(struct timer *t)
 /* Runs until some hook is called; false: none was. */
 static bool run(struct world *w, int64_t ns)
 {
-    w->n_ready = w->n_failed = w->n_died = w->n_stopped = 0;
+    w->n_ready = w->n_failed = w->n_died = w->n_lost = w->n_stopped = 0;
     w->until_ns = clock_ns() + ns;
     w->tick.fire = on_tick;
     timer_start(&w->l, &w->tick, clock_ns() + MS_NS);
@@ -530,6 +538,41 @@ static void keeper_killed(void **state)
 
 /* --- Dying, and starting again ---------------------------------------------------------------- */
 
+/* Somebody kills a helper process of ours: that says nothing about the service. */
+static void is_lost_with_its_guard(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    (void)add(&w, "payment", LISTEN, READY_TCP);
+    start(&w);
+    run_ready(&w);
+    assert_int_equal(kill(process_parent(services_pid(w.s, 0)), SIGKILL), 0);
+    assert_true(run(&w, 5 * S_NS));
+    assert_int_equal(w.n_lost, 1);
+    assert_int_equal(w.n_died, 0);
+    assert_says(w.failure.text, "service payment is lost: the process of outfox that watches over "
+                                "it was killed");
+    world_deinit(&w);
+}
+
+/* While others are not ready yet, the start fails: nobody must wait for ever. */
+static void is_lost_before_all_are_ready(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    (void)add(&w, "payment", LISTEN, READY_TCP);
+    (void)add(&w, "slow", "exec sleep 60", READY_TCP);
+    start(&w);
+    assert_false(run(&w, 500 * MS_NS));
+    assert_int_equal(kill(process_parent(services_pid(w.s, 0)), SIGKILL), 0);
+    assert_true(run(&w, 5 * S_NS));
+    assert_int_equal(w.n_failed, 1);
+    assert_says(w.failure.text, "service payment ended before");
+    world_deinit(&w);
+}
+
 static void dies_and_is_started_again(void **state)
 {
     (void)state;
@@ -691,6 +734,8 @@ int main(void)
         cmocka_unit_test(cannot_be_started),
         cmocka_unit_test(no_place_for_logs),
         cmocka_unit_test(keeper_killed),
+        cmocka_unit_test(is_lost_with_its_guard),
+        cmocka_unit_test(is_lost_before_all_are_ready),
         cmocka_unit_test(dies_and_is_started_again),
         cmocka_unit_test(dies_in_a_round),
         cmocka_unit_test(stops_in_peace),
