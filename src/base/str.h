@@ -93,6 +93,12 @@ static inline int hex_digit(char c)
 /* 1 to 16 hex digits, nothing else. */
 bool slice_to_hex(slice s, uint64_t *out) MUST_USE;
 
+/* The word that goes with a count: plural(n, "run", "runs"). */
+static inline const char *plural(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
 /* The decimal digits of a number; the text is in `room`. */
 enum { DIGITS_MOST = 20 };
 slice slice_of_u64(uint64_t number, char room[DIGITS_MOST]);

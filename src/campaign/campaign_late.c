@@ -280,7 +280,7 @@ void campaign_note_strays(struct campaign *c)
     c->summary.doubt = "calls that came after their run had ended were not explored";
     print_stray(c, &text);
     buf_addf(&text, ", when its run had ended (%llu late %s): such calls were not failed. `quiet: ",
-             (unsigned long long)s->n, s->n == 1 ? "call" : "calls");
+             (unsigned long long)s->n, plural(s->n, "call", "calls"));
     buf_add_ns(&text, (2 * s->late_ns / (100 * MS) + 1) * 100 * MS);
     buf_addf(&text,
              "` in the file makes runs wait for them; if no run is their cause, `ignore: "
@@ -296,7 +296,7 @@ void campaign_note_outlived(struct campaign *c)
     if (!c->n_outlived)
         return;
     buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
-             (unsigned long long)c->n_outlived, c->n_outlived == 1 ? "run" : "runs");
+             (unsigned long long)c->n_outlived, plural(c->n_outlived, "run", "runs"));
     if (c->outlived) {
         buf_adds(&text, ", such as ");
         element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);

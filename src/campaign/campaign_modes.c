@@ -60,7 +60,7 @@ static void note_calls(struct campaign *c, const struct trace *trace, const stru
         return;
     struct buf text = BUF_INIT(2000);
     buf_addf(&text, "%u %s %s no mode that fits: ", (unsigned)without, k->name,
-             without == 1 ? "call has" : "calls have");
+             plural(without, "call has", "calls have"));
     for (uint32_t i = 0; i < c->opt.search.n_modes; i++) {
         buf_adds(&text, i ? ", " : "");
         mode_print(c->opt.search.modes[i], &text);

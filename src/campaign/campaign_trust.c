@@ -311,9 +311,9 @@ void campaign_note_hiccups(struct campaign *c)
     if (often && !c->summary.doubt)
         c->summary.doubt = "the scenario also fails when no fault has fired";
     buf_addf(&text,
-             "the scenario failed before any fault had fired, %llu %s in %llu runs (%s). Those "
-             "runs were made again and do not count",
-             (unsigned long long)c->n_hiccups, c->n_hiccups == 1 ? "time" : "times",
+             "the scenario failed before any fault had fired, %llu %s in %llu runs (%s). Such "
+             "runs are made again and do not count",
+             (unsigned long long)c->n_hiccups, plural(c->n_hiccups, "time", "times"),
              (unsigned long long)(c->number + c->n_hiccups), c->hiccup);
     if (c->summary.doubt)
         buf_adds(&text, ". Make it pass without faults every time, then run this again: `before` "

@@ -148,7 +148,7 @@ static int report(const struct plane *plane)
             fprintf(stderr,
                     "%llu %s matched it, but not its count or chance, or could not be "
                     "failed that way\n",
-                    (unsigned long long)seen, seen == 1 ? "call" : "calls");
+                    (unsigned long long)seen, plural(seen, "call", "calls"));
     }
     if (plane_log_failed(plane)) {
         fputs("outfox: the log is not complete: it could not be written\n", stderr);
@@ -157,7 +157,7 @@ static int report(const struct plane *plane)
     uint64_t left_out = plane_log_left_out(plane);
     if (left_out) {
         fprintf(stderr, "outfox: %llu %s not in the log: nobody read it in time\n",
-                (unsigned long long)left_out, left_out == 1 ? "call is" : "calls are");
+                (unsigned long long)left_out, plural(left_out, "call is", "calls are"));
         code = EXIT_ENVIRONMENT;
     }
     return code;

@@ -114,9 +114,9 @@ int cmd_sim_check(const struct args *args)
                REPORT_SCHEMA_VERSION, sim_name(b.sim), (unsigned)sim_services(b.sim),
                (unsigned)sim_scenarios(b.sim));
     else
-        printf("%s: %u services, %u %s: right\n", sim_name(b.sim), (unsigned)sim_services(b.sim),
-               (unsigned)sim_scenarios(b.sim),
-               sim_scenarios(b.sim) == 1 ? "scenario" : "scenarios");
+        printf("%s: %u %s, %u %s: right\n", sim_name(b.sim), (unsigned)sim_services(b.sim),
+               plural(sim_services(b.sim), "service", "services"), (unsigned)sim_scenarios(b.sim),
+               plural(sim_scenarios(b.sim), "scenario", "scenarios"));
     bench_deinit(&b);
     return EXIT_OK;
 }

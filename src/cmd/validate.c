@@ -27,13 +27,13 @@ static void print_ok(const struct campaign_config *c)
         buf_addf(&text, "the simulated system %s, ", c->simulate.p);
     else
         buf_addf(&text, "%u service%s (%u started by Outfox), ", c->services.n,
-                 c->services.n == 1 ? "" : "s", started(c));
+                 plural(c->services.n, "", "s"), started(c));
     if (c->scenarios.n)
-        buf_addf(&text, "%u scenario%s, ", c->scenarios.n, c->scenarios.n == 1 ? "" : "s");
+        buf_addf(&text, "%u scenario%s, ", c->scenarios.n, plural(c->scenarios.n, "", "s"));
     else
         buf_adds(&text, "its scenarios, ");
     printf("%s: right: %s%u mode%s\n", c->source, buf_text(&text), c->modes.n,
-           c->modes.n == 1 ? "" : "s");
+           plural(c->modes.n, "", "s"));
     buf_deinit(&text);
 }
 

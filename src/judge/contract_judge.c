@@ -64,7 +64,7 @@ static void judge_effects(struct contract *c, const struct run *run, struct buf 
         if (effect_rule_check(r, c->opt.names, &run->trace, run->verdict.status, &n))
             continue;
         buf_addf(why, "not what the contract says in line %u: %s", (unsigned)r->line, r->text);
-        buf_addf(detail, "it was done %u times, status ", (unsigned)n);
+        buf_addf(detail, "it was done %u %s, status ", (unsigned)n, plural(n, "time", "times"));
         outcome_print(run->verdict.status, detail);
     }
 }

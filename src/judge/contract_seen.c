@@ -142,8 +142,8 @@ static bool tell_count(const struct contract *c, uid group, uint32_t is, uint32_
     if (is == 0)
         buf_adds(detail, " did not have its effect, as it has without faults");
     else
-        buf_addf(detail, " had its effect %u times, not %u as without faults", (unsigned)is,
-                 (unsigned)usual);
+        buf_addf(detail, " had its effect %u %s, not %u as without faults", (unsigned)is,
+                 plural(is, "time", "times"), (unsigned)usual);
     return false;
 }
 

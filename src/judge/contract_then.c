@@ -174,8 +174,8 @@ static bool counts_hold(struct contract *c, const struct contract_then *t,
                 is += list[k].n;
         if (is == want->n)
             continue;
-        buf_addf(detail, "%.*s had its effect %u times, not %u", SLICE_ARG(want->text),
-                 (unsigned)is, (unsigned)want->n);
+        buf_addf(detail, "%.*s had its effect %u %s, not %u", SLICE_ARG(want->text), (unsigned)is,
+                 plural(is, "time", "times"), (unsigned)want->n);
         return false;
     }
     return true;

@@ -132,7 +132,7 @@ static void rule_see(const struct view *v, uint32_t rule)
         return;
     judge_tell(j, v, o, t, w, rule_evidence(v, r, w),
                "\"%s\" is not kept: the client gets %s, and it is done %u %s", r->text,
-               judge_outcome(j, status), (unsigned)n, n == 1 ? "time" : "times");
+               judge_outcome(j, status), (unsigned)n, plural(n, "time", "times"));
 }
 
 /* ---- effects that are left behind ---- */

@@ -237,7 +237,7 @@ static void print_title(const struct deps_report *r, const struct style *st, FIL
         fprintf(out, "%sfails without any fault%s: %s\n", st->red, st->off, s->broken);
         return;
     }
-    fprintf(out, "%u %s", (unsigned)n, n == 1 ? "dependency" : "dependencies");
+    fprintf(out, "%u %s", (unsigned)n, plural(n, "dependency", "dependencies"));
     for (int kind = 0; kind < DEP_KINDS; kind++) {
         uint32_t of = deps_count(&r->deps, (enum dep_kind)kind);
         if (of) {

@@ -144,12 +144,12 @@ static void annotate_scenario(struct annotating *a, uint32_t scenario)
     annotate_remarks(a, s, SEVERITY_WARNING);
 }
 
-static void count_left_out(uint64_t n, const char *what, FILE *out)
+static void count_left_out(uint64_t n, const char *one, const char *many, FILE *out)
 {
     struct buf line = BUF_INIT(128);
     if (n)
-        buf_addf(&line, "::notice title=outfox::%llu more %s have no annotation\n",
-                 (unsigned long long)n, what);
+        buf_addf(&line, "::notice title=outfox::%llu more %s no annotation\n",
+                 (unsigned long long)n, plural(n, one, many));
     outlet_raw(out, buf_slice(&line));
     buf_deinit(&line);
 }
@@ -159,6 +159,6 @@ void report_github(const struct report_source *source, FILE *out)
     struct annotating a = {.source = source, .out = out};
     for (uint32_t i = 0; i < source->n; i++)
         annotate_scenario(&a, i);
-    count_left_out(a.left_out, "findings", out);
-    count_left_out(a.warnings_left_out, "warnings", out);
+    count_left_out(a.left_out, "finding has", "findings have", out);
+    count_left_out(a.warnings_left_out, "warning has", "warnings have", out);
 }

@@ -48,7 +48,7 @@ static void add_verdict(struct buf *out, const struct summary *s)
         add_sentence(out, s->broken);
         return;
     case CONCLUSION_FINDINGS:
-        buf_addf(out, ":x: **%llu %s**", (unsigned long long)n, n == 1 ? "finding" : "findings");
+        buf_addf(out, ":x: **%llu %s**", (unsigned long long)n, plural(n, "finding", "findings"));
         break;
     case CONCLUSION_INCONCLUSIVE:
         buf_adds(out, ":warning: inconclusive: ");
@@ -258,10 +258,10 @@ static uint64_t add_remarks(struct buf *out, const struct summary *s, enum sever
     return shown.left_out;
 }
 
-static void add_left_out(struct buf *out, uint64_t n, const char *what)
+static void add_left_out(struct buf *out, uint64_t n, const char *one, const char *many)
 {
     if (n)
-        buf_addf(out, "... and %llu more %s.\n\n", (unsigned long long)n, what);
+        buf_addf(out, "... and %llu more %s.\n\n", (unsigned long long)n, plural(n, one, many));
 }
 
 static void add_notes(struct buf *out, const struct summary *s)
@@ -342,8 +342,8 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
         add_again(&one, s);
     uint64_t left_out = s->broken ? 0 : add_findings(&one, source, scenario);
     left_out += add_remarks(&one, s, SEVERITY_FINDING);
-    add_left_out(&one, left_out, "findings");
-    add_left_out(&one, add_remarks(&one, s, SEVERITY_WARNING), "warnings");
+    add_left_out(&one, left_out, "finding", "findings");
+    add_left_out(&one, add_remarks(&one, s, SEVERITY_WARNING), "warning", "warnings");
     add_reasons(&one, s);
     add_figures(&one, s);
     buf_addc(&one, '\n');

@@ -126,7 +126,7 @@ static uint32_t add_name(struct buf *out, const char *text, uint32_t most)
 
 static void add_count(struct buf *out, uint64_t n, const char *one, const char *many)
 {
-    buf_addf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+    buf_addf(out, "%llu %s", (unsigned long long)n, plural(n, one, many));
 }
 
 /* All of them but the bar, which takes what is left. */

@@ -35,7 +35,7 @@ void text_verdict(const struct summary *s, const struct style *st, FILE *out)
         break;
     case CONCLUSION_FINDINGS:
         fprintf(out, "%s%u %s%s", st->red, (unsigned)summary_wrong(s),
-                summary_wrong(s) == 1 ? "finding" : "findings", st->off);
+                plural(summary_wrong(s), "finding", "findings"), st->off);
         print_warnings(s, st, out);
         break;
     case CONCLUSION_INCONCLUSIVE:
@@ -54,7 +54,7 @@ void text_verdict(const struct summary *s, const struct style *st, FILE *out)
 static void print_count(FILE *out, uint64_t n, const char *one, const char *many)
 {
     print_number(out, (double)n);
-    fputs(n == 1 ? one : many, out);
+    fputs(plural(n, one, many), out);
 }
 
 void text_what(const struct summary *s, FILE *out)
@@ -77,6 +77,11 @@ void text_what(const struct summary *s, FILE *out)
         print_count(out, s->conditional, " only after a fault)", " only after a fault)");
     }
     /* modes of gRPC are none of HTTP, and the other way round */
+    if (!s->points) {
+        fputs(".\n  ", out);
+        print_count(out, s->runs, " run was made.\n", " runs were made.\n");
+        return;
+    }
     bool all = s->space >= pow(s->n_modes + 1.0, s->points) * 0.999;
     fputs(all ? ", each in " : ", each in up to ", out);
     print_count(out, s->n_modes, " way: ", " ways: ");
@@ -86,7 +91,7 @@ void text_what(const struct summary *s, FILE *out)
     if (s->stopped) {
         fprintf(out, "before %s; ", words_stopped(s->stopped));
         print_number(out, (double)s->queued);
-        fputs(s->queued == 1 ? " more was waiting.\n" : " more were waiting.\n", out);
+        fputs(plural(s->queued, " more was waiting.\n", " more were waiting.\n"), out);
     } else if (s->all_suspects) {
         fputs("made; what could not be tested is told under NOT SURE.\n", out);
     } else if (s->shards) {
@@ -120,7 +125,7 @@ static void print_finding(const struct summary *s, uint32_t i, const struct styl
     buf_clear(&text);
     words_statuses(f, &text);
     fprintf(out, "  then    the client gets %s (seen in %llu %s)\n", buf_text(&text),
-            (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
+            (unsigned long long)f->runs, plural(f->runs, "run", "runs"));
     buf_clear(&text);
     words_replay(s, f, &text);
     fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
@@ -131,9 +136,10 @@ void text_more(const struct summary *s, FILE *out)
 {
     uint64_t more = s->findings.n > FINDINGS_SHOWN ? s->findings.n - FINDINGS_SHOWN : 0;
     if (more + s->more_findings)
-        fprintf(out, "\n  ... and %s%llu more findings; --json lists up to 200.\n",
+        fprintf(out, "\n  ... and %s%llu more %s; --json lists up to 200.\n",
                 s->more_findings >= FINDINGS_MORE ? "at least " : "",
-                (unsigned long long)(more + s->more_findings));
+                (unsigned long long)(more + s->more_findings),
+                plural(more + s->more_findings, "finding", "findings"));
 }
 
 static void print_reason(const struct summary *s, const struct reason *r, uint32_t number,
@@ -173,8 +179,9 @@ void text_unsure(const struct summary *s, const struct style *st, FILE *out)
                 (unsigned)(s->reasons.n - REASONS_SHOWN));
     if (s->all_suspects > told)
         fprintf(out,
-                "  %llu more times something was not as planned; only the first %llu were sorted\n",
-                (unsigned long long)(s->all_suspects - told), (unsigned long long)told);
+                "  %llu more %s something was not as planned; only the first %llu were sorted\n",
+                (unsigned long long)(s->all_suspects - told),
+                plural(s->all_suspects - told, "time", "times"), (unsigned long long)told);
 }
 
 void text_figures(const struct summary *s, FILE *out)
@@ -189,7 +196,7 @@ void text_figures(const struct summary *s, FILE *out)
         outcome_print(s->outcomes.at[i].status, &text);
         fprintf(out, "    %-9s %8llu %s  %s\n", buf_text(&text),
                 (unsigned long long)s->outcomes.at[i].runs,
-                s->outcomes.at[i].runs == 1 ? "run " : "runs",
+                plural(s->outcomes.at[i].runs, "run ", "runs"),
                 s->outcomes.at[i].pass ? "as expected" : "NOT as expected");
         buf_deinit(&text);
     }

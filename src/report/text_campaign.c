@@ -32,7 +32,7 @@ static void print_then(const struct finding *f, FILE *out)
     words_then(f, &text);
     if (text.n)
         fprintf(out, "  then    %s (seen in %llu %s)\n", buf_text(&text),
-                (unsigned long long)f->runs, f->runs == 1 ? "run" : "runs");
+                (unsigned long long)f->runs, plural(f->runs, "run", "runs"));
     if (words_detail(f))
         fprintf(out, "  %s    %s\n", text.n ? "    " : "then", words_detail(f));
     buf_deinit(&text);
@@ -131,7 +131,7 @@ void text_levels(const struct summary *s, FILE *out)
     for (uint32_t i = 0; i < s->levels.n; i++) {
         const struct summary_level *l = &s->levels.at[i];
         fprintf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
-                l->calls == 1 ? "call " : "calls");
+                plural(l->calls, "call ", "calls"));
         const char *note = level_note(s, l);
         fprintf(out, note ? "%-6s  %s\n" : "%s%s\n", l->level, note ? note : "");
     }

@@ -67,7 +67,7 @@ void tree_end(const struct drawing *d, const char *indent)
     if (!d->more)
         return;
     buf_addf(&line, "%s... and %u more %s\n", indent, (unsigned)d->more,
-             d->more == 1 ? "call" : "calls");
+             plural(d->more, "call", "calls"));
     emit(d, &line);
     buf_deinit(&line);
 }

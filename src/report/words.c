@@ -56,13 +56,15 @@ static void words_argument(mode m, struct buf *out)
     case ARG_STATUS: buf_addf(out, "%u", number); break;
     case ARG_CODE: buf_addf(out, "gRPC %u", number); break;
     case ARG_DURATION: buf_add_ns(out, mode_delay_ns(m)); break;
-    case ARG_RATE: buf_addf(out, "%u bytes per second", number); break;
+    case ARG_RATE:
+        buf_addf(out, "%u %s per second", number, plural(number, "byte", "bytes"));
+        break;
     case ARG_ERROR: buf_addf(out, "%u", number); break;
     case ARG_CORRUPT: words_corrupt(m, out); break;
-    case ARG_BYTES: buf_addf(out, "%u bytes", number); break;
+    case ARG_BYTES: buf_addf(out, "%u %s", number, plural(number, "byte", "bytes")); break;
     case ARG_CUT:
         if (number > 0)
-            buf_addf(out, " after %u bytes", number);
+            buf_addf(out, " after %u %s", number, plural(number, "byte", "bytes"));
         break;
     case ARG_NONE:
     case ARG_KINDS: break;

@@ -96,7 +96,7 @@ static void add_causes(const struct summary *s, const struct dep_causes *all, st
             words_call(s->names, c->calls[k], out);
         }
         if (!single || i + 1 == n)
-            buf_adds(out, c->n == 1 ? " fails" : " fail");
+            buf_adds(out, plural(c->n, " fails", " fail"));
     }
     if (all->more || all->n > n)
         buf_adds(out, ", or in other cases");

@@ -148,7 +148,7 @@ static void words_one_mode(const struct telling *t, const struct finding_call *c
     if (is_every_try(c))
         buf_adds(out, " at every try");
     else if (c->hits > 1)
-        buf_addf(out, " at %u tries", (unsigned)c->hits);
+        buf_addf(out, " at %u %s", (unsigned)c->hits, plural(c->hits, "try", "tries"));
 }
 
 /* "answers 503, or resets the connection at every try" */
@@ -250,7 +250,7 @@ void words_finding_runs(const struct summary *s, const struct finding *finding,
         words_retries(&t, out);
     if (!t.every && finding->n_alike)
         buf_addf(out, ", or in %llu other %s of modes", (unsigned long long)finding->n_alike,
-                 finding->n_alike == 1 ? "combination" : "combinations");
+                 plural(finding->n_alike, "combination", "combinations"));
 }
 
 void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)

@@ -82,6 +82,6 @@ uint64_t words_warnings(const struct summary *s, struct buf *out)
 {
     uint64_t n = summary_warnings(s);
     if (n)
-        buf_addf(out, "%llu %s", (unsigned long long)n, n == 1 ? "warning" : "warnings");
+        buf_addf(out, "%llu %s", (unsigned long long)n, plural(n, "warning", "warnings"));
     return n;
 }

@@ -414,7 +414,7 @@ static void every_key_of_then_is_held(void **state)
     SAYS(w,
          "not what the contract says in line 8: when mail POST /notice fails, then { body: "
          "\"hello\", effects: { cart PUT /discount: 0 } } | cart PUT /discount had its effect 1 "
-         "times, not 0",
+         "time, not 0",
          "mail POST /notice : 503", 200, "hello", "cart PUT /discount");
     SAYS(w,
          "not what the contract says in line 12: cart PUT /discount: at most 1 | it was done 2 "
