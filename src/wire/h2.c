@@ -220,7 +220,7 @@ static bool give(struct h2 *h, slice *bytes)
         return false;
     if (h->paused) {
         h->closed.walk = before;
-        (void)h2_walk(h, (slice){bytes->p, (size_t)n}, &data);
+        (void)h2_walk(h, (slice){bytes->p, (size_t)n}, NULL);
     }
     *bytes = slice_from(*bytes, (size_t)n);
     return more && !h->paused && h2_closed_check(h, &data);

@@ -9,12 +9,12 @@
  *   we had reset it                       its frame was under way: ignored, up to a bound
  *
  * 1. Remembered are the last H2_CLOSED_KEPT streams. What is older is ignored: nothing that is
- * right is ever refused.
+ *    right is ever refused.
  * 2. A slot holds the number of a stream, without the bit that is always set, and its ending.
  *    Numbers only grow, so a slot with a smaller number shows that this one was never opened.
  * 3. nghttp2 does not even tell of DATA on a closed stream. So the bytes are walked along; where
- * DATA is for a stream that is closed, or that a frame before it may close, nghttp2 gets the bytes
- *    before it first. */
+ *    DATA is for a stream that is closed, or that a frame before it may close, nghttp2 gets the
+ *    bytes before it first. */
 #include "wire/h2_int.h"
 
 /* Open; or closed: by us, by the peer's END_STREAM, by its RST_STREAM. */
@@ -151,7 +151,7 @@ size_t h2_walk(struct h2 *h, slice bytes, nghttp2_frame_hd *data)
         at += n;
         if (at == bytes.n || !(p = next_head(w, bytes, &at)))
             return at;
-        if (!w->told && is_doubtful(h, p)) {
+        if (!w->told && is_doubtful(h, p) && data) {
             *data = (nghttp2_frame_hd){
                 .length = length_at(p), .stream_id = stream_at(p), .type = NGHTTP2_DATA};
             memmove(w->head, p, sizeof w->head);

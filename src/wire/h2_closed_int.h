@@ -46,7 +46,8 @@ bool h2_closed_check(struct h2 *h, const nghttp2_frame_hd *frame);
 void h2_count_reset(struct h2 *h, bool reset);
 
 /* Walks along the bytes. Returns how many nghttp2 can have: all, or those up to the last byte of
- * the head of a DATA frame, *data, that h2_closed_check is to look at then. */
+ * the head of a DATA frame, *data, that h2_closed_check is to look at then. data NULL: simply
+ * walks. */
 size_t h2_walk(struct h2 *h, slice bytes, nghttp2_frame_hd *data);
 
 #endif

@@ -2007,6 +2007,34 @@ static void test_raw_turns(void **state)
     (void)state;
 }
 
+static void refuse_posts(struct call *c, const struct head *h, bool end)
+{
+    (void)h;
+    if (end)
+        return;
+    stream_abort(c->s, FINISH_NOT, NGHTTP2_CANCEL);
+    c->s = NULL;
+}
+
+/* A turn ends behind DATA of a stream that was reset while nghttp2 had the bytes. */
+static void test_raw_turns_and_resets(void **state)
+{
+    struct raw *r = raw_new(true, usual);
+    r->end->on_head = refuse_posts;
+    raw_headers(r, END_HEADERS, 1, GET);
+    raw_frame(r, NGHTTP2_DATA, 0, 1, SLICE("under way"));
+    for (uint32_t i = 0; i < 100; i++)
+        raw_get(r, 3 + 2 * i);
+    wire_feed(r->end->w, buf_slice(&r->to));
+    buf_clear(&r->to);
+    assert_true(r->end->w->resume && r->end->n_calls < 100);
+    raw_go(r);
+    assert_int_equal(r->end->n_calls, 101);
+    assert_null(r->end->w->error);
+    raw_free(r);
+    (void)state;
+}
+
 /* A peer that reads nothing: `out` is not even filled, as the connection below is blocked. */
 static void test_raw_blocked_peer(void **state)
 {
@@ -2401,6 +2429,7 @@ int main(void)
         cmocka_unit_test(test_raw_floods),
         cmocka_unit_test(test_raw_bombs),
         cmocka_unit_test(test_raw_turns),
+        cmocka_unit_test(test_raw_turns_and_resets),
         cmocka_unit_test(test_raw_blocked_peer),
         cmocka_unit_test(test_raw_no_flow_control),
         cmocka_unit_test(test_raw_made_resets),
