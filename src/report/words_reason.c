@@ -27,20 +27,20 @@ static const struct {
     const char *line, *where;
     const char *simulated; /* the line in the file of a simulated system; NULL: there is none */
 } fixes[FIXES] = {
-    [FIX_RESTART] = {"restart: each-run", "to the service %C"},
+    [FIX_RESTART] = {"restart: each-run", "to the service %C", NULL},
     [FIX_BEFORE] = {"before: COMMAND",
-                    "to the scenario %s: a command that makes %C forget earlier runs"},
+                    "to the scenario %s: a command that makes %C forget earlier runs", NULL},
     [FIX_CLEAN] = {"before: COMMAND",
-                   "to the scenario %s: a command that removes what earlier runs left"},
-    [FIX_IGNORE] = {"ignore: [%q]", "at the top level, if such calls need no test"},
-    [FIX_QUIET] = {"quiet: 1s", "at the top level, if they are made after the answer"},
+                   "to the scenario %s: a command that removes what earlier runs left", NULL},
+    [FIX_IGNORE] = {"ignore: [%q]", "at the top level, if such calls need no test", NULL},
+    [FIX_QUIET] = {"quiet: 1s", "at the top level, if they are made after the answer", NULL},
     [FIX_RULE] = {"identify: { normalise: [%r] }", "at the top level: such paths count as one",
                   "normalise: [%r]"},
     [FIX_PAYLOAD] = {"identify: { payload: off }", "at the top level: bodies are not compared",
                      "identify: { payload: off }"},
     [FIX_BASELINES] = {"search: { baselines: 10 }",
-                       "at the top level: more runs without faults show what overlaps"},
-    [FIX_MODES] = {"modes: [%m]", "at the top level"},
+                       "at the top level: more runs without faults show what overlaps", NULL},
+    [FIX_MODES] = {"modes: [%m]", "at the top level", NULL},
 };
 
 static const struct {
