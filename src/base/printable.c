@@ -29,6 +29,16 @@ struct glyph glyph_take(slice *text)
     return good ? (struct glyph){bytes, code} : (struct glyph){SLICE("\xef\xbf\xbd"), REPLACEMENT};
 }
 
+bool text_is_utf8(slice text)
+{
+    while (text.n) {
+        const char *at = text.p;
+        if (glyph_take(&text).bytes.p != at) /* another stands for it */
+            return false;
+    }
+    return true;
+}
+
 bool glyph_hidden(uint32_t code)
 {
     static const struct {

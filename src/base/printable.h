@@ -25,6 +25,9 @@ struct glyph {
 /* Takes the first character off *text, which is not empty. A byte that is none becomes U+FFFD. */
 struct glyph glyph_take(slice *text);
 
+/* Is all of it UTF-8? */
+bool text_is_utf8(slice text);
+
 /* Is it one that does something to a screen, or that nobody sees: controls (C0, C1, tabs and
  * newlines too), line separators, what changes the direction of text, what has no width? */
 bool glyph_hidden(uint32_t code);

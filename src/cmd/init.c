@@ -3,10 +3,12 @@
  * outfox init: nothing is written unless all of it can be, and nothing is replaced unless asked
  * for. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "campaign/config.h"
 #include "campaign/reach.h"
 #include "campaign/starter.h"
@@ -25,6 +27,8 @@ static int take_setting(struct starter *s, const struct setting *o, struct plan_
                         struct err *e)
 {
     slice value = slice_of(o->value);
+    if (!text_is_utf8(value))
+        return err_set(e, 0, 0, "--%s is not valid YAML: it is no UTF-8", o->name);
     if (strcmp(o->name, "service") == 0)
         return starter_add_service(s, value, e);
     if (strcmp(o->name, "run") == 0)
@@ -88,16 +92,20 @@ static int check_absent(const char *path, bool force, struct err *e)
 
 static int fail_write(const char *path)
 {
-    fprintf(stderr, "outfox: %s cannot be written: %s\n", path, strerror(errno));
+    fprintf(stderr, "outfox: %s cannot be written: %s\n", path,
+            errno == ENXIO ? "no program reads from this pipe" : strerror(errno));
     return EXIT_ENVIRONMENT;
 }
 
 static int write_file(const char *path, const struct buf *text, bool force)
 {
-    errno = 0;
-    FILE *f = fopen(path, force ? "we" : "wxe");
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (force ? O_TRUNC : O_EXCL);
+    int fd = open(path, flags | O_NONBLOCK, 0666); /* it does not wait for the reader of a pipe */
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     if (!f)
         return fail_write(path);
+    (void)fcntl(fd, F_SETFL, 0);
+    errno = 0;
     struct stat st;
     bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
     bool written = fwrite(text->p, 1, text->n, f) == text->n;

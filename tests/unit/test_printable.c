@@ -26,6 +26,15 @@ static void test_hidden(void **state)
             fail_msg("U+%04X is seen", (unsigned)seen[i]);
 }
 
+static void test_utf8(void **state)
+{
+    (void)state;
+    assert_true(text_is_utf8(SLICE("a\xc3\xa9\xef\xbf\xbd")));
+    assert_true(text_is_utf8(SLICE("")));
+    assert_false(text_is_utf8(SLICE("a\xc3")));
+    assert_false(text_is_utf8(SLICE("\xff\xfe")));
+}
+
 static void print(struct printable *p, slice text, struct buf *out)
 {
     buf_clear(out);
@@ -157,8 +166,9 @@ static void test_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hidden), cmocka_unit_test(test_lines), cmocka_unit_test(test_colours),
-        cmocka_unit_test(test_pieces), cmocka_unit_test(test_json),  cmocka_unit_test(test_file),
+        cmocka_unit_test(test_utf8),    cmocka_unit_test(test_hidden), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_colours), cmocka_unit_test(test_pieces), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
