@@ -249,12 +249,13 @@ static void add_scenarios(const struct starter *s, slice first, struct buf *out)
 }
 
 static const char ending[] =
-    "\n# How calls are made to fail. `standard` also tries broken connections, lost replies and no\n"
-    "# answer at all, which takes longer. `outfox modes` lists all ways.\n"
-    "modes: errors\n"
+    "\n# How calls are made to fail: an error, a broken connection, a lost reply, no answer at all.\n"
+    "# `errors` takes less time, `thorough` tries more; `outfox modes` lists all ways.\n"
+    "modes: standard\n"
     "\n# Calls that shall never fail.\n"
     "ignore: [\"* GET /health\"]\n"
-    "\n# search: { max-faults: 2, budget: 10m }   # less than all combinations\n";
+    "\n# Take this out to try all combinations, which may take long.\n"
+    "search: { max-faults: 2 }\n";
 
 int starter_text(const struct starter *s, struct buf *out, struct err *e)
 {
