@@ -28,7 +28,7 @@ void session_clear_up(void)
     if (n)
         fprintf(stderr,
                 "outfox: ended %u %s that an earlier outfox left behind when it was killed\n",
-                (unsigned)n, n == 1 ? "process" : "processes");
+                (unsigned)n, plural(n, "process", "processes"));
 }
 
 void session_waiting(const char *text)

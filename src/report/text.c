@@ -77,11 +77,6 @@ void text_what(const struct summary *s, FILE *out)
         print_count(out, s->conditional, " only after a fault)", " only after a fault)");
     }
     /* modes of gRPC are none of HTTP, and the other way round */
-    if (!s->points) {
-        fputs(".\n  ", out);
-        print_count(out, s->runs, " run was made.\n", " runs were made.\n");
-        return;
-    }
     bool all = s->space >= pow(s->n_modes + 1.0, s->points) * 0.999;
     fputs(all ? ", each in " : ", each in up to ", out);
     print_count(out, s->n_modes, " way: ", " ways: ");
