@@ -190,7 +190,7 @@ static int read_faults(struct session *s, slice text, struct subjects *out, stru
 int subjects_read(struct session *s, const char *what, const char *no_store, struct subjects *out,
                   struct err *e)
 {
-    uint32_t campaign, id;
+    uint32_t campaign = 0, id = 0;
     slice text;
     out->all = strcmp(what, "all") == 0;
     bool number = !out->all && is_id(s, slice_of(what), &campaign, &id);
