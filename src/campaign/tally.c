@@ -100,7 +100,7 @@ static const struct {
     {POLICY_INCLUSION, "inclusion", "the call is only made after a failure that is not there"},
     {POLICY_UNREACHABLE, "unreachability", "the caller itself is not reached"},
     {POLICY_ENCAPSULATION, "encapsulation",
-     "every handler has met these outcomes, by the same faults or by errors passed up"},
+     "every service has met these outcomes, by the same faults or by errors passed up"},
 };
 
 static void add_skip(struct summary *out, const char *name, const char *why, double n)

@@ -211,7 +211,7 @@ void text_figures(const struct summary *s, FILE *out)
             s->skipped_known
                 ? "    nothing\n"
                 : "    not known: it takes an exact, complete and stable search without delays\n");
-    fprintf(out, "  handler transcripts covered: %llu", (unsigned long long)s->transcripts);
+    fprintf(out, "  decisions of services seen: %llu", (unsigned long long)s->transcripts);
     if (s->repeats)
         fprintf(out, "; runs repeated to learn what is stable: %llu",
                 (unsigned long long)s->repeats);

@@ -131,19 +131,36 @@ void words_then(const struct finding *finding, struct buf *out)
     if (finding->n_statuses == 0)
         return;
     bool command = outcome_kind(finding->status[0]) == OUT_EXIT;
-    buf_adds(out, command ? "the command ends with " : "the client gets ");
-    words_statuses(finding, out);
+    buf_adds(out, command ? "the command ends with exit code " : "the client gets ");
+    if (!command)
+        words_statuses(finding, out);
+    for (uint32_t i = 0; command && i < finding->n_statuses; i++) {
+        if (i)
+            buf_adds(out, i + 1 < finding->n_statuses ? ", " : " or ");
+        if (outcome_kind(finding->status[i]) == OUT_EXIT)
+            buf_addf(out, "%u", (unsigned)outcome_code(finding->status[i]));
+        else
+            outcome_print(finding->status[i], out);
+    }
 }
 
 const char *words_detail(const struct finding *finding)
 {
-    struct buf status = BUF_INIT(64);
-    buf_adds(&status, "status ");
-    if (finding->n_statuses)
-        outcome_print(finding->status[0], &status);
-    bool again = finding->detail && strcmp(finding->detail, buf_text(&status)) == 0;
+    struct buf status = BUF_INIT(64); /* what words_then says, as a detail begins with it */
+    outcome first = finding->n_statuses ? finding->status[0] : 0;
+    bool command = outcome_kind(first) == OUT_EXIT;
+    const char *detail = finding->detail;
+    buf_adds(&status, command ? "exit " : "status ");
+    if (command)
+        buf_addf(&status, "%u", (unsigned)outcome_code(first));
+    else if (first)
+        outcome_print(first, &status);
+    if (detail && slice_starts(slice_of(detail), buf_slice(&status))) {
+        const char *rest = detail + status.n;
+        detail = *rest == 0 ? NULL : strncmp(rest, ": ", 2) == 0 ? rest + 2 : detail;
+    }
     buf_deinit(&status);
-    return again ? NULL : finding->detail;
+    return detail;
 }
 
 static const struct stop_row {

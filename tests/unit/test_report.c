@@ -60,7 +60,7 @@ static void test_text(void **state)
     d.summary.findings.at[0].status[0] = OUTCOME(OUT_EXIT, 4);
     text = desk_print(&d, print_text);
     assert_has(text, "flaky: it did not happen again");
-    assert_has(text, "the command ends with exit:4");
+    assert_has(text, "the command ends with exit code 4");
     desk_deinit(&d);
 }
 
