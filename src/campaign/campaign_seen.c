@@ -156,8 +156,8 @@ static void note_uncalled(struct campaign *c)
     }
     if (others.n) {
         buf_adds(&others, ": no call reached it in any run. That is fine where this scenario does "
-                          "not need it; else its callers do not use the address that they are "
-                          "given");
+                          "not need it. Else its callers do not use the address that they are "
+                          "given, or keep its answers from earlier campaigns");
         campaign_note(c, buf_text(&others));
     }
     buf_deinit(&others);

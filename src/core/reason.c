@@ -5,7 +5,7 @@
  *
  *   another path or payload came instead                          path, payload
  *   without faults: only in the first run, nor under faults       cache
- *                   one of several, later on and for good         growth
+ *                   one of several, and more in each run          growth
  *                   one of several, now and then                  polling
  *                   now and then                                  sometimes
  *   under faults, three times in a row:
@@ -30,12 +30,15 @@ const char *const reason_names[REASON_KINDS] = {
     [REASON_TIMING] = "timing",           [REASON_ASSUMPTION] = "assumption-wrong",
 };
 
+enum { POLLS_MIN = 10 };
+
 /* All that is suspect of one caller's calls to one interface. */
 struct group {
     struct reason reason;
-    bool numbered; /* one of several equal calls is concerned */
     uint32_t causes[CAUSES], kinds[SUSPECT_KINDS], last[LAST_FAILED + 1];
     uint32_t at_first, later, now_and_then; /* SUSPECT_MISSING: in which fault-free runs */
+    uint32_t starts, of; /* and with which of them such calls began to come: bits */
+    uint32_t most;       /* equal calls before it */
 };
 
 static sym caller_of(const struct names *names, const struct suspect *x)
@@ -108,10 +111,13 @@ static void add(const struct names *names, struct group *g, const struct suspect
     add_example(r, x);
     if (x->call) {
         add_call(names, r, x->call);
-        g->numbered |= uid_element(names, x->call)->n > 0;
+        uint32_t before = uid_element(names, x->call)->n;
+        g->most = before > g->most ? before : g->most;
     }
     g->causes[x->cause]++;
     g->kinds[x->kind]++;
+    g->starts |= x->shown & (~x->shown + 1);
+    g->of = x->of > g->of ? x->of : g->of;
     if (x->kind != SUSPECT_MISSING)
         g->last[x->last]++;
     else if (turns)
@@ -124,12 +130,19 @@ static void add(const struct names *names, struct group *g, const struct suspect
         g->now_and_then++;
 }
 
+/* More such calls in every fault-free run than in the one before, and few enough to be counted by
+ * what is there, not by time. */
+static bool grows(const struct group *g)
+{
+    uint64_t all_but_first = ((uint64_t)1 << g->of) - 2;
+    return !g->at_first && !g->now_and_then && !g->causes[CAUSE_COUNT] &&
+           g->starts == all_but_first && g->most < POLLS_MIN;
+}
+
 static enum reason_kind kind_without_faults(const struct group *g)
 {
-    if (g->numbered)
-        return g->later && !g->at_first && !g->now_and_then && !g->causes[CAUSE_COUNT]
-                   ? REASON_GROWTH
-                   : REASON_POLLING;
+    if (g->most > 0)
+        return grows(g) ? REASON_GROWTH : REASON_POLLING;
     bool once = g->at_first && !g->later && !g->now_and_then; /* and never again? */
     return once && g->kinds[SUSPECT_NOT_FIRED] ? REASON_CACHE : REASON_SOMETIMES;
 }

@@ -106,12 +106,12 @@ static void check_claims(const struct search *s, const struct search_stats *stat
 }
 
 /* One reason explains all that is suspect. */
-static void check_reasons(const struct lab *lab, const struct suspect *list, uint32_t n,
+static void check_reasons(const struct names *names, const struct suspect *list, uint32_t n,
                           enum reason_kind wanted)
 {
     struct reasons reasons = {0};
     uint64_t times = 0;
-    reasons_find(&lab->names, list, n, &reasons);
+    reasons_find(names, list, n, &reasons);
     for (uint32_t i = 0; i < reasons.n; i++) {
         if (reasons.at[i].kind != wanted)
             fail_msg("%s instead of %s", reason_names[reasons.at[i].kind], reason_names[wanted]);
@@ -148,10 +148,49 @@ static void test_case(void **state)
         assert_int_equal(total > 0, !cases[i].stable);
         assert_int_equal(kinds & cases[i].kinds, cases[i].kinds);
         assert_true(caused);
-        check_reasons(&lab, suspects, n, cases[i].reason);
+        check_reasons(&lab.names, suspects, n, cases[i].reason);
         check_claims(s, &stats);
         search_free(s);
         lab_deinit(&lab);
+    }
+}
+
+/* Equal calls of which there are more in some fault-free runs than in others. */
+static const struct {
+    uint32_t first;    /* the number of the first of them, */
+    uint32_t shown[3]; /* and which of three runs showed it and the next ones */
+    enum reason_kind reason;
+} counts[] = {
+    {1, {6, 4}, REASON_GROWTH},      /* one more each time */
+    {1, {4, 4}, REASON_POLLING},     /* two more, once */
+    {1, {5, 4}, REASON_POLLING},     /* fewer in between */
+    {90, {6, 4, 4}, REASON_POLLING}, /* by time, not by what is there */
+};
+
+static void test_counts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct names names;
+        struct suspect list[3] = {0};
+        uint32_t n = 0;
+        names_init(&names);
+        struct element top = {.service = names_sym(&names, SLICE("front")),
+                              .interface = names_sym(&names, SLICE("GET /"))};
+        uid root = names_uid(&names, UID_NONE, names_element(&names, top));
+        for (; n < 3 && counts[i].shown[n]; n++) {
+            struct element el = top;
+            el.service = names_sym(&names, SLICE("back"));
+            el.n = counts[i].first + n;
+            uid call = names_uid(&names, root, names_element(&names, el));
+            list[n] = (struct suspect){.kind = SUSPECT_MISSING,
+                                       .point = call,
+                                       .call = call,
+                                       .shown = counts[i].shown[n],
+                                       .of = 3};
+        }
+        check_reasons(&names, list, n, counts[i].reason);
+        names_deinit(&names);
     }
 }
 
@@ -190,10 +229,11 @@ static void test_bounded(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[CASES + 1];
+    struct CMUnitTest tests[CASES + 2];
     for (uint32_t i = 0; i < CASES; i++)
         tests[i] = (struct CMUnitTest){
             .name = cases[i].name, .test_func = test_case, .initial_state = (void *)(uintptr_t)i};
     tests[CASES] = (struct CMUnitTest)cmocka_unit_test(test_bounded);
+    tests[CASES + 1] = (struct CMUnitTest)cmocka_unit_test(test_counts);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
