@@ -5,6 +5,7 @@
  *
  *   search_next --> campaign_begin --> ... live_wait --> verify --> store --> search_observe */
 #include "campaign/campaign_int.h"
+#include "campaign/campaign_lines_int.h"
 
 #include "base/clock.h"
 
@@ -444,6 +445,7 @@ const struct summary *campaign_finish(struct campaign *c)
         campaign_note_strays(c);
         campaign_note_equal(c);
         campaign_note_unseen(c);
+        campaign_note_lines(c);
     }
     campaign_conclude(c);
     campaign_contract_finish(c);

@@ -21,6 +21,19 @@ const char *contracts_file(struct session *s, uint32_t i)
     return out;
 }
 
+/* `outfox learn` writes it where a human must decide; it is a comment, so no reader of YAML sees
+ * it. */
+static void find_undecided(struct contract_options *o)
+{
+    FILE *f = fopen(o->file, "re");
+    char line[4096];
+    for (uint32_t n = 1; f && fgets(line, sizeof line, f); n += strchr(line, '\n') != NULL)
+        if (slice_starts(slice_trim(slice_of(line)), SLICE("# decide")) && o->undecided++ == 0)
+            o->undecided_line = n;
+    if (f)
+        fclose(f);
+}
+
 int contracts_load(struct session *s, bool read, struct err *e)
 {
     for (uint32_t i = 0; i < s->scenarios.n; i++) {
@@ -37,6 +50,8 @@ int contracts_load(struct session *s, bool read, struct err *e)
         bool missing = access(o.file, F_OK) && errno == ENOENT;
         if (read && !missing && yaml_load(o.file, &s->arena, &root, e))
             return -1;
+        if (root)
+            find_undecided(&o);
         if (contract_load(&o, root, &contract, e)) {
             struct buf source = BUF_INIT(sizeof e->source - 1);
             buf_adds(&source, o.file);

@@ -23,6 +23,7 @@ struct contract_options {
     const struct faultloads *faultloads;
     const struct judge_settings *settings; /* lives as long; NULL: nothing is said there */
     const char *scenario, *file;           /* likewise */
+    uint32_t undecided, undecided_line;    /* rules with a comment `# decide`; the first of them */
     bool strict; /* the scenario says itself what must hold under faults: that stays */
 };
 

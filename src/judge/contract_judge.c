@@ -239,6 +239,18 @@ static void say_hidden(struct contract *c, const struct remark *remark,
 void contract_remark(struct contract *c, bool complete, const struct summary *summary,
                      void (*say)(void *ctx, const char *text), void *ctx)
 {
+    if (c->opt.undecided) {
+        struct buf text = BUF_INIT(WHY_MAX);
+        bool one = c->opt.undecided == 1;
+        buf_addf(&text,
+                 "WARNING: %u %s of %s %s still undecided, %s line %u: what %s may be a bug. "
+                 "Decide, then delete the comment `# decide`",
+                 (unsigned)c->opt.undecided, one ? "rule" : "rules", c->opt.file,
+                 one ? "is" : "are", one ? "in" : "the first in", (unsigned)c->opt.undecided_line,
+                 one ? "it allows" : "they allow");
+        say(ctx, buf_text(&text));
+        buf_deinit(&text);
+    }
     for (uint32_t i = 0; i < summary->remarks.n; i++)
         if (summary->remarks.at[i].severity != SEVERITY_OFF)
             say_hidden(c, &summary->remarks.at[i], say, ctx);

@@ -4,8 +4,7 @@
  *
  * 1. A faultload is one case, however often it was run: the first run that the search, or the
  *    shrinking of a finding, asked for decides.
- * 2. Every finding has a failing case; what an oracle says as a finding has one of its own.
- * Warnings are no tests: they stand in the output of their suite.
+ * 2. Every finding has a failing case, an oracle's too; warnings and notes are output of the suite.
  * 3. No two cases of a suite have the same name.
  * 4. Where passing cases prove nothing (summary.doubt, reasons), one more case is an error.
  * 5. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
@@ -376,11 +375,18 @@ static void put_remark(struct suite *x, const struct remark *r, FILE *out)
     buf_deinit(&name);
 }
 
+static void put_notes(const struct suite *x, FILE *out)
+{
+    for (uint32_t i = 0; i < x->s->notes.n; i++) {
+        put(out, x->s->notes.at[i]);
+        fputc('\n', out);
+    }
+}
+
 static void put_warnings(const struct suite *x, FILE *out)
 {
-    if (!summary_warnings(x->s))
-        return;
     fputs("    <system-out>", out);
+    put_notes(x, out);
     for (uint32_t i = 0; i < x->s->remarks.n; i++) {
         const struct remark *r = &x->s->remarks.at[i];
         struct buf title = BUF_INIT(NAME_MAX_BYTES);
@@ -432,10 +438,7 @@ static void put_doubt(const struct suite *x, FILE *out)
         fputc('\n', out);
         buf_deinit(&text);
     }
-    for (uint32_t i = 0; i < x->s->notes.n; i++) {
-        put(out, x->s->notes.at[i]);
-        fputc('\n', out);
-    }
+    put_notes(x, out);
     fputs("</error>\n    </testcase>\n", out);
 }
 
@@ -467,7 +470,8 @@ static void put_suite(struct suite *x, FILE *out)
         put_error(x, out);
     if (doubtful(x))
         put_doubt(x, out);
-    put_warnings(x, out);
+    if (summary_warnings(x->s) || x->s->notes.n)
+        put_warnings(x, out);
     fputs("  </testsuite>\n", out);
 }
 

@@ -15,12 +15,17 @@ static const uint32_t state_dialects = 1u << DIALECT_TRACESTATE | 1u << DIALECT_
 static void add_ignore(struct tracker *t, slice text)
 {
     struct vocabulary v = {.names = t->opt.names, .rules = t->opt.rules};
-    struct pattern p = {0};
+    struct ignore row = {0};
     struct err ignored = {0};
-    if (pattern_parse(&p, &v, PATTERN_CALLS, text, &ignored))
-        pattern_deinit(&p);
+    if (pattern_parse(&row.calls, &v, PATTERN_CALLS, text, &ignored))
+        pattern_deinit(&row.calls);
     else
-        vec_push(&t->ignore, p);
+        vec_push(&t->ignore, row);
+}
+
+bool track_ignores(const struct tracker *t, uint32_t i)
+{
+    return i + 1 < t->ignore.n && t->ignore.at[i + 1].hits > 0;
 }
 
 struct tracker *tracker_new(const struct track_options *options)
@@ -52,7 +57,7 @@ void tracker_free(struct tracker *t)
     }
     payload_rules_free(t->payloads);
     for (uint32_t i = 0; i < t->ignore.n; i++)
-        pattern_deinit(&t->ignore.at[i]);
+        pattern_deinit(&t->ignore.at[i].calls);
     vec_deinit(&t->ignore);
     arena_deinit(&t->arena);
     mem_free(t);
@@ -248,11 +253,15 @@ struct track_lesson *track_end_learning(struct tracker *t, struct track_run *r, 
 
 /* ---- calls ---- */
 
-static bool ignored(const struct tracker *t, uint32_t service, slice interface)
+static bool ignored(struct tracker *t, uint32_t service, slice interface)
 {
-    for (uint32_t i = 0; i < t->ignore.n; i++)
-        if (pattern_names(&t->ignore.at[i], t->opt.names, t->opt.services[service], interface))
+    for (uint32_t i = 0; i < t->ignore.n; i++) {
+        struct ignore *row = &t->ignore.at[i];
+        if (pattern_names(&row->calls, t->opt.names, t->opt.services[service], interface)) {
+            row->hits++;
             return true;
+        }
+    }
     return false;
 }
 

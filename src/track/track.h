@@ -54,9 +54,9 @@ struct track_options {
 
 struct tracker;
 struct track_run;
-
 struct tracker *tracker_new(const struct track_options *options);
 void tracker_free(struct tracker *t);
+bool track_ignores(const struct tracker *t, uint32_t i); /* did that pattern match a call? */
 
 /* Forgets what was learned and counted: another scenario is about to be learned about. */
 void tracker_forget(struct tracker *t);

@@ -44,6 +44,11 @@ struct track_lesson {
     struct track_calls all;
 };
 
+struct ignore {
+    struct pattern calls;
+    uint64_t hits;
+};
+
 struct tracker {
     struct track_options opt;
     struct arena arena;
@@ -64,7 +69,7 @@ struct tracker {
     bool decided;
     uint32_t dialects; /* to write into the scenario's own request */
     struct payload_rules *payloads;
-    VEC(struct pattern) ignore;
+    VEC(struct ignore) ignore; /* the first is ours */
 };
 
 /* ---- parent.c ---- */
