@@ -29,6 +29,7 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
     return search_meant(campaign_search(c), &s->words, request, text, out, n, e);
 }
 
+/* 0, or an exit code, with *e. */
 static int explain(struct session *s, struct err *e)
 {
     faultload meant[MEANT_MAX];
@@ -36,13 +37,13 @@ static int explain(struct session *s, struct err *e)
     uint32_t n = 0;
     struct campaign *c = s->campaigns.at[0];
     int status = campaign_restore(c, e);
-    if (status == CAMPAIGN_OTHER)
-        return -1;
-    if (status > 0)
-        return err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
-                       session_scenario(s, 0));
+    if (status < 0)
+        return EXIT_ENVIRONMENT;
+    if (status > 0 && status != CAMPAIGN_OTHER)
+        err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
+                session_scenario(s, 0));
     if (status || read_meant(s, c, meant, &n, e))
-        return -1;
+        return EXIT_USAGE;
     for (uint32_t i = 0; i < n; i++)
         search_explain(campaign_search(c), meant[i], &x[i]);
     struct explanations all = {.system = s->config->name.p,
@@ -53,7 +54,7 @@ static int explain(struct session *s, struct err *e)
                                .faultload = meant,
                                .explanation = x};
     report_explanations(&all, s->args->json, stdout);
-    return 0;
+    return EXIT_OK;
 }
 
 int cmd_explain(const struct args *args)
@@ -68,7 +69,9 @@ int cmd_explain(const struct args *args)
         code = EXIT_ENVIRONMENT;
     } else {
         session_make_campaigns(&s, NULL, NULL);
-        code = explain(&s, &e) ? cmd_fail(&e) : EXIT_OK;
+        code = explain(&s, &e);
+        if (code)
+            cmd_fail(&e);
     }
     session_close(&s);
     return code;
