@@ -11,7 +11,7 @@ struct telling {
     void *ctx;
 };
 
-static void tell(const struct telling *t, struct buf *text)
+static void tell_once(const struct telling *t, struct buf *text)
 {
     if (text->n)
         t->tell(t->ctx, buf_text(text));
@@ -35,7 +35,7 @@ static void warn_port(const struct telling *t, const struct service_spec *s)
                  "where %s takes its port from, for example `env: { PORT: \"{port}\" }`; or add "
                  "`port: N` if it always listens on port N",
                  s->name.p, s->name.p);
-    tell(t, &text);
+    tell_once(t, &text);
 }
 
 static void warn_dir(const struct telling *t, const char *what, slice name, slice dir)
@@ -47,13 +47,13 @@ static void warn_dir(const struct telling *t, const char *what, slice name, slic
                  "`dir` of the %s %.*s: there is no directory %.*s. A path is relative to the "
                  "directory of this file",
                  what, SLICE_ARG(name), SLICE_ARG(dir));
-    tell(t, &text);
+    tell_once(t, &text);
 }
 
-void config_warn(const struct campaign_config *c, void (*say)(void *ctx, const char *text),
+void config_warn(const struct campaign_config *c, void (*tell)(void *ctx, const char *text),
                  void *ctx)
 {
-    struct telling t = {say, ctx};
+    struct telling t = {tell, ctx};
     for (uint32_t i = 0; i < c->services.n; i++) {
         warn_port(&t, &c->services.at[i]);
         if (c->services.at[i].run.n)
@@ -61,5 +61,5 @@ void config_warn(const struct campaign_config *c, void (*say)(void *ctx, const c
     }
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         warn_dir(&t, "scenario", c->scenarios.at[i].name, c->scenarios.at[i].dir);
-    reach_check(c, say, ctx);
+    reach_check(c, tell, ctx);
 }

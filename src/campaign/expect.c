@@ -416,8 +416,8 @@ static void ask_any_of(struct subject *s)
         near = tried[n].held > tried[near].held ? n : near;
     }
     if (!holds) {
-        buf_addf(&s->why,
-                 "no alternative of any-of holds; number %u is nearest: ", (unsigned)near + 1);
+        buf_addf(&s->why, "no alternative of any-of holds; number %u%s: ", (unsigned)near + 1,
+                 tried[near].held ? " is nearest" : ""); /* or nothing of any was found */
         buf_add(&s->why, buf_slice(&tried[near].why));
         expect_add_brief(&s->detail, buf_slice(&tried[near].detail), EXPECT_DETAIL_MAX / 2);
         tell_others(s, tried, n, near);

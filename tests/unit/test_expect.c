@@ -554,7 +554,7 @@ static const struct asked {
      "no alternative of any-of holds; number 1 is nearest: the answer at /a is not 1",
      "2; number 2: the status is not 503"},
     {"any-of: [{ json: { /a: 1 } }, { status: 503 }]", 500, "",
-     "no alternative of any-of holds; number 1 is nearest: the status is not 2xx",
+     "no alternative of any-of holds; number 1: the status is not 2xx",
      "status 500; number 2: the status is not 503"},
     {"any-of: [{ status: 200, json: { /a: 1 } }, { status: 503, json: { /a: 1, /b: 2 } }]", 503,
      "{\"a\":1}", "no alternative of any-of holds; number 2 is nearest: the answer at /b is not 2",
