@@ -217,23 +217,23 @@ static int by_worth(const void *a, const void *b)
 void reasons_find(const struct names *names, const struct suspect *list, uint32_t n,
                   struct reasons *out)
 {
-    VEC(struct group) groups = {0};
+    struct group *groups = mem_zero((n + 1) * sizeof *groups);
+    uint32_t n_groups = 0;
     struct map at = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint64_t key = key_of(names, &list[i]);
-        if (!map_get(&at, key)) {
-            map_set(&at, key, groups.n);
-            vec_push(&groups, (struct group){0});
-        }
+        const uint32_t *known = map_get(&at, key);
+        uint32_t group = known ? *known : n_groups++;
         bool turns = list[i].kind == SUSPECT_MISSING && takes_turns(names, list, n, &list[i]);
-        add(names, &groups.at[*map_get(&at, key)], &list[i], turns);
+        map_set(&at, key, group);
+        add(names, &groups[group], &list[i], turns);
     }
-    for (uint32_t i = 0; i < groups.n; i++) {
-        groups.at[i].reason.kind = kind_of(&groups.at[i]);
-        add_reason(names, out, &groups.at[i].reason);
+    for (uint32_t i = 0; i < n_groups; i++) {
+        groups[i].reason.kind = kind_of(&groups[i]);
+        add_reason(names, out, &groups[i].reason);
     }
     if (out->n)
         qsort(out->at, out->n, sizeof *out->at, by_worth);
-    vec_deinit(&groups);
+    mem_free(groups);
     map_deinit(&at);
 }
