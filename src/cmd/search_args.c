@@ -66,13 +66,10 @@ static void be_quick(struct mode_list *modes, struct search_options *out)
     out->t_way = 0;
 }
 
-int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
-                struct search_options *out, struct err *e)
+/* --quick and --modes. */
+static int mode_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
+                     struct search_options *out, struct err *e)
 {
-    if (args->audit > 0)
-        out->audit = args->audit;
-    if (args->seed)
-        out->seed = args->seed;
     if (args->quick)
         be_quick(modes, out);
     if (args->modes && parse_modes(args->modes, modes, e))
@@ -82,8 +79,20 @@ int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes
         out->modes = modes->at;
         out->n_modes = modes->n;
     }
-    if (args->assume)
+    if (args->assume) /* in place of what was assumed so far */
         out->assume = args->quick ? 1u << REDUCE_MAX_FAULTS : 0;
+    return 0;
+}
+
+int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
+                struct search_options *out, struct err *e)
+{
+    if (args->audit > 0)
+        out->audit = args->audit;
+    if (args->seed)
+        out->seed = args->seed;
+    if (mode_args(args, speaks, modes, out, e))
+        return -1;
     if ((args->assume && parse_assume(args->assume, &out->assume, e)) ||
         (args->order && parse_order(args->order, &out->order, e)))
         return -1;

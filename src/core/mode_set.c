@@ -89,7 +89,8 @@ void mode_list_fit(struct mode_list *list, uint8_t flags)
         bool named = list->named >> i & 1;
         if (!named && !call_flags_take(flags, list->at[i]))
             continue;
-        out.named |= (uint64_t)named << out.n;
+        if (named)
+            out.named |= UINT64_C(1) << out.n;
         out.at[out.n++] = list->at[i];
     }
     *list = out;
