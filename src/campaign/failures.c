@@ -53,7 +53,7 @@ uint64_t failures_call_key(const struct failures *f, uid u)
         return 1;
     const struct element *e = uid_element(f->names, u);
     uint64_t key = hash_mix(failures_call_key(f, uid_parent(f->names, u)), element_key(e));
-    uint32_t n = e->n == N_ANY ? 0 : e->n;
+    uint64_t n = e->n == N_ANY ? 0 : e->n;
     while (n > 0 && !map_get(&f->own, hash_mix(key, n)))
         n--;
     return hash_mix(key, n);
