@@ -139,6 +139,8 @@ void link_use(struct link *l)
 {
     l->n_calls++;
     l->used = true;
+    if (!l->upstream)
+        l->site->spoken = true;
     l->call_ns = l->conn->loop->now_ns;
     if (l->ready)
         conn_expire(l->conn, 0);
@@ -174,11 +176,13 @@ static void warn_foreign(const struct link *l, const char *does, const char *rem
 
 static const char past_us[] = "for another protocol let it connect to the service itself, at";
 
+/* Where calls came before it is a spare connection of somebody's pool. */
 static void warn_silent(struct link *l)
 {
-    if (!l->heard && !l->site->told_silent)
-        warn_foreign(l, "has connected, and sent nothing for 3s", past_us);
-    l->site->told_silent |= !l->heard;
+    if (l->heard || l->site->told_silent || l->site->spoken)
+        return;
+    warn_foreign(l, "has connected, and sent nothing for 3s", past_us);
+    l->site->told_silent = true;
 }
 
 /* The first bytes that a client sends are no request: without an end that HTTP knows, it would be

@@ -71,6 +71,7 @@ struct site {
     uint32_t door; /* in the current setup */
     bool gone;     /* the current setup has it no more; it stays until the worker ends */
     bool told_foreign, told_silent; /* what clients did here, each once */
+    bool spoken;                    /* calls have come: its clients know HTTP */
 };
 
 struct worker {
