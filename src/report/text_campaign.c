@@ -123,6 +123,17 @@ static const char *level_note(const struct summary *s, const struct summary_leve
     return l->note;
 }
 
+/* The first service of which the same is noted, but for its name. */
+static const struct summary_level *level_like(const struct summary *s,
+                                              const struct summary_level *l)
+{
+    const struct summary_level *like = s->levels.at;
+    while (!like->note || strcmp(like->note + strnlen(like->service, strlen(like->note)),
+                                 l->note + strnlen(l->service, strlen(l->note))) != 0)
+        like++;
+    return like;
+}
+
 void text_levels(const struct summary *s, FILE *out)
 {
     if (s->levels.n == 0)
@@ -133,7 +144,11 @@ void text_levels(const struct summary *s, FILE *out)
         fprintf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
                 plural(l->calls, "call ", "calls"));
         const char *note = level_note(s, l);
-        fprintf(out, note ? "%-6s  %s\n" : "%s%s\n", l->level, note ? note : "");
+        const struct summary_level *like = note ? level_like(s, l) : l;
+        if (like != l)
+            fprintf(out, "%-6s  like %s\n", l->level, like->service);
+        else
+            fprintf(out, note ? "%-6s  %s\n" : "%s%s\n", l->level, note ? note : "");
     }
 }
 

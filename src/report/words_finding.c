@@ -166,15 +166,21 @@ static void words_all_modes(const struct finding_call *c, struct buf *out)
     buf_deinit(&more);
 }
 
+/* A fault at #* lasts: "answers 503 at every try". */
 static void words_finding_call(const struct telling *t, const struct finding_call *c,
                                struct buf *out)
 {
+    bool lasts = uid_element(t->s->names, c->call)->n == N_ANY;
     words_call(t->s->names, c->call, out);
+    if (lasts)
+        out->n -= strlen(" #*");
     buf_addc(out, ' ');
     if (t->every && c->n_modes > 1)
         words_all_modes(c, out);
     else
         words_one_mode(t, c, out);
+    if (lasts)
+        buf_adds(out, " at every try");
 }
 
 /* Of a call that was faulted, or failed because of it: what became of the retry. given_up: the
