@@ -145,7 +145,7 @@ static void add_rule(const struct summary *s, const struct reason *r, struct buf
     add_pattern(a, b, false, out);
 }
 
-/* All modes but the one that did not fit. */
+/* All modes but the one that did not fit; where there is no other, a set that fits anywhere. */
 static void add_modes(const struct summary *s, const struct reason *r, struct buf *out)
 {
     mode unfit = s->faultloads->rows.at[r->example->faultload].last.mode;
@@ -157,6 +157,8 @@ static void add_modes(const struct summary *s, const struct reason *r, struct bu
         mode_print(s->modes[i], out);
         any = true;
     }
+    if (!any)
+        buf_adds(out, "standard");
 }
 
 static void add_filled(const struct summary *s, const struct reason *r, const char *text,
