@@ -145,7 +145,8 @@ static int read_name(void *ctx, const struct run *run, struct err *e)
     return 0;
 }
 
-/* Was it seen, if a campaign is stored? Reading its runs makes their names known. */
+/* Was it seen, if a campaign is stored? Reading its runs makes their names known. Where no call
+ * came to the service at all its name is not to blame, and the run will say what is. */
 static int check_seen(struct session *s, const struct plan *plan, struct err *e)
 {
     uint64_t stored = 0;
@@ -156,7 +157,7 @@ static int check_seen(struct session *s, const struct plan *plan, struct err *e)
                        &ignored) < 0)
         return 0;
     for (uint32_t i = 0; i < plan->patterns.n; i++)
-        if (pattern_seen(&plan->patterns.at[i].pattern, &s->names, e))
+        if (pattern_seen(&plan->patterns.at[i].pattern, &s->names, e) < 0)
             return -1;
     return 0;
 }

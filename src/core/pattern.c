@@ -229,10 +229,12 @@ static int refuse_unseen(const struct pattern_step *step, const struct names *na
             seen[n++] = text;
     }
     const char *near = err_nearest(interface, seen, n);
-    if (near || n == 0)
-        return err_set(e, 0, 0, "no call %.*s %.*s was seen%s%s%s%s%s", SLICE_ARG(service),
-                       SLICE_ARG(interface), near ? "; did you mean \"" : "", near ? service.p : "",
-                       near ? " " : "", near ? near : "", near ? "\"?" : "");
+    if (near || n == 0) {
+        (void)err_set(e, 0, 0, "no call %.*s %.*s was seen%s%s%s%s%s", SLICE_ARG(service),
+                      SLICE_ARG(interface), near ? "; did you mean \"" : "", near ? service.p : "",
+                      near ? " " : "", near ? near : "", near ? "\"?" : "");
+        return near ? -1 : 1;
+    }
     struct buf all = BUF_INIT(SERVICES_SHOWN);
     for (uint32_t i = 0; i < n; i++)
         buf_addf(&all, "%s%s", i ? ", " : "", seen[i]);

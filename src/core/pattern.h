@@ -69,7 +69,7 @@ int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_
 void pattern_deinit(struct pattern *p);
 
 /* Was a call seen of each service and interface that the pattern names? All that `names` has of
- * elements was. -1 with *e, which says the nearest. */
+ * elements was. -1 with *e, which says the nearest; 1, with *e too: none of the service at all. */
 int pattern_seen(const struct pattern *p, const struct names *names, struct err *e) MUST_USE;
 
 /* A path that begins with `request`, whose own path is one element, begins there and nowhere else.

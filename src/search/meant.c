@@ -35,7 +35,7 @@ static int read_points(const struct search *s, const struct vocabulary *v, uid r
     uid point;
     int status = pattern_parse(&p, v, PATTERN_FAULT, text, e);
     if (!status)
-        status = pattern_seen(&p, s->names, e);
+        status = pattern_seen(&p, s->names, e) ? -1 : 0;
     if (!status) {
         *m = p.mode;
         pattern_anchor(&p, s->names, request);
