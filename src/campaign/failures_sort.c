@@ -64,7 +64,8 @@ static bool precedes(const struct failures *f, faultload a, faultload b)
 }
 
 /* Which of two of a group stands for it? The smaller one; of equal ones that which fails the call
- * itself rather than something below. */
+ * itself rather than something below, and fails less often: one lost reply rather than one at every
+ * try, which is more than is needed. */
 static bool stands_for(const struct failures *f, const struct failure *a, const struct failure *b)
 {
     uint32_t n = faultload_size(f->fl, a->faultload), m = faultload_size(f->fl, b->faultload);
@@ -72,7 +73,9 @@ static bool stands_for(const struct failures *f, const struct failure *a, const 
         return n < m;
     n = hidden_hits(f, a);
     m = hidden_hits(f, b);
-    return n != m ? n < m : precedes(f, a->faultload, b->faultload);
+    if (n != m)
+        return n < m;
+    return a->n_hits != b->n_hits ? a->n_hits < b->n_hits : precedes(f, a->faultload, b->faultload);
 }
 
 static void take_head(struct finding *finding, const struct failure *x)
