@@ -4,6 +4,8 @@
  * kept. If any two contrast, these do. */
 #include "judge/contrast_int.h"
 
+#include <assert.h>
+
 enum { NOT_BEGUN = 1, PERHAPS, WENT_WRONG };
 
 static const struct {
@@ -30,6 +32,24 @@ struct pair {
     uint32_t silent, shows; /* reactions; UINT32_MAX: none yet */
 };
 
+struct pairs {
+    struct map at; /* by group */
+    VEC(struct pair) all;
+};
+
+/* The pair of this group, new if there is none; good until the next is asked for. */
+static struct pair *pair_of(struct pairs *pairs, uid group)
+{
+    const uint32_t *known = map_get(&pairs->at, group);
+    uint32_t at = known ? *known : pairs->all.n;
+    if (!known) {
+        map_set(&pairs->at, group, at);
+        vec_push(&pairs->all, (struct pair){UINT32_MAX, UINT32_MAX});
+    }
+    assert(at < pairs->all.n);
+    return &pairs->all.at[at];
+}
+
 /* Is a to be kept rather than b? sign 1: the graver, -1: the milder; then the smaller status, and
  * the one where the fault is at the call itself, so that the order of runs does not matter. */
 static bool rather(const struct judge *j, uint32_t a, uint32_t b, int sign)
@@ -45,27 +65,22 @@ static bool rather(const struct judge *j, uint32_t a, uint32_t b, int sign)
 
 void contrast_find(struct judge *j, const struct contrast *c)
 {
-    struct map at = {0};
-    VEC(struct pair) pairs = {0};
+    struct pairs pairs = {0};
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         if (!r->persistent || !grave(r))
             continue;
         bool silent = c->silent(j, r), shows = c->shows(j, r);
-        uint32_t *known = map_get(&at, r->group);
-        if (!known && (silent || shows)) {
-            map_set(&at, r->group, pairs.n);
-            vec_push(&pairs, (struct pair){UINT32_MAX, UINT32_MAX});
-            known = map_get(&at, r->group);
-        }
-        struct pair *p = known ? &pairs.at[*known] : NULL;
+        if (!silent && !shows)
+            continue;
+        struct pair *p = pair_of(&pairs, r->group);
         if (silent && rather(j, i, p->silent, 1))
             p->silent = i;
         if (shows && rather(j, i, p->shows, -1))
             p->shows = i;
     }
-    for (uint32_t i = 0; i < pairs.n; i++) {
-        struct pair p = pairs.at[i];
+    for (uint32_t i = 0; i < pairs.all.n; i++) {
+        struct pair p = pairs.all.at[i];
         if (p.silent == UINT32_MAX || p.shows == UINT32_MAX)
             continue;
         const struct reaction *silent = &j->reactions.at[p.silent],
@@ -73,6 +88,6 @@ void contrast_find(struct judge *j, const struct contrast *c)
         if (grave(silent) >= grave(shows))
             c->tell(j, silent, shows);
     }
-    map_deinit(&at);
-    vec_deinit(&pairs);
+    map_deinit(&pairs.at);
+    vec_deinit(&pairs.all);
 }

@@ -3,6 +3,7 @@
  * What all runs together say about dependencies. */
 #include "judge/deps.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -202,6 +203,7 @@ static void add_redundant(const struct judge *j, struct deps *out)
             vec_push(&first, i);
             continue;
         }
+        assert(*seen < first.n); /* grows with out->redundant */
         out->redundant.at[*seen].times++;
         out->redundant.at[*seen].one_handler &= t->calls.at[first.at[*seen]].parent == c->parent;
     }

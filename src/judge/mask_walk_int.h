@@ -44,7 +44,7 @@ uint32_t walk_marks(const struct walk *w);
 const struct node *walk_apply(struct walk *w, const struct node *was, const struct node *now);
 
 /* Elements of a list that are there without faults come to the place that they have there. */
-void walk_reorder(struct walk *w, const struct node *was, struct node *list);
+void walk_reorder(struct walk *w, const struct node *was, struct node *out);
 
 /* The next word of a text, or one byte between words. False: it has ended. */
 bool text_next(slice *rest, slice *out);

@@ -8,6 +8,7 @@
  * 2. An answer that means "there is none" (404) is no failure, and neither is one that was
  *    spoilt on the way: nobody could know.
  * 3. The call to blame is the one whose failure was absorbed: faults below it show the same. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -59,6 +60,15 @@ static void find_in_list(struct losses *l, const struct node *was, const struct 
         find_at(l, SLICE("*"), was->list[i], now->list[i]);
 }
 
+static void find_in_map(struct losses *l, const struct node *was, const struct node *now)
+{
+    for (uint32_t i = 0; i < was->n; i++)
+        find_at(l, was->map[i].key, was->map[i].value, node_get(now, was->map[i].key));
+    for (uint32_t i = 0; i < now->n; i++)
+        if (!node_get(was, now->map[i].key))
+            find_at(l, now->map[i].key, NULL, now->map[i].value);
+}
+
 static void find_losses(struct losses *l, const struct node *was, const struct node *now)
 {
     if (node_is_blank(was) || node_is_blank(now)) {
@@ -67,14 +77,11 @@ static void find_losses(struct losses *l, const struct node *was, const struct n
             lose(l, !now ? "is missing" : now->type == NODE_NULL ? "is null" : "is empty");
         return;
     }
+    assert(was && now); /* what is not there is blank */
     if (was->type == NODE_LIST && now->type == NODE_LIST) {
         find_in_list(l, was, now);
     } else if (was->type == NODE_MAP && now->type == NODE_MAP) {
-        for (uint32_t i = 0; i < was->n; i++)
-            find_at(l, was->map[i].key, was->map[i].value, node_get(now, was->map[i].key));
-        for (uint32_t i = 0; i < now->n; i++)
-            if (!node_get(was, now->map[i].key))
-                find_at(l, now->map[i].key, NULL, now->map[i].value);
+        find_in_map(l, was, now);
     } else {
         bool numbers = was->type == NODE_NUM && now->type == NODE_NUM;
         l->told |= !numbers && !node_eq(was, now);

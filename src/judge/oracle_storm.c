@@ -8,6 +8,7 @@
  * multiplication.
  *
  * 1. What counts is calls under a lasting failure divided by calls without faults. */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "judge/oracle_int.h"
@@ -201,9 +202,12 @@ static void storm_see(struct storms *all, const struct reaction *r)
     if (!known) {
         map_set(&all->at, r->group, all->found.n);
         vec_push(&all->found, s);
-    } else if (storm_precedes(&s, &all->found.at[*known])) {
-        all->found.at[*known] = s;
+        return;
     }
+    assert(*known < all->found.n);
+    struct storm *kept = &all->found.at[*known];
+    if (storm_precedes(&s, kept))
+        *kept = s;
 }
 
 void oracle_storm_end(struct judge *j)

@@ -16,6 +16,8 @@
  * 4. That an order goes on without discounts says nothing about the cart. What is absorbed counts
  *    where it is of the same kind (the same interface of another service), or where somebody cared
  *    to ask another service instead. */
+#include <assert.h>
+
 #include "base/hash.h"
 #include "judge/oracle_int.h"
 #include "judge/pace_int.h"
@@ -147,11 +149,14 @@ static const struct habit *habit_of(struct habits *all, const struct reaction *r
 {
     uint64_t key = hash_mix(hash_mix(uid_parent(all->judge->opt.names, r->group), r->label),
                             interface_of(all->judge, r->group));
-    if (!map_get(&all->at, key)) {
-        map_set(&all->at, key, all->all.n);
+    const uint32_t *learned = map_get(&all->at, key);
+    uint32_t at = learned ? *learned : all->all.n;
+    if (!learned) {
+        map_set(&all->at, key, at);
         vec_push(&all->all, learn_habit(all->judge, r));
     }
-    return &all->all.at[*map_get(&all->at, key)];
+    assert(at < all->all.n);
+    return &all->all.at[at];
 }
 
 /* ---- uneven-retry ---- */
