@@ -115,24 +115,33 @@ static int unescape(struct arena *a, slice raw, slice *out)
     return 0;
 }
 
-/* How many bytes the UTF-8 character at p has; 0: it is none. */
+/* What a UTF-8 character may look like, in the order of its first byte. The ranges of the
+ * second keep out what could be shorter, surrogates, and what is past U+10FFFF. */
+static const struct utf8_form {
+    unsigned char first, last, second_low, second_high;
+    size_t size;
+} utf8_forms[] = {
+    {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    {0xf5, 0xff, 0x00, 0x00, 0}, /* none */
+};
+
+/* How many bytes the UTF-8 character at text has; 0: it is none. */
 static size_t utf8_size(const char *text, const char *end)
 {
     const unsigned char *p = (const unsigned char *)text;
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-               : (p[0] & 0xf0) == 0xe0       ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    if ((size_t)(end - text) < n)
+    const struct utf8_form *form = utf8_forms;
+    while (p[0] > form->last)
+        form++;
+    if (p[0] < form->first || (size_t)(end - text) < form->size)
         return 0;
-    for (size_t i = 1; i < n; i++)
+    if (form->size > 1 && (p[1] < form->second_low || p[1] > form->second_high))
+        return 0;
+    for (size_t i = 2; i < form->size; i++)
         if ((p[i] & 0xc0) != 0x80)
             return 0;
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
-        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90))
-        return 0;
-    return n;
+    return form->size;
 }
 
 static int parse_string(struct parser *p, slice *out)

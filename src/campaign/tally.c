@@ -114,13 +114,13 @@ void tally_sort(struct tally *t)
     failures_sort(t->failures, t->out);
 }
 
-void tally_finish(struct tally *x)
+void tally_finish(struct tally *t)
 {
-    struct summary *out = x->out;
+    struct summary *out = t->out;
     struct search_stats stats;
     struct search_space space;
-    search_stats(x->search, &stats);
-    search_space(x->search, &space);
+    search_stats(t->search, &stats);
+    search_space(t->search, &space);
     out->points = stats.points;
     out->conditional = stats.conditional;
     out->space = space.space;
@@ -132,7 +132,7 @@ void tally_finish(struct tally *x)
     out->elsewhere = stats.elsewhere;
     if (stats.complete)
         out->stopped = NULL; /* the budget ended just with the search */
-    out->suspects = search_suspects(x->search, &out->n_suspects, &out->all_suspects);
+    out->suspects = search_suspects(t->search, &out->n_suspects, &out->all_suspects);
     reasons_find(out->names, out->suspects, out->n_suspects, &out->reasons);
     out->skipped_known = space.known;
     out->skipped_estimated = space.estimated;
@@ -144,9 +144,9 @@ void tally_finish(struct tally *x)
     for (enum reduction r = 0; r < REDUCTIONS; r++)
         add_skip(out, reduction_rows[r].name, reduction_rows[r].assumption,
                  (double)stats.skipped[r]);
-    if (x->by_itself && !out->doubt)
+    if (t->by_itself && !out->doubt)
         out->doubt = "the scenario also fails when no fault has fired";
-    failures_sort(x->failures, out);
+    failures_sort(t->failures, out);
 }
 
 bool tally_exhaustive(const struct tally *t)

@@ -223,7 +223,7 @@ static void make(slice method, slice path, const struct rewrite *rules, struct b
 
 void interface_read(slice text, const struct rewrite *rules, struct buf *out)
 {
-    slice method = {0}, path = {0}, word;
+    slice method = {0}, path = SLICE(""), word;
     while (slice_word(&text, &word)) {
         method = path;
         path = word;

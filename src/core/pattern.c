@@ -212,22 +212,29 @@ static bool step_seen(const struct pattern_step *step, const struct names *names
     return step->any_path;
 }
 
+/* The interfaces of this service that were seen, each once; as many as there is room for. */
+static uint32_t seen_interfaces(const struct names *names, sym service, const char *seen[NEAR_MOST])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < names->elements.n && n < NEAR_MOST; i++) {
+        const struct element *e = &names->elements.at[i];
+        bool known = !text_matches(names, service, names_text(names, e->service));
+        const char *text = names_text(names, e->interface).p;
+        for (uint32_t k = 0; k < n && !known; k++)
+            known = seen[k] == text; /* texts are kept once */
+        if (!known)
+            seen[n++] = text;
+    }
+    return n;
+}
+
 /* No call was seen of this interface: which one of the service was meant? */
 static int refuse_unseen(const struct pattern_step *step, const struct names *names, struct err *e)
 {
     slice service = names_text(names, step->element.service);
     slice interface = names_text(names, step->element.interface);
     const char *seen[NEAR_MOST] = {0};
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < names->elements.n && n < NEAR_MOST; i++) {
-        const struct element *el = &names->elements.at[i];
-        bool known = !text_matches(names, step->element.service, names_text(names, el->service));
-        const char *text = names_text(names, el->interface).p;
-        for (uint32_t k = 0; k < n && !known; k++)
-            known = seen[k] == text; /* texts are kept once */
-        if (!known)
-            seen[n++] = text;
-    }
+    uint32_t n = seen_interfaces(names, step->element.service, seen);
     const char *near = err_nearest(interface, seen, n);
     if (near || n == 0) {
         (void)err_set(e, 0, 0, "no call %.*s %.*s was seen%s%s%s%s%s", SLICE_ARG(service),

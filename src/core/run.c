@@ -55,17 +55,30 @@ static const char *call_flaw(const struct names *names, const struct run *run, u
     return c->answer > run->n_answers ? "answer" : NULL;
 }
 
+/* What is wrong with the run itself, whatever its calls are. */
+static const char *head_flaw(const struct run *run)
+{
+    if (run->number < 1 || run->number >= INT64_MAX)
+        return "number";
+    if ((uint32_t)run->purpose >= RUN_PURPOSES)
+        return "purpose";
+    if (run->flags >> RUN_FLAGS)
+        return "flags";
+    if (run->body.n > RUN_BODY_MAX)
+        return "body";
+    if (run->wall_ns < 0)
+        return "wall_ns";
+    if (run->took_ns < 0 || !is_time(run->took_ns))
+        return "took_ns";
+    if (!run->trace.calls.n || run->trace.calls.n > RUN_CALLS_MAX)
+        return "calls";
+    return NULL;
+}
+
 const char *run_flaw(const struct names *names, const struct run *run, uint32_t *call)
 {
     VEC(uint32_t) depth = {0};
-    const char *flaw = run->number < 1 || run->number >= INT64_MAX                 ? "number"
-                       : (uint32_t)run->purpose >= RUN_PURPOSES                    ? "purpose"
-                       : run->flags >> RUN_FLAGS                                   ? "flags"
-                       : run->body.n > RUN_BODY_MAX                                ? "body"
-                       : run->wall_ns < 0                                          ? "wall_ns"
-                       : run->took_ns < 0 || !is_time(run->took_ns)                ? "took_ns"
-                       : !run->trace.calls.n || run->trace.calls.n > RUN_CALLS_MAX ? "calls"
-                                                                                   : NULL;
+    const char *flaw = head_flaw(run);
     *call = CALL_NONE;
     for (uint32_t i = 0; !flaw && i < run->trace.calls.n; i++) {
         *call = i;

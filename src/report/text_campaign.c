@@ -92,10 +92,10 @@ void report_found(const struct summary *s, const struct finding *f, const struct
     struct finding as = f ? *f : words_as_finding(r);
     buf_addf(out, "%sFINDING%s  %s%s%s", st->red, st->off, st->bold, several ? s->scenario : "",
              several ? ": " : "");
-    if (r)
-        words_remark(r, out);
-    else
+    if (f)
         buf_adds(out, f->why);
+    else
+        words_remark(r, out);
     buf_addf(out, "%s%s\n  when    ", st->off,
              as.state == FINDING_FLAKY ? " (not in a second run)" : "");
     words_finding_runs(s, &as, plain, seen, out);

@@ -296,31 +296,43 @@ static void explain_redundant(const struct walk *w, struct explanation *out)
     out->policy = injected ? POLICY_ENCAPSULATION : POLICY_PROPAGATION;
 }
 
+/* Which reduction kept the edge where the walk stopped from being tried; REDUCTIONS: none. */
+static enum reduction stopped_by(const struct walk *w)
+{
+    const struct search *s = w->s;
+    const struct tree_node *edge = &s->tree.nodes.at[w->stop];
+    uint8_t left_out = s->tree.nodes.at[w->stop_prefix].left_out;
+    if (left_out && (w->stop == NODE_NONE || edge->state == EDGE_NEW))
+        return (enum reduction)(left_out - 1); /* skipped, and not kept */
+    if (w->stop != NODE_NONE && edge->state == EDGE_SKIPPED)
+        return (enum reduction)edge->why;
+    if (outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))
+        return REDUCE_T_WAY; /* the rows had a further fault here */
+    if (w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES))
+        return REDUCE_RETRIES; /* a try that was never let through */
+    return REDUCTIONS;
+}
+
+/* Nobody has seen what comes now: because of time, of a reduction, or because it is still open. */
+static void explain_stopped(const struct walk *w, struct explanation *out)
+{
+    enum reduction why = stopped_by(w);
+    uint8_t state = w->s->tree.nodes.at[w->stop].state;
+    bool timing = w->timing || state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
+    out->kind = timing ? EXPLAIN_TIMING : why != REDUCTIONS ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
+    if (why != REDUCTIONS)
+        out->reduction = reduction_rows[why].name;
+    out->handler = w->stop_handler;
+    out->outcome = w->stop_label;
+    out->after = w->stop_call;
+}
+
 static void explain_walk(struct walk *w, struct explanation *out)
 {
     const struct search *s = w->s;
     follow(w, s->tree.nodes.n > 1 ? s->tree.nodes.at[1].element : UID_NONE);
     if (w->stop_handler != UID_NONE) {
-        const struct tree_node *edge = &s->tree.nodes.at[w->stop];
-        bool skipped = w->stop != NODE_NONE && edge->state == EDGE_SKIPPED;
-        enum reduction why = skipped ? (enum reduction)edge->why : REDUCTIONS;
-        uint8_t left_out = s->tree.nodes.at[w->stop_prefix].left_out;
-        if (left_out && (w->stop == NODE_NONE || edge->state == EDGE_NEW)) {
-            skipped = true; /* and not kept */
-            why = (enum reduction)(left_out - 1);
-        }
-        if (!skipped && w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES))
-            why = REDUCE_RETRIES; /* a try that was never let through */
-        if (!skipped && outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))
-            why = REDUCE_T_WAY; /* the rows had a further fault here */
-        bool timing = w->timing || edge->state == EDGE_MISSED || edge->state == EDGE_LATE ||
-                      edge->state == EDGE_UNKNOWN;
-        out->kind = timing ? EXPLAIN_TIMING : why != REDUCTIONS ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
-        if (why != REDUCTIONS)
-            out->reduction = reduction_rows[why].name;
-        out->handler = w->stop_handler;
-        out->outcome = w->stop_label;
-        out->after = w->stop_call;
+        explain_stopped(w, out);
         return;
     }
     for (faultload f = w->f; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {

@@ -149,28 +149,35 @@ static bool queued_before(struct search *s, faultload f)
     return map_count(&s->queued, search_key(s, f)) > (s->n_suspects ? s->opt.attempts : 1);
 }
 
+/* Which reduction leaves this candidate out; REDUCTIONS: none. One that retries admit may become a
+ * lasting fault. */
+static enum reduction reduced_by(struct search *s, const struct trace *trace, uint32_t call,
+                                 struct candidate *c, bool duplicate)
+{
+    struct candidate chosen = *c;
+    if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &chosen))
+        return REDUCE_RETRIES;
+    *c = chosen;
+    if (duplicate)
+        return REDUCE_MODES;
+    if (ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, c->causes) >= s->opt.max_faults)
+        return REDUCE_MAX_FAULTS;
+    return REDUCTIONS;
+}
+
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
                      bool duplicate)
 {
     struct candidate chosen = c;
     uint8_t state = s->tree.nodes.at[c.edge].state;
-    enum reduction why = REDUCTIONS;
     bool tried = state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
     if (state == EDGE_SEEN || state == EDGE_QUEUED || (tried && !c.again) ||
         shard_elsewhere(s, c.causes, c.fault))
         return;
-    if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &chosen))
-        why = REDUCE_RETRIES;
-    else if (duplicate)
-        why = REDUCE_MODES;
-    else if (ASSUMES(s, REDUCE_MAX_FAULTS) &&
-             faultload_size(s->fl, chosen.causes) >= s->opt.max_faults)
-        why = REDUCE_MAX_FAULTS;
+    enum reduction why = reduced_by(s, trace, call, &chosen, duplicate);
     if (why != REDUCTIONS && state == EDGE_SKIPPED)
         return; /* skipped before, and counted then */
     struct frontier_item item = {.edge = c.edge};
-    if (why == REDUCE_RETRIES)
-        chosen = c;
     item.faultload = faultload_extend(s->fl, chosen.causes, chosen.fault);
     enum tway_answer answer = TWAY_RUN;
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))

@@ -194,7 +194,7 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct s
 static enum flow call_once(struct frame *f, const struct target *t, const struct sent *sent,
                            int64_t timeout_ns, struct slot *out)
 {
-    struct call c;
+    struct call c = {0};
     int64_t start_ns = f->env.now_ns;
     *out = (struct slot){.value = &node_null, .called = true};
     if (t->service == UINT32_MAX) {
