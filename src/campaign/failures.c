@@ -190,7 +190,8 @@ static void seal(const struct failures *f, struct failure *x)
 
 static struct failure make(const struct failures *f, const struct run *run, struct arena *a)
 {
-    struct failure x = {.why = run->verdict.why,
+    struct failure x = {.faultload = run->faultload,
+                        .why = run->verdict.why,
                         .status = run->verdict.status,
                         .shrunk = run->purpose == RUN_SHRINK,
                         .kind = run->flags & RUN_CRASHED    ? FINDING_CRASH
@@ -238,7 +239,11 @@ static bool contains(const struct failures *f, const struct sorting *s, const st
                      const struct failure *head)
 {
     uint64_t faults, seen;
-    if (head->mask & ~x->mask || strcmp(head->why, x->why) != 0)
+    if (strcmp(head->why, x->why) != 0)
+        return false;
+    if (faultload_within(f->fl, head->faultload, x->faultload))
+        return true;
+    if (head->mask & ~x->mask)
         return false;
     for (uint32_t i = 0; i < head->n_places; i++) {
         const struct place *p = failure_place(x, head->places[i].key);

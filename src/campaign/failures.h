@@ -8,8 +8,8 @@
  * failures are the same when they have the same symptom, and
  *
  * 1. the same places: they differ in modes, in the number of tries, or in what made a try fail; or
- * 2. one has all places of the other, failed no less thoroughly, and its faults there fail in the
- *    same way on their own: what else it has is not needed for it.
+ * 2. one has all faults of the other, or all of its places, failed no less thoroughly, and its
+ *    faults there fail in the same way on their own: what else it has is not needed for it.
  *
  * Whatever is not known to be the same stays apart. A place whose retry succeeded is not taken for
  * one that was given up. A call is a try of the one before it only if it was never seen after a
