@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/printable.h"
 
 enum { KEYS_FEW = 16 }; /* up to here comparing each with each is the cheapest */
 
@@ -115,35 +116,6 @@ static int unescape(struct arena *a, slice raw, slice *out)
     return 0;
 }
 
-/* What a UTF-8 character may look like, in the order of its first byte. The ranges of the
- * second keep out what could be shorter, surrogates, and what is past U+10FFFF. */
-static const struct utf8_form {
-    unsigned char first, last, second_low, second_high;
-    size_t size;
-} utf8_forms[] = {
-    {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-    {0xf5, 0xff, 0x00, 0x00, 0}, /* none */
-};
-
-/* How many bytes the UTF-8 character at text has; 0: it is none. */
-static size_t utf8_size(const char *text, const char *end)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    const struct utf8_form *form = utf8_forms;
-    while (p[0] > form->last)
-        form++;
-    if (p[0] < form->first || (size_t)(end - text) < form->size)
-        return 0;
-    if (form->size > 1 && (p[1] < form->second_low || p[1] > form->second_high))
-        return 0;
-    for (size_t i = 2; i < form->size; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return form->size;
-}
-
 static int parse_string(struct parser *p, slice *out)
 {
     if (!take(p, '"'))
@@ -159,10 +131,10 @@ static int parse_string(struct parser *p, slice *out)
             if (p->at == p->end)
                 return -1;
         }
-        size_t n = utf8_size(p->at, p->end);
-        if (!n)
+        slice rest = {p->at, (size_t)(p->end - p->at)};
+        if (glyph_take(&rest).bytes.p != p->at) /* no UTF-8: another stands for it */
             return -1;
-        p->at += n;
+        p->at = rest.p;
     }
     slice raw = {start, (size_t)(p->at - start)};
     if (!take(p, '"'))

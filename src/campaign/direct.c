@@ -53,10 +53,9 @@ static uint32_t holder_of(struct live *l, uint64_t inode)
  * once per connection. */
 static uint32_t owner_of(struct live *l, const struct call_arrival *a)
 {
-    uint64_t inode = *a->memo ? 0 : owner_inode(a->fd);
     if (*a->memo)
         return *a->memo;
-    uint32_t service = holder_of(l, inode);
+    uint32_t service = holder_of(l, owner_inode(a->fd));
     *a->memo = service == UINT32_MAX ? UINT32_MAX : service + 1;
     return *a->memo;
 }

@@ -32,8 +32,6 @@ void oracle_effects_end(struct judge *j);    /* skipped-effect, of hard dependen
 void oracle_slow(const struct view *v);      /* slow-elsewhere */
 void oracle_slow_end(struct judge *j);       /* slow-elsewhere: is it no chance? */
 
-void oracle_timeout_end(struct judge *j); /* inverted-timeouts: are they equal? */
-
 /* Frees what these remember; NULL: nothing. */
 void slow_memory_free(struct slow_memory *m);
 void waits_free(struct waits *w);
