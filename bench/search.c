@@ -32,8 +32,8 @@ static int by_value(const void *a, const void *b)
 static void step(struct lab *lab, faultload f)
 {
     struct err e = {0};
-    plan_set(&lab->plan, &lab->names, &lab->fl, f);
-    if (sim_run(lab->sim, 0, &lab->plan, 0, &lab->trace, &lab->verdict, NULL, &e))
+    aim_set(&lab->aim, &lab->names, &lab->fl, f);
+    if (sim_run(lab->sim, 0, &lab->aim, 0, &lab->trace, &lab->verdict, NULL, &e))
         abort();
 }
 

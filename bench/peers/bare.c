@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "campaign/client.h"
+#include "live/client.h"
 
 struct bare {
     struct loop loop;

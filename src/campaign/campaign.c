@@ -41,7 +41,7 @@ struct campaign *campaign_new(const struct campaign_options *options)
 static void campaign_deinit(struct campaign *c)
 {
     for (uint32_t i = 0; i < JOBS_MAX; i++)
-        plan_deinit(&c->slot[i].plan);
+        aim_deinit(&c->slot[i].aim);
     campaign_drop_landed(c);
     tally_free(c->tally);
     judge_free(c->judge);
@@ -103,10 +103,10 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
         slot++;
     slot->used = true;
     slot->given = purpose == RUN_SEARCH ? f : FAULTLOAD_EMPTY;
-    plan_set(&slot->plan, c->opt.names, c->opt.faultloads, f);
+    aim_set(&slot->aim, c->opt.names, c->opt.faultloads, f);
     struct execution_order order = {.scenario = c->opt.scenario,
                                     .faultload = f,
-                                    .plan = &slot->plan,
+                                    .aim = &slot->aim,
                                     .purpose = purpose,
                                     .learning = learning,
                                     .limit_ns = campaign_limit(c, f, purpose),

@@ -12,9 +12,9 @@
 #define OUTFOX_CAMPAIGN_CAMPAIGN_H
 
 #include "campaign/judging.h"
-#include "campaign/live.h"
+#include "contract/contract.h"
 #include "core/summary.h"
-#include "judge/contract.h"
+#include "live/live.h"
 #include "search/search.h"
 #include "store/store.h"
 

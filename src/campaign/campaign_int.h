@@ -12,7 +12,7 @@
 #include "campaign/campaign_land_int.h"
 #include "campaign/campaign_seen.h"
 #include "campaign/campaign_trust_int.h"
-#include "campaign/tally.h"
+#include "findings/tally.h"
 
 enum { RECENT_RUNS = 8, RECENT_KEPT = 16, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
 
@@ -37,7 +37,7 @@ struct blast {
 struct slot {
     bool used;
     faultload given; /* by the search; FAULTLOAD_EMPTY: it did not ask for this run */
-    struct plan plan;
+    struct aim aim;
 };
 
 struct campaign {

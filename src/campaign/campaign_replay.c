@@ -3,12 +3,12 @@
  * One faultload, run once more on a live system, next to a run without faults. */
 #include "campaign/campaign_int.h"
 
-static int run_plan(struct campaign *c, faultload f, struct plan *plan, struct run *out,
+static int run_plan(struct campaign *c, faultload f, struct aim *aim, struct run *out,
                     struct err *e)
 {
     const struct execution_result *r;
     struct execution_order order = {
-        .scenario = c->opt.scenario, .faultload = f, .plan = plan, .purpose = RUN_REPLAY};
+        .scenario = c->opt.scenario, .faultload = f, .aim = aim, .purpose = RUN_REPLAY};
     live_begin(c->live, &order);
     int status = live_wait(c->live, &r);
     if (status)
@@ -27,7 +27,7 @@ static int run_plan(struct campaign *c, faultload f, struct plan *plan, struct r
 }
 
 /* The system may have died of it. */
-static int run_after(struct campaign *c, struct plan *none, struct run *out, struct err *e)
+static int run_after(struct campaign *c, struct aim *none, struct run *out, struct err *e)
 {
     int status = campaign_heal(c, false, e);
     return status ? status : run_plan(c, FAULTLOAD_EMPTY, none, out, e);
@@ -66,23 +66,23 @@ static int teach_answers(struct campaign *c, const struct run *before, struct er
 int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
                     uint32_t n_patterns, struct replay *out, struct err *e)
 {
-    struct plan plan, none;
+    struct aim aim, none;
     c->live = live;
     if (!c->learned)
         c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
     int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
-    plan = (struct plan){0};
-    none = (struct plan){0};
+    aim = (struct aim){0};
+    none = (struct aim){0};
     if (!status)
         status = run_plan(c, FAULTLOAD_EMPTY, &none, &out->before, e);
     if (!status)
         status = teach_answers(c, &out->before, e);
-    plan_set(&plan, c->opt.names, c->opt.faultloads, f);
+    aim_set(&aim, c->opt.names, c->opt.faultloads, f);
     for (uint32_t i = 0; i < n_patterns && !status; i++)
-        status = plan_add(&plan, c->opt.words, live_request(live, c->opt.scenario),
-                          slice_of(patterns[i]), e);
+        status = aim_add(&aim, c->opt.words, live_request(live, c->opt.scenario),
+                         slice_of(patterns[i]), e);
     if (!status)
-        status = run_plan(c, f, &plan, &out->faulty, e);
+        status = run_plan(c, f, &aim, &out->faulty, e);
     if (!status)
         status = run_after(c, &none, &out->after, e);
     if (!status && c->judge) {
@@ -98,10 +98,10 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     for (uint32_t i = 0; i < 3; i++)
         campaign_title(c, (struct run *[]){&out->before, &out->faulty, &out->after}[i]);
     c->unfired = 0;
-    for (uint32_t i = 0; i < plan.patterns.n; i++)
-        c->unfired += plan.patterns.at[i].fired == 0;
-    plan_deinit(&plan);
-    plan_deinit(&none);
+    for (uint32_t i = 0; i < aim.patterns.n; i++)
+        c->unfired += aim.patterns.at[i].fired == 0;
+    aim_deinit(&aim);
+    aim_deinit(&none);
     return status;
 }
 

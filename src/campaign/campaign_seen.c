@@ -6,7 +6,7 @@
 #include "campaign/campaign_seen.h"
 
 #include "campaign/campaign_int.h"
-#include "campaign/reach.h"
+#include "config/reach.h"
 
 void seen_deinit(struct seen *s)
 {

@@ -4,8 +4,8 @@
  * when they are started again, as long as it is known, and at the end. */
 #include "base/clock.h"
 #include "campaign/campaign_int.h"
-#include "campaign/usage.h"
 #include "io/process.h"
+#include "live/usage.h"
 
 /* Looking takes so much time in all, and of every further second a part of it. What it costs
  * depends on the machine: where it takes long, it is done less often. */

@@ -2,7 +2,7 @@
 #include "campaign/explore.h"
 
 #include "base/clock.h"
-#include "campaign/tally.h"
+#include "findings/tally.h"
 
 enum { SHOW_EVERY = 64 }; /* runs between reports of progress */
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "campaign/placeholder.h"
+#include "config/placeholder.h"
 
 int judging_open(struct judging *x, const struct node *map, const char *const *oracles, uint32_t n,
                  const struct vocabulary *v, struct err *e)

@@ -5,7 +5,7 @@
 #ifndef OUTFOX_CAMPAIGN_JUDGING_H
 #define OUTFOX_CAMPAIGN_JUDGING_H
 
-#include "campaign/config.h"
+#include "config/config.h"
 #include "judge/judge.h"
 #include "sim/sim.h"
 

@@ -5,8 +5,8 @@
  * answer. */
 #include <stdlib.h>
 
-#include "campaign/ask.h"
 #include "cmd/cmd.h"
+#include "live/ask.h"
 
 enum { SAY_YES = 0, SAY_NO = 1 }; /* as exit codes */
 

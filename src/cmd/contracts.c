@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 
 const char *contracts_file(struct session *s, uint32_t i)
 {

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/printable.h"
-#include "campaign/config.h"
-#include "campaign/reach.h"
-#include "campaign/starter.h"
 #include "cmd/cmd.h"
+#include "config/config.h"
+#include "config/reach.h"
+#include "config/starter.h"
 #include "report/report.h"
 
 struct plan_of_files {

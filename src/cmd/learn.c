@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/yaml.h"
 #include "cmd/contracts.h"
+#include "data/yaml.h"
 #include "report/report.h"
 
 static int fail_file(const char *what, const char *file, struct err *e)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox modes: the tables of modes and of sets of them, for people and as JSON. */
-#include "base/node.h"
 #include "cmd/cmd.h"
 #include "core/mode_set.h"
+#include "data/node.h"
 #include "report/report.h"
 
 static const char *const argument_names[ARG_KINDS] = {

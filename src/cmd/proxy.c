@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "base/node.h"
+#include "data/node.h"
 #include "proxy/proxy.h"
 
 /* Options whose key in the configuration has another name, or that stand for a value. */

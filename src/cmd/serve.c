@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "base/yaml.h"
 #include "cmd/cmd.h"
+#include "data/yaml.h"
 
 /* Both signals wait until serve_run looks at them: in every thread, and from the start. */
 static void block_signals(void)

@@ -6,11 +6,11 @@
 
 #include "base/hash.h"
 #include "base/random.h"
-#include "base/secret.h"
-#include "base/yaml.h"
-#include "campaign/config_words.h"
-#include "campaign/expect.h"
 #include "cmd/contracts.h"
+#include "config/config_words.h"
+#include "data/secret.h"
+#include "data/yaml.h"
+#include "findings/expect.h"
 
 /* ---- reading ---- */
 

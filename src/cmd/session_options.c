@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/condition.h"
 #include "base/hash.h"
+#include "data/condition.h"
 
 /* ---- as text ---- */
 

@@ -6,11 +6,11 @@
 
 #include "base/clock.h"
 #include "base/outlet.h"
-#include "base/yaml.h"
 #include "campaign/explore.h"
 #include "campaign/judging.h"
 #include "cmd/deps.h"
 #include "cmd/search_args.h"
+#include "data/yaml.h"
 #include "report/report.h"
 #include "report/words.h"
 #include "sim/sim.h"
@@ -22,7 +22,7 @@ struct bench {
     struct vocabulary words;
     struct faultloads faultloads;
     struct sim *sim;
-    struct plan plan;
+    struct aim aim;
     uint32_t scenario;
     uint64_t seed;
     struct judging judging;
@@ -48,7 +48,7 @@ static void bench_deinit(struct bench *b)
     judging_close(&b->judging);
     buf_deinit(&b->body);
     sim_free(b->sim);
-    plan_deinit(&b->plan);
+    aim_deinit(&b->aim);
     faultloads_deinit(&b->faultloads);
     names_deinit(&b->names);
     arena_deinit(&b->arena);
@@ -90,7 +90,7 @@ static int bench_load(struct bench *b, const struct args *args)
     *b = (struct bench){.seed = args->seed, .body = BUF_INIT(RUN_BODY_MAX)};
     names_init(&b->names);
     faultloads_init(&b->faultloads);
-    b->plan = (struct plan){0};
+    b->aim = (struct aim){0};
     if (yaml_load(args->positional[0], &b->arena, &root, &e) ||
         sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e) ||
         bench_judging(b, args, &e)) {
@@ -126,8 +126,8 @@ int cmd_sim_check(const struct args *args)
 static int warn_unfired(const struct bench *b, const struct args *args)
 {
     int unfired = 0;
-    for (uint32_t i = 0; i < b->plan.patterns.n; i++)
-        if (b->plan.patterns.at[i].fired == 0) {
+    for (uint32_t i = 0; i < b->aim.patterns.n; i++)
+        if (b->aim.patterns.at[i].fired == 0) {
             fprintf(stderr,
                     "outfox: the fault '%s' did not fire: no call was left that matches it\n",
                     args->faults.at[i]);
@@ -143,7 +143,7 @@ static int print_run(struct bench *b, const struct args *args)
     const struct node *body;
     struct err e = {0};
     int code;
-    if (sim_run(b->sim, b->scenario, &b->plan, b->seed, &trace, &verdict, &body, &e)) {
+    if (sim_run(b->sim, b->scenario, &b->aim, b->seed, &trace, &verdict, &body, &e)) {
         code = cmd_fail(&e);
     } else {
         if (args->json)
@@ -166,8 +166,8 @@ int cmd_sim_run(const struct args *args)
     if (code)
         return code;
     for (uint32_t i = 0; i < args->faults.n && !code; i++)
-        if (plan_add(&b.plan, &b.words, sim_request(b.sim, b.scenario),
-                     slice_of(args->faults.at[i]), &e))
+        if (aim_add(&b.aim, &b.words, sim_request(b.sim, b.scenario), slice_of(args->faults.at[i]),
+                    &e))
             code = cmd_fail(&e);
     if (!code)
         code = print_run(&b, args);
@@ -181,9 +181,9 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
 {
     struct bench *b = ctx;
     const struct node *body;
-    plan_set(&b->plan, &b->names, &b->faultloads, f);
-    if (sim_run(b->sim, b->scenario, &b->plan, run_seed(b->seed, number), &run->trace,
-                &run->verdict, &body, e))
+    aim_set(&b->aim, &b->names, &b->faultloads, f);
+    if (sim_run(b->sim, b->scenario, &b->aim, run_seed(b->seed, number), &run->trace, &run->verdict,
+                &body, e))
         return -1;
     buf_clear(&b->body);
     if (b->judge && body->type != NODE_NULL)

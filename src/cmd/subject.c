@@ -147,17 +147,17 @@ static int read_name(void *ctx, const struct run *run, struct err *e)
 
 /* Was it seen, if a campaign is stored? Reading its runs makes their names known. Where no call
  * came to the service at all its name is not to blame, and the run will say what is. */
-static int check_seen(struct session *s, const struct plan *plan, struct err *e)
+static int check_seen(struct session *s, const struct aim *aim, struct err *e)
 {
     uint64_t stored = 0;
     struct err ignored = {0};
-    if (!s->store || !plan->patterns.n ||
+    if (!s->store || !aim->patterns.n ||
         store_find(s->store, slice_of(session_scenario(s, 0)), &stored, &ignored) || !stored ||
         store_each_run(s->store, stored, &s->names, &s->faultloads, &s->arena, read_name, NULL,
                        &ignored) < 0)
         return 0;
-    for (uint32_t i = 0; i < plan->patterns.n; i++)
-        if (pattern_seen(&plan->patterns.at[i].pattern, &s->names, e) < 0)
+    for (uint32_t i = 0; i < aim->patterns.n; i++)
+        if (pattern_seen(&aim->patterns.at[i].pattern, &s->names, e) < 0)
             return -1;
     return 0;
 }
@@ -166,11 +166,11 @@ static int check_seen(struct session *s, const struct plan *plan, struct err *e)
  * anything is started for it. */
 static int read_faults(struct session *s, slice text, struct subjects *out, struct err *e)
 {
-    struct plan plan;
+    struct aim aim;
     struct subject subject = {.oracle = ORACLES};
     int failed = 0;
     slice fault;
-    plan = (struct plan){0};
+    aim = (struct aim){0};
     text = slice_trim(text);
     if (!text.n)
         return err_set(e, 0, 0,
@@ -179,12 +179,12 @@ static int read_faults(struct session *s, slice text, struct subjects *out, stru
     if (slice_is(text, "none"))
         text = (slice){0};
     while (!failed && pattern_cut(&text, &fault)) {
-        failed = plan_add(&plan, &s->words, UID_NONE, fault, e);
+        failed = aim_add(&aim, &s->words, UID_NONE, fault, e);
         vec_push(&subject.patterns, slice_copy(&s->arena, fault).p);
     }
     vec_push(&out->list, subject);
-    failed = failed || check_seen(s, &plan, e) ? -1 : 0;
-    plan_deinit(&plan);
+    failed = failed || check_seen(s, &aim, e) ? -1 : 0;
+    aim_deinit(&aim);
     return failed;
 }
 

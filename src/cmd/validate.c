@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "campaign/config.h"
-#include "campaign/config_warn.h"
 #include "cmd/cmd.h"
+#include "config/config.h"
+#include "config/config_warn.h"
 #include "report/report.h"
 
 static void print_schema(void)

@@ -87,6 +87,23 @@ uid names_uid_all(struct names *names, uid u)
     return names->uids.at[u].all;
 }
 
+bool element_alike(const struct names *names, uid a, uid b)
+{
+    const struct element *x = uid_element(names, a), *y = uid_element(names, b);
+    return x->service == y->service && x->interface == y->interface && x->payload == y->payload;
+}
+
+bool uid_alike(const struct names *names, uid a, uid b)
+{
+    while (a != b && a != UID_NONE && b != UID_NONE) {
+        if (!element_alike(names, a, b))
+            return false;
+        a = uid_parent(names, a);
+        b = uid_parent(names, b);
+    }
+    return a == b;
+}
+
 bool uid_contains(const struct names *names, uid a, uid b)
 {
     while (b != UID_NONE && b != a)

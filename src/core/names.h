@@ -82,6 +82,12 @@ static inline uid uid_parent(const struct names *names, uid u)
 /* How many elements the path has; 0 for UID_NONE. */
 uint32_t uid_depth(const struct names *names, uid u);
 
+/* Equal last elements but for their numbers. */
+bool element_alike(const struct names *names, uid a, uid b);
+
+/* Equal paths but for numbers, all the way up: one may be a repetition of the other. */
+bool uid_alike(const struct names *names, uid a, uid b);
+
 /* Is a an ancestor of b (or b itself)? */
 bool uid_contains(const struct names *names, uid a, uid b);
 

@@ -4,7 +4,7 @@
  * only what is new or has changed counts. */
 #include "judge/body_int.h"
 
-#include "base/json.h"
+#include "data/json.h"
 #include "judge/words_int.h"
 
 static const struct word error_words[] = {

@@ -5,7 +5,7 @@
 #ifndef OUTFOX_JUDGE_BODY_INT_H
 #define OUTFOX_JUDGE_BODY_INT_H
 
-#include "judge/mask_int.h"
+#include "judge/mask.h"
 
 enum { BODY_QUOTE_MAX = 120 };
 

@@ -10,10 +10,10 @@
 #ifndef OUTFOX_JUDGE_JUDGE_H
 #define OUTFOX_JUDGE_JUDGE_H
 
-#include "base/node.h"
 #include "core/pattern.h"
 #include "core/run.h"
 #include "core/summary.h"
+#include "data/node.h"
 
 enum oracle {
 #define ORACLE(id, name, severity, says) ORACLE_##id,

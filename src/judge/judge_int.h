@@ -12,10 +12,10 @@
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
+#include "base/pool.h"
 #include "judge/body_int.h"
 #include "judge/judge.h"
-#include "judge/pool_int.h"
-#include "judge/request_int.h"
+#include "judge/request.h"
 
 /* ---- one run ---- */
 
@@ -78,9 +78,6 @@ bool view_below(const struct view *v, uint32_t above, uint32_t i);
 
 /* Calls that are equal but for their number: the same service, interface, payload and caller. */
 bool view_equal(const struct view *v, uint32_t a, uint32_t b);
-
-/* Equal paths but for numbers, all the way up: one may be a repetition of the other. */
-bool uid_alike(const struct names *names, uid a, uid b);
 
 /* Is a call of this element (whatever its number) made by this handler without faults? */
 bool view_usual(const struct view *v, uint32_t handler, uid call);

@@ -2,8 +2,8 @@
  *
  * Applying a mask: an answer is walked beside the first fault-free one. */
 #include "base/hash.h"
-#include "base/json.h"
-#include "base/pointer.h"
+#include "data/json.h"
+#include "data/pointer.h"
 #include "judge/mask_walk_int.h"
 
 void mask_deinit(struct mask *m)

@@ -2,8 +2,8 @@
  *
  * How a mask is learned: each answer is walked beside the first one. */
 #include "base/hash.h"
-#include "base/json.h"
 #include "base/look.h"
+#include "data/json.h"
 #include "judge/mask_walk_int.h"
 #include "judge/words_int.h"
 

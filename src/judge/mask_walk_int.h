@@ -4,7 +4,7 @@
 #ifndef OUTFOX_JUDGE_MASK_WALK_INT_H
 #define OUTFOX_JUDGE_MASK_WALK_INT_H
 
-#include "judge/mask_int.h"
+#include "judge/mask.h"
 
 enum mark {
     MARK_VARIES = 1,    /* the value differs between fault-free runs, or looks like a moment */

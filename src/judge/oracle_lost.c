@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "base/json.h"
+#include "data/json.h"
 #include "judge/blame_int.h"
 #include "judge/oracle_int.h"
 

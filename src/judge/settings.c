@@ -3,7 +3,7 @@
  * What users say about their system, for the oracles: the key `judge` of a file, and --oracle. */
 #include "judge/judge.h"
 
-#include "base/pointer.h"
+#include "data/pointer.h"
 
 enum { ROWS_MAX = 1000, LIMIT_MAX_HOURS = 24 };
 

@@ -168,26 +168,9 @@ bool view_below(const struct view *v, uint32_t above, uint32_t i)
     return i == above;
 }
 
-static bool element_alike(const struct names *names, uid a, uid b)
-{
-    const struct element *x = uid_element(names, a), *y = uid_element(names, b);
-    return x->service == y->service && x->interface == y->interface && x->payload == y->payload;
-}
-
 bool view_equal(const struct view *v, uint32_t a, uint32_t b)
 {
     return v->first.at[a] == v->first.at[b];
-}
-
-bool uid_alike(const struct names *names, uid a, uid b)
-{
-    while (a != b && a != UID_NONE && b != UID_NONE) {
-        if (!element_alike(names, a, b))
-            return false;
-        a = uid_parent(names, a);
-        b = uid_parent(names, b);
-    }
-    return a == b;
 }
 
 uint32_t base_equal(const struct judge *j, uid call, uint32_t request)

@@ -14,9 +14,9 @@
 #define OUTFOX_PROXY_CONFIG_H
 
 #include "base/err.h"
-#include "base/node.h"
 #include "base/vec.h"
 #include "core/interface.h"
+#include "data/node.h"
 #include "proxy/limits.h"
 #include "proxy/rule.h"
 

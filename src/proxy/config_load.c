@@ -3,7 +3,7 @@
  * The file: nodes of YAML to the keys of config.c, each error with its place. */
 #include <stdio.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "proxy/config_int.h"
 #include "proxy/rule_int.h"
 

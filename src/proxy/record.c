@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "base/node.h"
+#include "data/node.h"
 
 enum {
     NAMES_MAX = 1 << 20,

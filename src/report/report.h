@@ -6,10 +6,10 @@
 
 #include <stdio.h>
 
-#include "base/node.h"
 #include "core/run.h"
 #include "core/summary.h"
 #include "core/trace.h"
+#include "data/node.h"
 #include "report/style.h"
 
 #define REPORT_SCHEMA_VERSION 1

@@ -2,7 +2,7 @@
  *
  * Words for why runs could not be relied on, and the lines of outfox.yaml that help. What is known
  * is said as such; where it is not, what was seen, and what to try first. */
-#include "base/node.h"
+#include "data/node.h"
 #include "report/words.h"
 
 enum fix {

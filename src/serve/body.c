@@ -2,7 +2,7 @@
  *
  * Values as bytes. A URL that a service hands on must lead to where *it* would go: the file knows
  * services by name, so `http://SERVICE` at the beginning of a text is replaced on the way out. */
-#include "base/json.h"
+#include "data/json.h"
 #include "serve/serve_int.h"
 
 const struct node *body_parse(struct arena *a, slice bytes)

@@ -5,9 +5,9 @@
 #define OUTFOX_SIM_EXPR_INT_H
 
 #include "base/err.h"
-#include "base/node.h"
 #include "base/rng.h"
 #include "core/mode.h"
+#include "data/node.h"
 
 struct sim;
 struct endpoint;

@@ -14,7 +14,7 @@
 struct run {
     struct exec exec; /* first: frames know it by this */
     struct sim *sim;
-    struct plan *plan;
+    struct aim *aim;
     struct trace *trace;
     uint32_t depth;
 };
@@ -161,7 +161,7 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct s
                      .start_ns = start_ns,
                      .end_ns = f->env.now_ns};
     c.uid = name_call(f, t, sent->payload, c.start_ns);
-    c.mode = plan_find(run->plan, run->sim->names, c.uid, &c.fault_point);
+    c.mode = aim_find(run->aim, run->sim->names, c.uid, &c.fault_point);
     c.handled = c.mode == MODE_NONE || mode_reached(c.mode);
     uint32_t index = run->trace->calls.n;
     vec_push(&run->trace->calls, c);
@@ -299,9 +299,8 @@ uid sim_request(struct sim *sim, uint32_t scenario)
     return t.service == UINT32_MAX ? UID_NONE : request_uid(sim, &t);
 }
 
-int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed,
-            struct trace *trace, struct verdict *verdict, const struct node **body_out,
-            struct err *e)
+int sim_run(struct sim *sim, uint32_t scenario, struct aim *aim, uint64_t seed, struct trace *trace,
+            struct verdict *verdict, const struct node **body_out, struct err *e)
 {
     const struct scenario *sc = &sim->scenario[scenario];
     prepare_state(sim);
@@ -310,7 +309,7 @@ int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed
     map_clear(&sim->equal);
     struct run run = {.exec = {.ops = &memory_ops, .rng = {hash_mix(1, seed)}, .err = e},
                       .sim = sim,
-                      .plan = plan,
+                      .aim = aim,
                       .trace = trace};
     struct env env = {.sim = sim,
                       .arena = &sim->run_arena,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Simulated systems, run in memory (the language: docs/simulated-systems.md). A run is a function
- * of the system, the scenario, the plan and the seed; time is virtual. */
+ * of the system, the scenario, the aim and the seed; time is virtual. */
 #ifndef OUTFOX_SIM_SIM_H
 #define OUTFOX_SIM_SIM_H
 
-#include "base/node.h"
+#include "core/aim.h"
 #include "core/mode_set.h"
-#include "core/plan.h"
 #include "core/trace.h"
 #include "core/verdict.h"
+#include "data/node.h"
 
 struct sim;
 
@@ -87,8 +87,7 @@ uid sim_request(struct sim *sim, uint32_t scenario);
 /* One run. The trace is cleared first. The body that the client received is in *body until the next
  * run (body may be NULL). -1 with *e when the run is impossible: calls nest too deeply, or there
  * are too many. */
-int sim_run(struct sim *sim, uint32_t scenario, struct plan *plan, uint64_t seed,
-            struct trace *trace, struct verdict *verdict, const struct node **body,
-            struct err *e) MUST_USE;
+int sim_run(struct sim *sim, uint32_t scenario, struct aim *aim, uint64_t seed, struct trace *trace,
+            struct verdict *verdict, const struct node **body, struct err *e) MUST_USE;
 
 #endif

@@ -86,7 +86,7 @@ static uint32_t add_call(struct track_run *r, struct track_call call, struct cal
 }
 
 struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service, slice interface,
-                              uint8_t flags, struct plan *plan, bool learning, int64_t now_ns)
+                              uint8_t flags, struct aim *aim, bool learning, int64_t now_ns)
 {
     struct track_run *r = mem_zero(sizeof *r);
     uint64_t number = ++t->n_begun;
@@ -95,7 +95,7 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
     r->key = r->id.low;
     r->secret = random_key();
     r->slot = slot;
-    r->plan = plan;
+    r->aim = aim;
     r->learning = learning;
     r->start_ns = r->active_ns = now_ns;
     struct track_call call = {
@@ -424,7 +424,7 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
                              (hushed ? CALL_HUSHED : 0));
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
-        record.mode = plan_find(r->plan, t->opt.names, record.uid, &record.fault_point);
+        record.mode = aim_find(r->aim, t->opt.names, record.uid, &record.fault_point);
     if (r->answered)
         note_late(r, a->start_ns);
     count(t, &p, a->service);

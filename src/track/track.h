@@ -2,7 +2,7 @@
  *
  * The face of this room: the calls of the runs that are under way. A call arrives; the tracker
  * finds out to which run it belongs and on behalf of which other call it is made, names it, looks
- * it up in the run's plan, and keeps one record of it.
+ * it up in the run's aim, and keeps one record of it.
  *
  * How the call above is known (docs/identification.md):
  *
@@ -23,7 +23,7 @@
 #ifndef OUTFOX_TRACK_TRACK_H
 #define OUTFOX_TRACK_TRACK_H
 
-#include "core/plan.h"
+#include "core/aim.h"
 #include "core/trace.h"
 #include "track/context.h"
 #include "track/payload.h"
@@ -63,11 +63,11 @@ void tracker_forget(struct tracker *t);
 
 /* ---- runs ---- */
 
-/* Begins a run: `plan` decides about its calls. slot: of its client, below 64. The first record is
+/* Begins a run: `aim` decides about its calls. slot: of its client, below 64. The first record is
  * the scenario's own request to `service`, or, with CALLER_CLIENT, a command that makes requests of
  * its own. learning: payloads are kept, to decide about names. */
 struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service, slice interface,
-                              uint8_t flags, struct plan *plan, bool learning, int64_t now_ns);
+                              uint8_t flags, struct aim *aim, bool learning, int64_t now_ns);
 
 struct trace_id track_id(const struct track_run *r);
 uint64_t track_key(const struct track_run *r); /* identifies it while it is under way */

@@ -30,7 +30,7 @@ struct track_run {
     uint64_t secret;
     struct trace_id id;
     uint32_t slot;
-    struct plan *plan;
+    struct aim *aim;
     bool learning;
     struct track_calls all;
     uint32_t n_open;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "campaign/starter.h"
+#include "config/starter.h"
 #include "fuzz/must.h"
 
 enum { BYTES_MAX = 64 << 10 };

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "campaign/config.h"
-#include "campaign/placeholder.h"
+#include "config/config.h"
+#include "config/placeholder.h"
 #include "fuzz/must.h"
 
 enum { BYTES_MAX = 64 << 10 };

@@ -11,9 +11,9 @@
 
 #include <stdint.h>
 
-#include "base/yaml.h"
+#include "contract/contract.h"
+#include "data/yaml.h"
 #include "fuzz/must.h"
-#include "judge/contract.h"
 
 enum { BYTES_MAX = 64 << 10 };
 

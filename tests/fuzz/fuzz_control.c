@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
-#include "campaign/control.h"
+#include "data/json.h"
 #include "fuzz/must.h"
+#include "live/control.h"
 
 enum { BYTES_MAX = 8192, FIELDS_MAX = 4 };
 
@@ -72,14 +72,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > BYTES_MAX)
         return 0;
     struct names names;
-    struct plan plan = {0};
+    struct aim aim = {0};
     struct arena a = {0};
     struct err e = {0};
     names_init(&names);
     struct track_options o = {.names = &names, .services = services, .n_services = 2};
     struct tracker *t = tracker_new(&o);
-    MUST(plan_add(&plan, ANY_VOCABULARY(&names), UID_NONE, SLICE("pay * #* : 503"), &e) == 0);
-    struct track_run *run = track_begin(t, 0, CALLER_CLIENT, SLICE("buy"), 0, &plan, false, 0);
+    MUST(aim_add(&aim, ANY_VOCABULARY(&names), UID_NONE, SLICE("pay * #* : 503"), &e) == 0);
+    struct track_run *run = track_begin(t, 0, CALLER_CLIENT, SLICE("buy"), 0, &aim, false, 0);
     arrive(t, &a, 0, CALLER_CLIENT, "POST /orders");
     arrive(t, &a, 1, 0, "POST /charge");
     arrive(t, &a, 1, 0, "POST /charge");
@@ -89,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ask(t, &names, run, line);
     MUST(names.syms.n == syms && names.elements.n == elements && names.uids.n == uids);
     tracker_free(t);
-    plan_deinit(&plan);
+    aim_deinit(&aim);
     arena_deinit(&a);
     names_deinit(&names);
     return 0;

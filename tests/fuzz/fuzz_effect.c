@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "fuzz/must.h"
 #include "judge/judge.h"
 

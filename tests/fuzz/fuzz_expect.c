@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "campaign/expect_int.h"
+#include "data/json.h"
+#include "findings/expect_int.h"
 #include "fuzz/must.h"
 
 enum { DEPTH_MAX = 50 };

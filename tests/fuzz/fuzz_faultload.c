@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/aim.h"
 #include "core/interface.h"
-#include "core/plan.h"
 #include "fuzz/must.h"
 
 enum { BYTES_MAX = 4096, CALLS_MAX = 16 };
@@ -25,7 +25,7 @@ enum { BYTES_MAX = 4096, CALLS_MAX = 16 };
 struct world {
     struct names names;
     struct faultloads faultloads;
-    struct plan plan;
+    struct aim aim;
     struct rewrite *rules;
     uid call[CALLS_MAX]; // that were named so far
     uint32_t n_calls;
@@ -83,16 +83,16 @@ static void read_faultload(struct world *w, slice text)
     MUST(faultload_eq(&w->faultloads, f, back));
     faultload_print(&w->names, &w->faultloads, back, &again);
     MUST(slice_eq(buf_slice(&printed), buf_slice(&again)));
-    plan_set(&w->plan, &w->names, &w->faultloads, f);
+    aim_set(&w->aim, &w->names, &w->faultloads, f);
     for (; f != FAULTLOAD_EMPTY; f = w->faultloads.rows.at[f].rest) {
         struct fault fault = w->faultloads.rows.at[f].last;
         uid by;
-        MUST(plan_find(&w->plan, &w->names, fault.point, &by) == fault.mode);
+        MUST(aim_find(&w->aim, &w->names, fault.point, &by) == fault.mode);
         MUST(by == fault.point);
         if (w->n_calls < CALLS_MAX)
             w->call[w->n_calls++] = fault.point;
     }
-    plan_set(&w->plan, &w->names, &w->faultloads, FAULTLOAD_EMPTY);
+    aim_set(&w->aim, &w->names, &w->faultloads, FAULTLOAD_EMPTY);
     buf_deinit(&printed);
     buf_deinit(&again);
 }
@@ -107,14 +107,14 @@ static void check_pattern(struct world *w, uid u)
     struct buf text = BUF_INIT(1 << 16);
     fault_print(&w->names, (struct fault){u, mode_make(MODE_STATUS, 500)}, &text);
     for (int known = 0; known < 2; known++) {
-        struct plan plan;
+        struct aim aim;
         struct err e = {0};
-        plan = (struct plan){0};
-        MUST(plan_add(&plan, ANY_VOCABULARY(&w->names), known ? request : UID_NONE,
-                      buf_slice(&text), &e) == 0);
-        MUST(plan_find(&plan, &w->names, u, &by) == mode_make(MODE_STATUS, 500) && by == u);
-        MUST(plan.patterns.at[0].fired == 1);
-        plan_deinit(&plan);
+        aim = (struct aim){0};
+        MUST(aim_add(&aim, ANY_VOCABULARY(&w->names), known ? request : UID_NONE, buf_slice(&text),
+                     &e) == 0);
+        MUST(aim_find(&aim, &w->names, u, &by) == mode_make(MODE_STATUS, 500) && by == u);
+        MUST(aim.patterns.at[0].fired == 1);
+        aim_deinit(&aim);
     }
     buf_deinit(&text);
 }
@@ -123,15 +123,15 @@ static void read_pattern(struct world *w, slice text)
 {
     struct err e = {0};
     uid by;
-    uint32_t before = w->plan.patterns.n;
-    if (plan_add(&w->plan, ANY_VOCABULARY(&w->names), UID_NONE, text, &e)) {
+    uint32_t before = w->aim.patterns.n;
+    if (aim_add(&w->aim, ANY_VOCABULARY(&w->names), UID_NONE, text, &e)) {
         MUST(e.text[0]);
-        MUST(w->plan.patterns.n == before);
+        MUST(w->aim.patterns.n == before);
         return;
     }
-    MUST(w->plan.patterns.n == before + 1);
+    MUST(w->aim.patterns.n == before + 1);
     for (uint32_t i = 0; i < w->n_calls; i++) {
-        mode m = plan_find(&w->plan, &w->names, w->call[i], &by);
+        mode m = aim_find(&w->aim, &w->names, w->call[i], &by);
         MUST(by == w->call[i]);
         MUST(m == MODE_NONE || mode_kind(m) < MODE_KINDS);
     }
@@ -184,7 +184,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world w = {.rules = rewrite_new()};
     names_init(&w.names);
     faultloads_init(&w.faultloads);
-    w.plan = (struct plan){0};
+    w.aim = (struct aim){0};
     slice rest = {(const char *)data, size}, line;
     while (slice_cut(&rest, '\n', &line)) {
         read_mode(line);
@@ -198,7 +198,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 1; i < w.n_calls; i++)
         MUST((uid_cmp(&w.names, w.call[i - 1], w.call[i]) == 0) == (w.call[i - 1] == w.call[i]));
     rewrite_free(w.rules);
-    plan_deinit(&w.plan);
+    aim_deinit(&w.aim);
     faultloads_deinit(&w.faultloads);
     names_deinit(&w.names);
     return 0;

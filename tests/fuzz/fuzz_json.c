@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/json.h"
+#include "data/json.h"
 #include "fuzz/must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

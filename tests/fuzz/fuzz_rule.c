@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "fuzz/must.h"
 #include "proxy/config.h"
 

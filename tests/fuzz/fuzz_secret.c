@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "base/json.h"
-#include "base/secret.h"
+#include "data/json.h"
+#include "data/secret.h"
 #include "fuzz/must.h"
 
 enum { BYTES_MAX = 16 << 10 };

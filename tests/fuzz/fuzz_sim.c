@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/yaml.h"
 #include "campaign/explore.h"
+#include "data/yaml.h"
 #include "fuzz/must.h"
 #include "report/report.h"
 #include "sim/sim.h"
@@ -29,7 +29,7 @@ enum { BYTES_MAX = 64 << 10, RUNS_MAX = 20, EXPLAINED_MAX = 40 };
 struct fuzzed {
     struct names names;
     struct faultloads faultloads;
-    struct plan plan;
+    struct aim aim;
     struct sim *sim;
     uint32_t scenario;
     volatile sig_atomic_t enough;
@@ -39,9 +39,8 @@ static int run_once(void *ctx, faultload f, uint64_t number, struct run *run, st
 {
     struct fuzzed *z = ctx;
     int64_t start_ns = clock_ns();
-    plan_set(&z->plan, &z->names, &z->faultloads, f);
-    int status =
-        sim_run(z->sim, z->scenario, &z->plan, number, &run->trace, &run->verdict, NULL, e);
+    aim_set(&z->aim, &z->names, &z->faultloads, f);
+    int status = sim_run(z->sim, z->scenario, &z->aim, number, &run->trace, &run->verdict, NULL, e);
     if (clock_ns() - start_ns > RUN_NS_MAX)
         z->enough = 1;
     MUST(status == 0 || e->text[0]);
@@ -164,14 +163,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct node *root;
     names_init(&z.names);
     faultloads_init(&z.faultloads);
-    z.plan = (struct plan){0};
+    z.aim = (struct aim){0};
     bool right =
         yaml_parse(text, &arena, &root, &e) == 0 && sim_load(root, &z.names, &z.sim, &e) == 0;
     MUST(right == !e.text[0]);
     for (z.scenario = 0; right && z.scenario < sim_scenarios(z.sim) && z.scenario < 2; z.scenario++)
         explore_scenario(&z, hash_slice(text));
     sim_free(z.sim);
-    plan_deinit(&z.plan);
+    aim_deinit(&z.aim);
     faultloads_deinit(&z.faultloads);
     names_deinit(&z.names);
     arena_deinit(&arena);

@@ -16,9 +16,9 @@
 
 #include <jansson.h>
 
-#include "base/yaml.h"
 #include "campaign/campaign.h"
 #include "campaign/judging.h"
+#include "data/yaml.h"
 #include "fuzz/must.h"
 #include "report/report.h"
 #include "sim/sim.h"
@@ -93,20 +93,20 @@ static void world_deinit(struct world *w)
 static void add_runs(struct world *w, struct sim *sim, struct store *s, uint64_t id)
 {
     struct search *search = search_new(&w->names, &w->faultloads, &w->search);
-    struct plan plan = {0};
+    struct aim aim = {0};
     struct err e = {0};
     faultload f;
     for (uint64_t n = 1; n <= GOOD_RUNS && search_next(search, &f); n++) {
         struct run run = {.number = n, .faultload = f, .wall_ns = 1000, .took_ns = 1000};
         run.purpose = f == FAULTLOAD_EMPTY ? RUN_BASELINE : RUN_SEARCH;
         run.body = SLICE("{\"id\": 1}");
-        plan_set(&plan, &w->names, &w->faultloads, f);
-        MUST(sim_run(sim, 0, &plan, 0, &run.trace, &run.verdict, NULL, &e) == 0);
+        aim_set(&aim, &w->names, &w->faultloads, f);
+        MUST(sim_run(sim, 0, &aim, 0, &run.trace, &run.verdict, NULL, &e) == 0);
         MUST(store_add(s, id, &w->names, &w->faultloads, &run, &e) == 0);
         search_observe(search, f, &run.trace, &run.verdict);
         vec_deinit(&run.trace.calls);
     }
-    plan_deinit(&plan);
+    aim_deinit(&aim);
     search_free(search);
 }
 

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "data/yaml.h"
 
 int lab_init(struct lab *lab, const struct node *system, struct err *e)
 {
     *lab = (struct lab){0};
     names_init(&lab->names);
     faultloads_init(&lab->fl);
-    lab->plan = (struct plan){0};
+    lab->aim = (struct aim){0};
     return system ? sim_load(system, &lab->names, &lab->sim, e) : 0;
 }
 
@@ -59,7 +59,7 @@ void lab_deinit(struct lab *lab)
     trace_order_deinit(&lab->order);
     map_deinit(&lab->facts);
     map_deinit(&lab->faultloads);
-    plan_deinit(&lab->plan);
+    aim_deinit(&lab->aim);
     faultloads_deinit(&lab->fl);
     names_deinit(&lab->names);
     arena_deinit(&lab->arena);
@@ -84,8 +84,8 @@ static void add_facts(struct lab *lab)
 void lab_run(struct lab *lab, faultload f)
 {
     struct err e = {0};
-    plan_set(&lab->plan, &lab->names, &lab->fl, f);
-    if (sim_run(lab->sim, 0, &lab->plan, lab->seed++, &lab->trace, &lab->verdict, NULL, &e))
+    aim_set(&lab->aim, &lab->names, &lab->fl, f);
+    if (sim_run(lab->sim, 0, &lab->aim, lab->seed++, &lab->trace, &lab->verdict, NULL, &e))
         mem_oom(); /* a test's system always runs */
     for (uint32_t i = 1; i < lab->trace.calls.n && lab->flags; i++)
         lab->trace.calls.at[i].flags = lab->flags(&lab->names, lab->trace.calls.at[i].uid);

@@ -15,7 +15,7 @@ struct lab {
     struct names names;
     struct faultloads fl;
     struct sim *sim;
-    struct plan plan;
+    struct aim aim;
     struct trace trace;
     struct trace_order order;
     struct verdict verdict;

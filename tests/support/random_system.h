@@ -5,7 +5,7 @@
 #ifndef OUTFOX_TESTS_RANDOM_SYSTEM_H
 #define OUTFOX_TESTS_RANDOM_SYSTEM_H
 
-#include "base/node.h"
+#include "data/node.h"
 
 const struct node *random_system(uint64_t seed, struct arena *a);
 

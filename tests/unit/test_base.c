@@ -8,9 +8,9 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "base/pointer.h"
 #include "base/rng.h"
-#include "base/yaml.h"
+#include "data/pointer.h"
+#include "data/yaml.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

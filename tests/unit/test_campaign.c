@@ -40,8 +40,8 @@ static const char *const endless =
 static int run_lab(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e)
 {
     struct lab *lab = ctx;
-    plan_set(&lab->plan, &lab->names, &lab->fl, f);
-    return sim_run(lab->sim, 0, &lab->plan, number, &run->trace, &run->verdict, NULL, e);
+    aim_set(&lab->aim, &lab->names, &lab->fl, f);
+    return sim_run(lab->sim, 0, &lab->aim, number, &run->trace, &run->verdict, NULL, e);
 }
 
 static int explore_text(struct lab *lab, const char *yaml, struct search **search,

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "campaign/config.h"
-#include "campaign/placeholder.h"
+#include "config/config.h"
+#include "config/placeholder.h"
 #include "search/search.h"
 #include "support/unit.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "campaign/client_int.h"
 #include "io/sys.h"
+#include "live/client_int.h"
 #include "support/unit.h"
 #include "wire/grpc.h"
 

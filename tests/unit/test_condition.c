@@ -3,8 +3,8 @@
  * Conditions: what they hold of, what is said where they do not, what is refused. */
 #include <stdio.h>
 
-#include "base/condition.h"
-#include "base/json.h"
+#include "data/condition.h"
+#include "data/json.h"
 #include "support/unit.h"
 
 #define LENGTH(of) (sizeof(of) / sizeof *(of))

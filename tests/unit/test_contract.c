@@ -4,8 +4,8 @@
  * changes. Runs are made up here: faults as text, status, body, and which effects were had. */
 #include <stdio.h>
 
-#include "base/yaml.h"
-#include "judge/contract.h"
+#include "contract/contract.h"
+#include "data/yaml.h"
 #include "support/unit.h"
 
 #define ROOT "gate POST /buy > "

@@ -2,11 +2,11 @@
  *
  * The control address: requests in, status and JSON out. A `desk` is a tracker with runs of a
  * command that calls `shop`, which calls `pay` twice and `mail` once. */
-#include "campaign/control.h"
+#include "live/control.h"
 
 #include <stdio.h>
 
-#include "base/json.h"
+#include "data/json.h"
 #include "support/unit.h"
 
 enum { SHOP, PAY, MAIL, SERVICES };
@@ -17,7 +17,7 @@ struct desk {
     struct names names;
     struct arena arena;
     struct tracker *t;
-    struct plan plan;
+    struct aim aim;
     struct track_run *run;
     struct buf answer;
     uint16_t status;
@@ -47,15 +47,15 @@ static void desk_open(struct desk *d, const char *fault)
         .names = &d->names, .services = services, .n_services = SERVICES, .seed = 7};
     d->t = tracker_new(&o);
     if (fault)
-        assert_int_equal(
-            plan_add(&d->plan, ANY_VOCABULARY(&d->names), UID_NONE, slice_of(fault), &e), 0);
-    d->run = track_begin(d->t, 0, CALLER_CLIENT, SLICE("buy"), 0, &d->plan, false, 0);
+        assert_int_equal(aim_add(&d->aim, ANY_VOCABULARY(&d->names), UID_NONE, slice_of(fault), &e),
+                         0);
+    d->run = track_begin(d->t, 0, CALLER_CLIENT, SLICE("buy"), 0, &d->aim, false, 0);
 }
 
 static void desk_close(struct desk *d)
 {
     tracker_free(d->t);
-    plan_deinit(&d->plan);
+    aim_deinit(&d->aim);
     arena_deinit(&d->arena);
     names_deinit(&d->names);
     buf_deinit(&d->answer);
@@ -328,8 +328,7 @@ static void test_keys(void **state)
     (void)state;
     struct desk d;
     desk_open(&d, NULL);
-    struct track_run *other =
-        track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.plan, false, 0);
+    struct track_run *other = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.aim, false, 0);
     uint64_t key = track_secret(d.run);
     assert_true(key != 0 && key != track_secret(other));
     assert_true(key != track_key(d.run) && key != track_id(d.run).high);
@@ -346,7 +345,7 @@ static void test_runs(void **state)
     desk_open(&d, NULL);
     buy(&d);
     struct track_run *first = d.run;
-    d.run = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.plan, false, 0);
+    d.run = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.aim, false, 0);
     assert_string_equal(ask(&d, "/calls"), "{\"calls\": 0}\n");
     ask_as(&d, "POST", "/hush");
     struct track_run *second = d.run;

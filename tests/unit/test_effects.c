@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Side effects: which calls have them, how often they must be made, and what users say of them. */
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "judge/judge.h"
 #include "support/unit.h"
 

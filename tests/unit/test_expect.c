@@ -3,8 +3,8 @@
  * Expectations: which answers meet them, and the sentences for those that do not. */
 #include <stdio.h>
 
-#include "base/yaml.h"
-#include "campaign/expect_int.h"
+#include "data/yaml.h"
+#include "findings/expect_int.h"
 #include "support/unit.h"
 
 #define LENGTH(of) (sizeof(of) / sizeof *(of))

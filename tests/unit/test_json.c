@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * JSON to nodes: what is read, and what is refused. */
-#include "base/json.h"
+#include "data/json.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -44,8 +44,8 @@ static int run_lab(void *ctx, faultload f, uint64_t number, struct run *run, str
 {
     struct court *c = ctx;
     const struct node *body;
-    plan_set(&c->lab.plan, &c->lab.names, &c->lab.fl, f);
-    if (sim_run(c->lab.sim, 0, &c->lab.plan, run_seed(1, number), &run->trace, &run->verdict, &body,
+    aim_set(&c->lab.aim, &c->lab.names, &c->lab.fl, f);
+    if (sim_run(c->lab.sim, 0, &c->lab.aim, run_seed(1, number), &run->trace, &run->verdict, &body,
                 e))
         return -1;
     buf_clear(&c->body);

@@ -4,7 +4,7 @@
  * brute force, over random systems with latencies, pauses and timeouts: what it does not show, it
  * announces, and that is rare. */
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "support/lab.h"
 #include "support/random_system.h"
 #include "support/unit.h"

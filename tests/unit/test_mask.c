@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What of answers is compared: learned from those of runs without faults. */
-#include "judge/mask_int.h"
+#include "judge/mask.h"
 
 #include "support/unit.h"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "sim/sim_int.h"
 #include "support/lab.h"
 #include "support/random_system.h"
@@ -208,7 +208,7 @@ static void start(struct lab *lab, const char *text)
 static void add_fault(struct lab *lab, const char *pattern)
 {
     struct err e = {0};
-    if (plan_add(&lab->plan, ANY_VOCABULARY(&lab->names), UID_NONE, slice_of(pattern), &e))
+    if (aim_add(&lab->aim, ANY_VOCABULARY(&lab->names), UID_NONE, slice_of(pattern), &e))
         fail_msg("%s: %s", pattern, e.text);
 }
 
@@ -217,7 +217,7 @@ static void run(struct lab *lab, const char *scenario, struct buf *out)
 {
     const struct node *body = NULL;
     struct err e = {0};
-    if (sim_run(lab->sim, sim_scenario(lab->sim, scenario), &lab->plan, 1, &lab->trace,
+    if (sim_run(lab->sim, sim_scenario(lab->sim, scenario), &lab->aim, 1, &lab->trace,
                 &lab->verdict, &body, &e))
         fail_msg("%s", e.text);
     node_print(body, out);
@@ -357,7 +357,7 @@ static void test_corrupt_bounds(void **state)
     buf_adds(&text, " ] }\n");
     start(&lab, buf_text(&text));
     add_fault(&lab, "b * #* : corrupt:null=k");
-    assert_int_equal(sim_run(lab.sim, 0, &lab.plan, 1, &lab.trace, &lab.verdict, NULL, &e), -1);
+    assert_int_equal(sim_run(lab.sim, 0, &lab.aim, 1, &lab.trace, &lab.verdict, NULL, &e), -1);
     assert_non_null(strstr(e.text, "too many parts"));
     assert_true(lab.trace.calls.n < 20);
     buf_deinit(&text);

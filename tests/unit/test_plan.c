@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which calls a plan fails: patterns with wildcards, exact points, and who wins. */
+ * Which calls an aim fails: patterns with wildcards, exact points, and who wins. */
 #include "base/clock.h"
-#include "core/plan.h"
+#include "core/aim.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -10,19 +10,19 @@
 struct world {
     struct names names;
     struct faultloads fl;
-    struct plan plan;
+    struct aim aim;
 };
 
 static void world_init(struct world *w)
 {
     names_init(&w->names);
     faultloads_init(&w->fl);
-    w->plan = (struct plan){0};
+    w->aim = (struct aim){0};
 }
 
 static void world_deinit(struct world *w)
 {
-    plan_deinit(&w->plan);
+    aim_deinit(&w->aim);
     faultloads_deinit(&w->fl);
     names_deinit(&w->names);
 }
@@ -30,7 +30,7 @@ static void world_deinit(struct world *w)
 static void add(struct world *w, const char *pattern)
 {
     struct err e = {0};
-    if (plan_add(&w->plan, ANY_VOCABULARY(&w->names), UID_NONE, slice_of(pattern), &e))
+    if (aim_add(&w->aim, ANY_VOCABULARY(&w->names), UID_NONE, slice_of(pattern), &e))
         fail_msg("%s: %s", pattern, e.text);
 }
 
@@ -40,7 +40,7 @@ static void set(struct world *w, const char *text)
     faultload f = FAULTLOAD_EMPTY;
     if (faultload_parse(&w->names, &w->fl, slice_of(text), &f, &e))
         fail_msg("%s: %s", text, e.text);
-    plan_set(&w->plan, &w->names, &w->fl, f);
+    aim_set(&w->aim, &w->names, &w->fl, f);
 }
 
 static uid point(struct world *w, const char *text)
@@ -56,7 +56,7 @@ static void expect(struct world *w, const char *call, const char *mode_text, con
 {
     struct buf text = BUF_INIT(100);
     uid u = point(w, call), by = UID_NONE;
-    mode_print(plan_find(&w->plan, &w->names, u, &by), &text);
+    mode_print(aim_find(&w->aim, &w->names, u, &by), &text);
     if (strcmp(buf_text(&text), mode_text) != 0)
         fail_msg("%s: %s, not %s", call, buf_text(&text), mode_text);
     assert_int_equal(by, point(w, by_text));
@@ -214,12 +214,12 @@ static void test_patterns(void **state)
                 point(&w, rows[i].call);
             buf_addf(&text, "%s : 503", rows[i].pattern);
             add(&w, buf_text(&text));
-            mode m = plan_find(&w.plan, &w.names, point(&w, rows[i].call), &by);
+            mode m = aim_find(&w.aim, &w.names, point(&w, rows[i].call), &by);
             if (m != (rows[i].matches ? mode_make(MODE_STATUS, 503) : MODE_NONE))
                 fail_msg("\"%s\" %s \"%s\"", rows[i].pattern,
                          rows[i].matches ? "does not match" : "matches", rows[i].call);
             assert_int_equal(by, point(&w, rows[i].call));
-            assert_int_equal(w.plan.patterns.at[0].fired, rows[i].matches);
+            assert_int_equal(w.aim.patterns.at[0].fired, rows[i].matches);
             buf_deinit(&text);
             world_deinit(&w);
         }
@@ -262,7 +262,7 @@ static void test_earlier_wins(void **state)
     expect(&w, "a GET / > c GET /x", "503", "a GET / > c GET /x");
     const uint32_t fired[] = {1, 2, 1, 0};
     for (size_t i = 0; i < LENGTH(fired); i++)
-        assert_int_equal(w.plan.patterns.at[i].fired, fired[i]);
+        assert_int_equal(w.aim.patterns.at[i].fired, fired[i]);
     world_deinit(&w);
 }
 
@@ -300,7 +300,7 @@ static void test_exact_all(void **state)
     expect(&w, "a GET / > b GET /y", "503", "a GET / > b GET /y");
     expect(&w, "a GET / > b GET /x {0123abcd}", "503", "a GET / > b GET /x {0123abcd}");
     expect(&w, "a GET / #1 > b GET /x", "503", "a GET / #1 > b GET /x");
-    assert_int_equal(w.plan.patterns.at[0].fired, 3);
+    assert_int_equal(w.aim.patterns.at[0].fired, 3);
     set(&w, "a GET / > b GET /y : 504"); /* and they are forgotten like the others */
     expect(&w, "a GET / > b GET /x", "503", "a GET / > b GET /x");
     expect(&w, "a GET / > b GET /y", "504", "a GET / > b GET /y");
@@ -341,12 +341,12 @@ static void test_errors(void **state)
     world_init(&w);
     for (size_t i = 0; i < LENGTH(rows); i++) {
         struct err e = {0};
-        if (plan_add(&w.plan, ANY_VOCABULARY(&w.names), UID_NONE, slice_of(rows[i].text), &e) == 0)
+        if (aim_add(&w.aim, ANY_VOCABULARY(&w.names), UID_NONE, slice_of(rows[i].text), &e) == 0)
             fail_msg("\"%s\" is accepted", rows[i].text);
         if (!e.text[0] || !strstr(e.text, rows[i].word))
             fail_msg("\"%s\": %s", rows[i].text, e.text);
     }
-    assert_int_equal(w.plan.patterns.n, 0);
+    assert_int_equal(w.aim.patterns.n, 0);
     /* what was refused is not in the way */
     add(&w, "payment * : 503");
     expect(&w, "shop GET / > payment POST /charge", "503", "shop GET / > payment POST /charge");
@@ -374,9 +374,9 @@ static void test_many_stars(void **state)
     add(&w, buf_text(&text));
     int64_t start = clock_cpu_ns();
     for (int i = 0; i < 100; i++)
-        assert_int_equal(plan_find(&w.plan, &w.names, u, &by), MODE_NONE);
+        assert_int_equal(aim_find(&w.aim, &w.names, u, &by), MODE_NONE);
     add(&w, buf_text(&text) + strlen("b GET / > "));
-    assert_int_not_equal(plan_find(&w.plan, &w.names, u, &by), MODE_NONE);
+    assert_int_not_equal(aim_find(&w.aim, &w.names, u, &by), MODE_NONE);
     assert_true(clock_cpu_ns() - start < 5000000000);
     buf_deinit(&text);
     world_deinit(&w);

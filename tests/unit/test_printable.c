@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Text of others on its way to a screen, to a log of CI, or into JSON. */
-#include "base/json.h"
 #include "base/outlet.h"
 #include "base/printable.h"
 #include "base/rng.h"
+#include "data/json.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "campaign/command.h"
 #include "io/process_int.h"
+#include "live/command.h"
 #include "support/unit.h"
 
 #define MS_NS 1000000LL

@@ -5,8 +5,8 @@
 #include <regex.h>
 #include <stdio.h>
 
-#include "base/regex.h"
 #include "base/rng.h"
+#include "data/regex.h"
 #include "support/unit.h"
 
 #define LENGTH(of) (sizeof(of) / sizeof *(of))

@@ -3,7 +3,7 @@
  * Secrets in texts of all kinds: what is hidden, and what is left. */
 #include <stdio.h>
 
-#include "base/secret.h"
+#include "data/secret.h"
 #include "support/unit.h"
 
 static const struct {

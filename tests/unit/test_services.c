@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "campaign/services.h"
 #include "io/addr.h"
 #include "io/process_int.h"
+#include "live/services.h"
 #include "support/unit.h"
 
 #define MS_NS 1000000LL

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "sim/sim_int.h"
 #include "support/lab.h"
 #include "support/unit.h"
@@ -56,13 +56,13 @@ static void start(struct lab *lab, const char *top, const char *steps)
     buf_deinit(&text);
 }
 
-/* Takes these faults into the plan: patterns, separated by ";". */
+/* Takes these faults into the aim: patterns, separated by ";". */
 static void add_faults(struct lab *lab, const char *faults)
 {
     slice rest = slice_of(faults ? faults : ""), fault;
     while (slice_cut(&rest, ';', &fault)) {
         struct err e = {0};
-        if (fault.n && plan_add(&lab->plan, ANY_VOCABULARY(&lab->names), UID_NONE, fault, &e))
+        if (fault.n && aim_add(&lab->aim, ANY_VOCABULARY(&lab->names), UID_NONE, fault, &e))
             fail_msg("%.*s: %s", SLICE_ARG(fault), e.text);
     }
 }
@@ -72,7 +72,7 @@ static void run(struct lab *lab, uint64_t seed, struct buf *out)
 {
     const struct node *body = NULL;
     struct err e = {0};
-    if (sim_run(lab->sim, 0, &lab->plan, seed, &lab->trace, &lab->verdict, &body, &e))
+    if (sim_run(lab->sim, 0, &lab->aim, seed, &lab->trace, &lab->verdict, &body, &e))
         fail_msg("%s", e.text);
     outcome_print(lab->verdict.status, out);
     buf_addc(out, ' ');
@@ -497,8 +497,8 @@ static void test_outcome_words(void **state)
         for (size_t k = 0; k < LENGTH(all_modes); k++) {
             struct buf fault = BUF_INIT(100), answer = BUF_INIT(100);
             bool in = is_among(outcome_words[i].modes, all_modes[k]);
-            plan_deinit(&lab.plan);
-            lab.plan = (struct plan){0};
+            aim_deinit(&lab.aim);
+            lab.aim = (struct aim){0};
             buf_addf(&fault, "b GET /ok #* : %s", all_modes[k]);
             add_faults(&lab, buf_text(&fault));
             run(&lab, 1, &answer);
@@ -1374,7 +1374,7 @@ static void test_about(void **state)
         assert_int_equal(sim_scenario(lab.sim, "two"), 1);
         assert_int_equal(sim_scenario(lab.sim, "three"), UINT32_MAX);
         assert_int_equal(sim_services(lab.sim), 2);
-        assert_int_equal(sim_run(lab.sim, 1, &lab.plan, 0, &lab.trace, &lab.verdict, NULL, &e), 0);
+        assert_int_equal(sim_run(lab.sim, 1, &lab.aim, 0, &lab.trace, &lab.verdict, NULL, &e), 0);
         assert_int_equal(lab.verdict.status, OUTCOME(OUT_STATUS, 201));
         buf_deinit(&text);
         buf_deinit(&modes);
@@ -1393,7 +1393,7 @@ static void test_request_to_nobody(void **state)
                                    "scenarios: { s: { request: GET http://nobody/ } }\n",
                                    &e),
                      0);
-    assert_int_equal(sim_run(lab.sim, 0, &lab.plan, 0, &lab.trace, &lab.verdict, NULL, &e), -1);
+    assert_int_equal(sim_run(lab.sim, 0, &lab.aim, 0, &lab.trace, &lab.verdict, NULL, &e), -1);
     assert_true(e.text[0] && e.line == 3);
     lab_deinit(&lab);
 }
@@ -1754,7 +1754,7 @@ static char outlive(const char *text)
         signal(SIGSEGV, SIG_DFL); /* cmocka's handler would go on with the tests */
         alarm(20);
         int failed = lab_init_text(&lab, text, &e) ||
-                     sim_run(lab.sim, 0, &lab.plan, 1, &lab.trace, &lab.verdict, NULL, &e);
+                     sim_run(lab.sim, 0, &lab.aim, 1, &lab.trace, &lab.verdict, NULL, &e);
         lab_deinit(&lab);
         _exit(failed ? 'e' : 'r');
     }

@@ -150,7 +150,7 @@ static void compare(struct lab *lab, slice broken, const char *what)
 {
     const struct node *in_memory, *outside;
     struct err e = {0};
-    if (sim_run(lab->sim, 0, &lab->plan, 1, &lab->trace, &lab->verdict, &in_memory, &e))
+    if (sim_run(lab->sim, 0, &lab->aim, 1, &lab->trace, &lab->verdict, &in_memory, &e))
         fail_msg("%s", e.text);
     struct world *w = world_new(lab->sim);
     w->broken = broken;
@@ -178,16 +178,16 @@ static uint32_t compare_all(struct lab *lab, const char *what)
         const struct element *el = uid_element(&lab->names, first.calls.at[i].uid);
         struct buf name = BUF_INIT(1000), fault = BUF_INIT(1000);
         struct err e = {0};
-        struct plan none = lab->plan;
+        struct aim none = lab->aim;
         buf_addf(&name, "%.*s %.*s", SLICE_ARG(names_text(&lab->names, el->service)),
                  SLICE_ARG(names_text(&lab->names, el->interface)));
         buf_addf(&fault, "%s #* : 503", buf_text(&name));
-        lab->plan = (struct plan){0};
-        if (plan_add(&lab->plan, ANY_VOCABULARY(&lab->names), UID_NONE, buf_slice(&fault), &e))
+        lab->aim = (struct aim){0};
+        if (aim_add(&lab->aim, ANY_VOCABULARY(&lab->names), UID_NONE, buf_slice(&fault), &e))
             fail_msg("%s", e.text);
         compare(lab, buf_slice(&name), what);
-        plan_deinit(&lab->plan);
-        lab->plan = none;
+        aim_deinit(&lab->aim);
+        lab->aim = none;
         buf_deinit(&name);
         buf_deinit(&fault);
     }

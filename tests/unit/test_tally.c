@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * campaign/tally: failed runs become findings. The runs are those of a simulated system, explored
+ * findings/tally: failed runs become findings. The runs are those of a simulated system, explored
  * in memory; verdicts are what a test says they are. */
-#include "campaign/tally.h"
+#include "findings/tally.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@ struct lab {
     struct names names;
     struct arena arena;
     struct tracker *t;
-    struct plan plan;
+    struct aim aim;
     struct trace trace;
     int64_t now;
     uint32_t owner; /* whose process has the other end; SERVICES: nobody's */
@@ -37,13 +37,13 @@ static void lab_open(struct lab *l, struct track_options o)
     o.n_services = SERVICES;
     o.seed = 7;
     l->t = tracker_new(&o);
-    l->plan = (struct plan){0};
+    l->aim = (struct aim){0};
 }
 
 static void lab_close(struct lab *l)
 {
     tracker_free(l->t);
-    plan_deinit(&l->plan);
+    aim_deinit(&l->aim);
     vec_deinit(&l->trace.calls);
     arena_deinit(&l->arena);
     names_deinit(&l->names);
@@ -51,7 +51,7 @@ static void lab_close(struct lab *l)
 
 static struct track_run *begin_in(struct lab *l, uint32_t slot, uint32_t service, bool learning)
 {
-    return track_begin(l->t, slot, service, SLICE("GET /"), 0, &l->plan, learning, ++l->now);
+    return track_begin(l->t, slot, service, SLICE("GET /"), 0, &l->aim, learning, ++l->now);
 }
 
 static struct track_run *begin(struct lab *l)
@@ -386,8 +386,8 @@ static void test_plan(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(
-        plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("* * #* : 503"), &e), 0);
+    assert_int_equal(aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("* * #* : 503"), &e),
+                     0);
     struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
     struct head at_b;
     struct track_answer b =
@@ -411,8 +411,8 @@ static void test_blocks(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(
-        plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("* * #* : 503"), &e), 0);
+    assert_int_equal(aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("* * #* : 503"), &e),
+                     0);
     struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
     struct track_run *other = begin_in(&l, 1, CALLER_CLIENT, false);
     struct head at_b, at_c;
@@ -546,7 +546,7 @@ static void test_open(void **state)
     struct lab l;
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
-    assert_int_equal(plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
+    assert_int_equal(aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
                      0);
     struct track_run *r = begin(&l);
     struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
@@ -571,9 +571,8 @@ static void test_cut(void **state)
     struct err e = {0};
     lab_open(&l, (struct track_options){0});
     assert_int_equal(
-        plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("b * : lost-reply:503"), &e),
-        0);
-    assert_int_equal(plan_add(&l.plan, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
+        aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("b * : lost-reply:503"), &e), 0);
+    assert_int_equal(aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
                      0);
     struct track_run *r = begin(&l);
     struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What services hold over a campaign: what counts as growing. */
-#include "campaign/usage.h"
+#include "live/usage.h"
 #include "support/unit.h"
 
 /* Samples of so many runs, as a campaign takes them. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * campaign/wiring: who gets a door to whom, which ports are chosen, and what placeholders become.
+ * live/wiring: who gets a door to whom, which ports are chosen, and what placeholders become.
  */
 #include <stdio.h>
 
-#include "campaign/wiring.h"
+#include "live/wiring.h"
 
 #include <string.h>
 

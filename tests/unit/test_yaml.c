@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/yaml.h"
+#include "data/yaml.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The configuration of a campaign: outfox.yaml (docs/config.md). Every key is a row of a table that
+ * also feeds the JSON Schema and the checks of the documentation.
+ *
+ * 1. All text lives in the configuration's arena and is NUL-terminated.
+ * 2. ${ENV} and ${ENV:-default} are expanded when the file is read, in every text value; $$ is a
+ *    dollar sign. An unset variable without a default is an error that names it.
+ * 3. {port}, {url:NAME} ... are left as they are: they are expanded when a campaign begins
+ *    (wiring.h), but unknown ones and unknown NAMEs are errors when the file is read.
+ * 4. Commands and paths are relative to the directory of the file. Paths in it (dir, ca, store,
+ *    logs, simulate) are joined with that directory already: they are opened as they are.
+ * 5. With `simulate` there are no services here: `service` of a request is the place of a service
+ * in that file, which was read once to check it and the names. Its modes, judge, normalise and
+ * identify count where this file says nothing. */
+#ifndef OUTFOX_CONFIG_CONFIG_H
+#define OUTFOX_CONFIG_CONFIG_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "config/config_expect.h"
+#include "core/mode_set.h"
+#include "data/node.h"
+
+enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000 };
+
+enum ready_kind {
+    READY_TCP,  /* something accepts connections at its port */
+    READY_HTTP, /* ready_target answers 2xx or 3xx */
+    READY_NONE, /* as soon as it runs */
+};
+
+enum restart {
+    RESTART_DEAD,     /* when it died */
+    RESTART_EACH_RUN, /* before every run too: nothing that it remembers outlives one */
+};
+
+extern const char *const restart_names[2]; /* when-dead each-run */
+
+struct service_spec {
+    slice name;
+    slice host;         /* where it listens; "127.0.0.1" unless its address says otherwise */
+    uint16_t port;      /* 0: a free one is chosen for it */
+    slice address;      /* of one that runs already: HOST:PORT or unix:PATH; empty: host and port */
+    bool tls, insecure; /* the service speaks TLS; its certificate is not checked */
+    slice ca;           /* file; empty: the system's */
+    slice host_header;  /* Host that it gets; "keep": the caller's; empty: that of its address, or,
+                           of a service that we start, the caller's */
+    slice listen;       /* where the proxy listens for callers that we do not start; empty: nowhere,
+                           unless the service has an address: then 127.0.0.1, any port */
+    slice run;          /* command; empty: it runs already */
+    slice dir;          /* working directory */
+    struct config_pairs env;
+    enum ready_kind ready;
+    slice ready_method, ready_target; /* READY_HTTP */
+    int64_t ready_ns;                 /* deadline; default 30s */
+    int64_t stop_ns;                  /* from SIGTERM to SIGKILL; default 3s */
+    enum restart restart;
+    uint32_t line, col;
+};
+
+struct scenario_spec {
+    slice name;
+    bool is_command;
+    /* request: METHOD URL, or SERVICE METHOD /path, or SERVICE package.Service/Method (gRPC) */
+    uint32_t service; /* that the request goes to, index into services */
+    slice method;     /* empty: gRPC */
+    slice target;     /* path and query, or package.Service/Method */
+    struct config_pairs headers;
+    slice body; /* as it is sent; a map or list in the file becomes JSON (and its content type) */
+    slice content_type;
+    slice command; /* run with /bin/sh -c */
+    slice dir;
+    struct config_pairs env;         /* of the commands */
+    slice before, after;             /* commands round every run; empty: none */
+    int64_t timeout_ns;              /* of a run; default 30s (command: 2m) */
+    bool timeout_given;              /* the file says so: every run has that long */
+    int64_t limit_ns;                /* how long it may take under one fault; 0: as `judge` says */
+    struct expect_spec expect;       /* without faults, and with them unless the next is given */
+    struct expect_spec under_faults; /* when a fault was injected */
+    slice contract; /* its file; empty: resilience/NAME.yaml beside the configuration */
+    uint32_t line, col;
+};
+
+enum identify_level { IDENTIFY_AUTO, IDENTIFY_STATE, IDENTIFY_TRACE, IDENTIFY_NONE };
+enum identify_payload { PAYLOAD_AUTO, PAYLOAD_ON, PAYLOAD_OFF };
+
+extern const char *const identify_level_names[4];   /* auto state trace none */
+extern const char *const identify_payload_names[3]; /* auto on off */
+
+enum connections { CONNECTIONS_FRESH, CONNECTIONS_REUSE };
+
+extern const char *const connections_names[2]; /* fresh reuse */
+
+struct campaign_config {
+    struct arena arena;
+    const char *source; /* the file */
+    slice dir;          /* its directory */
+    slice name;         /* of the system; default: of the directory */
+
+    /* Of all services that we start and of all commands: it is in the `env` of each already, where
+     * that does not say otherwise. */
+    struct config_pairs env;
+    VEC(struct service_spec) services;
+    VEC(struct scenario_spec) scenarios;   /* empty with simulate: then those of the file */
+    slice simulate;                        /* file of a simulated system, served; empty: none */
+    struct config_texts propagate;         /* simulate: headers that its services pass on; default
+                                              traceparent, tracestate, baggage */
+    bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
+    struct mode_list modes;                /* default: the set errors */
+    struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
+    struct {
+        struct config_texts hide, show;
+    } secrets; /* names, besides those of data/secret.h */
+    struct {
+        uint32_t assume;            /* bits 1 << enum reduction (search.h) */
+        uint32_t max_faults, t_way; /* 0: not given */
+        double audit;
+        slice order;
+        bool order_given;
+        uint64_t seed, max_runs;
+        int64_t budget_ns;    /* 0: none */
+        uint32_t jobs;        /* default 1 */
+        uint32_t baselines;   /* default 3 */
+        uint32_t check_every; /* runs between checks without faults; default 100; 0: never */
+    } search;
+    struct {
+        enum identify_level level;
+        enum identify_payload payload;
+        bool predecessors;
+        struct config_texts normalise; /* "REGEX -> TEXT", as of outfox proxy */
+        struct config_texts headers;   /* further headers that carry a trace id */
+    } identify;
+    const struct node *judge; /* for judge_settings_load, which has taken it; NULL: nothing is said
+                               */
+    int64_t quiet_ns;  /* after the answer, to wait for calls that begin later; -1: learned */
+    int64_t settle_ns; /* how long open calls are waited for at the end of a run; default 5s */
+    slice store;       /* default .outfox/campaign.db in the directory of the file */
+    slice logs;        /* default .outfox/logs */
+    bool fault_header; /* x-outfox-fault in injected answers; default on */
+    enum connections connections; /* does each call have a connection of its own? default yes */
+};
+
+/* Reads and checks a file; NULL path: outfox.yaml in the working directory or one above it. 0, or
+ * -1 with file, line, column and the nearest name. */
+int campaign_config_load(const char *path, struct campaign_config **out, struct err *e) MUST_USE;
+void campaign_config_free(struct campaign_config *c);
+
+/* The same from text, without a look at any file: of a simulated system no service is known, and
+ * every NAME is taken for one. `source` is for messages and outlives the configuration. */
+int campaign_config_parse(slice text, const char *source, struct campaign_config **out,
+                          struct err *e) MUST_USE;
+
+/* The first service that is started anew before each run; NULL: none is. */
+const struct service_spec *config_renewed(const struct campaign_config *c);
+
+/* UINT32_MAX: there is none. */
+uint32_t config_service(const struct campaign_config *c, slice name);
+uint32_t config_scenario(const struct campaign_config *c, slice name);
+
+/* Does it know where to listen: by a port that is fixed, or by {port}, {address} in its texts?
+ * Those that are not waited for may listen nowhere. */
+bool config_tells_port(const struct service_spec *s);
+
+/* The JSON Schema of the file, made from the tables. */
+void campaign_config_schema(struct buf *out);
+
+#endif

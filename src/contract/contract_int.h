@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of contracts.
+ *
+ *   contract_load    the file to rules
+ *   contract_rule    which rule speaks about these faults: precision and composition
+ *   contract_then    what a rule says: does it hold, and how is it written
+ *   contract_seen    what a run has shown: its behaviour
+ *   contract_judge   what is said of a run
+ *   contract_words   a behaviour as it would be declared
+ *   contract_propose rules from behaviours: as few as say it all
+ *   contract_print   a contract as a file
+ *   contract_update  a file changed where behaviour changed
+ *
+ * Texts, bodies and counts of effects are kept once, in a pool, and compared by their numbers. */
+#ifndef OUTFOX_CONTRACT_CONTRACT_INT_H
+#define OUTFOX_CONTRACT_CONTRACT_INT_H
+
+#include "base/pool.h"
+#include "contract/contract.h"
+#include "judge/request.h"
+
+enum {
+    RULES_MAX = 2000,   /* of a file */
+    ENTRIES_MAX = 64,   /* calls of a rule, and faults of a run that are looked at */
+    SEEN_MAX = 1 << 18, /* runs that are remembered */
+    THEN_TEXT_MAX = 16 << 10,
+};
+
+/* ---- rules ---- */
+
+/* A call that fails, as a rule names it, and how precisely it does. */
+struct contract_entry {
+    struct pattern pattern;
+    uint32_t rank;
+    uint32_t length; /* of the path, and of what stands before a `*` */
+    slice text;
+};
+
+struct contract_status {
+    enum outcome_kind kind;
+    uint32_t low, high;
+};
+
+struct contract_value {
+    slice pointer;
+    const struct node *value;
+};
+
+struct contract_count {
+    struct pattern calls;
+    slice text;
+    uint32_t n;
+};
+
+enum contract_effects { EFFECTS_ANY, EFFECTS_NONE, EFFECTS_SAME, EFFECTS_COUNTS };
+
+struct contract_then {
+    bool unaffected, propagates;
+    VEC(struct contract_status) status; /* any of; none: any */
+    VEC(struct contract_value) json;    /* all of */
+    const struct node *body;            /* NULL: any */
+    enum contract_effects effects;
+    VEC(struct contract_count) counts;
+    uint32_t text; /* how it is written, in the pool: equal numbers say the same */
+    uint32_t line, col;
+};
+
+struct contract_rule {
+    VEC(struct contract_entry) fails;
+    struct contract_then then;
+    uint32_t line, col;
+    uint64_t used;      /* by runs */
+    const char *decide; /* of one that is proposed: what a human must decide; NULL: nothing */
+};
+
+/* ---- behaviour ---- */
+
+struct behaviour {
+    outcome status;
+    uint32_t body;    /* in the pool; POOL_NONE: not known */
+    uint32_t asked;   /* of a command, in the pool: struct asked; POOL_NONE: not known */
+    uint32_t effects; /* in the pool: struct effect_counts, sorted */
+    bool pass;        /* the scenario's expectation held */
+    bool ended;       /* it did not hang, and no service died */
+};
+
+/* A request of a command. */
+struct asked {
+    uid request;
+    outcome status;
+    uint32_t body; /* in the pool; POOL_NONE: not known */
+};
+
+/* How often calls of a service's interface had an effect. */
+struct effect_counts {
+    uid group; /* an element of its own, without a path */
+    uint32_t n;
+};
+
+struct seen {
+    uint32_t first, n; /* of the contract's faults */
+    uid again; /* a further try of a call that failed, which was not failed; UID_NONE: none */
+    struct behaviour behaviour;
+};
+
+struct usual_effect {
+    uid group;
+    uint32_t low, high;
+};
+
+struct usual_call {
+    uid call, group;
+};
+
+/* What is usual without faults. */
+struct usual {
+    bool known;
+    outcome status;
+    struct mask answer;         /* not learned from what a command prints ... */
+    struct usual_answers asked; /* ... but from what its own requests are answered */
+    uint32_t runs;              /* that these were learned from */
+    struct trace trace;         /* of the first run */
+    VEC(struct usual_effect) effects;
+    VEC(struct usual_call) calls; /* those that have an effect */
+};
+
+struct contract {
+    struct contract_options opt;
+    struct arena arena; /* what was read */
+    struct pool pool;
+    uint64_t hash;
+    bool empty;
+    bool has_when, has_scenario;
+    uint32_t when_at, when_col;   /* line and column of its list; 0: it has none */
+    struct contract_then without; /* faults; of line 0: not said */
+    VEC(struct contract_rule) rules;
+    VEC(struct pattern) reads;
+    VEC(struct effect_rule) effects;
+    struct usual usual;
+    VEC(struct fault) faults; /* of what was seen */
+    VEC(struct seen) seen;
+    struct map broken;   /* key of the faults at one call, alone -> why that is not as declared */
+    VEC(uint8_t) effect; /* by uid: enum effect + 1 */
+    VEC(const struct node *) parsed; /* bodies as JSON, by their number in the pool */
+};
+
+#endif

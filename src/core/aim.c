@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/aim.h"
+
+void aim_deinit(struct aim *aim)
+{
+    vec_deinit(&aim->exact);
+    vec_deinit(&aim->set);
+    for (uint32_t i = 0; i < aim->patterns.n; i++)
+        pattern_deinit(&aim->patterns.at[i].pattern);
+    vec_deinit(&aim->patterns);
+}
+
+void aim_set(struct aim *aim, const struct names *names, const struct faultloads *fl, faultload f)
+{
+    for (uint32_t i = 0; i < aim->set.n; i++)
+        aim->exact.at[aim->set.at[i]] = MODE_NONE;
+    aim->set.n = 0;
+    aim->any_n = false;
+    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest) {
+        struct fault fault = fl->rows.at[f].last;
+        while (aim->exact.n <= fault.point)
+            vec_push(&aim->exact, MODE_NONE);
+        aim->exact.at[fault.point] = fault.mode;
+        vec_push(&aim->set, fault.point);
+        aim->any_n |= uid_element(names, fault.point)->n == N_ANY;
+    }
+}
+
+int aim_add(struct aim *aim, const struct vocabulary *v, uid request, slice text, struct err *e)
+{
+    struct aim_pattern p = {0};
+    if (pattern_parse(&p.pattern, v, PATTERN_FAULT, text, e)) {
+        pattern_deinit(&p.pattern);
+        return -1;
+    }
+    pattern_anchor(&p.pattern, v->names, request);
+    vec_push(&aim->patterns, p);
+    return 0;
+}
+
+static mode exact_at(const struct aim *aim, uid u)
+{
+    return u < aim->exact.n ? aim->exact.at[u] : MODE_NONE;
+}
+
+mode aim_find(struct aim *aim, struct names *names, uid u, uid *by)
+{
+    *by = u;
+    mode m = exact_at(aim, u);
+    if (m != MODE_NONE)
+        return m;
+    if (aim->any_n) {
+        uid all = names_uid_all(names, u);
+        m = exact_at(aim, all);
+        if (m != MODE_NONE) {
+            *by = all;
+            return m;
+        }
+    }
+    for (uint32_t i = 0; i < aim->patterns.n; i++) {
+        struct aim_pattern *p = &aim->patterns.at[i];
+        if (pattern_matches(&p->pattern, names, u)) {
+            p->fired++;
+            return p->pattern.mode;
+        }
+    }
+    return MODE_NONE;
+}

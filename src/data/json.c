@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A recursive descent over the bytes, one function per kind of value.
+ *
+ * 1. Recursion is bounded by JSON_DEPTH_MAX, memory by JSON_NODES_MAX and the size of the input.
+ * 2. Every step looks at a byte only after it knows that there is one. */
+#include "data/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/printable.h"
+
+enum { KEYS_FEW = 16 }; /* up to here comparing each with each is the cheapest */
+
+struct parser {
+    struct arena *arena;
+    const char *at, *end;
+    uint32_t depth, nodes;
+};
+
+static int parse_value(struct parser *p, const struct node **out);
+
+static void skip_blanks(struct parser *p)
+{
+    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r'))
+        p->at++;
+}
+
+static bool take(struct parser *p, char c)
+{
+    if (p->at == p->end || *p->at != c)
+        return false;
+    p->at++;
+    return true;
+}
+
+/* ---- strings ---- */
+
+static int hex4(const char *p, uint32_t *out)
+{
+    uint64_t number;
+    if (!slice_to_hex((slice){p, 4}, &number))
+        return -1;
+    *out = (uint32_t)number;
+    return 0;
+}
+
+static char *put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *to++ = (char)(0xe0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | c >> 18);
+        *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    }
+    return to;
+}
+
+/* The \u.... (or a pair of them) at *from; moves on behind it. */
+static int unescape_unicode(const char **from, const char *end, uint32_t *out)
+{
+    uint32_t low;
+    if (end - *from < 6 || hex4(*from + 2, out))
+        return -1;
+    *from += 6;
+    if (*out >= 0xdc00 && *out < 0xe000)
+        return -1;
+    if (*out < 0xd800 || *out >= 0xe000)
+        return 0;
+    if (end - *from < 6 || (*from)[0] != '\\' || (*from)[1] != 'u' || hex4(*from + 2, &low) ||
+        low < 0xdc00 || low >= 0xe000)
+        return -1;
+    *from += 6;
+    *out = 0x10000 + ((*out - 0xd800) << 10) + (low - 0xdc00);
+    return 0;
+}
+
+/* What stands between the quotes, with its escapes resolved: never longer than it was. */
+static int unescape(struct arena *a, slice raw, slice *out)
+{
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    char *text = arena_alloc(a, raw.n + 1), *to = text;
+    const char *from = raw.p, *end = raw.p + raw.n;
+    while (from < end) {
+        uint32_t c;
+        if (*from != '\\') {
+            *to++ = *from++;
+            continue;
+        }
+        if (end - from >= 2 && from[1] == 'u') {
+            if (unescape_unicode(&from, end, &c))
+                return -1;
+            to = put_utf8(to, c);
+            continue;
+        }
+        const char *known = end - from >= 2 && from[1] ? strchr(letters, from[1]) : NULL;
+        if (!known)
+            return -1;
+        *to++ = meant[known - letters];
+        from += 2;
+    }
+    *to = 0;
+    *out = (slice){text, (size_t)(to - text)};
+    return 0;
+}
+
+static int parse_string(struct parser *p, slice *out)
+{
+    if (!take(p, '"'))
+        return -1;
+    const char *start = p->at;
+    bool escapes = false;
+    while (p->at < p->end && *p->at != '"') {
+        if ((unsigned char)*p->at < 0x20)
+            return -1;
+        if (*p->at == '\\') {
+            escapes = true;
+            p->at++;
+            if (p->at == p->end)
+                return -1;
+        }
+        slice rest = {p->at, (size_t)(p->end - p->at)};
+        if (glyph_take(&rest).bytes.p != p->at) /* no UTF-8: another stands for it */
+            return -1;
+        p->at = rest.p;
+    }
+    slice raw = {start, (size_t)(p->at - start)};
+    if (!take(p, '"'))
+        return -1;
+    *out = raw;
+    return escapes ? unescape(p->arena, raw, out) : 0;
+}
+
+/* ---- numbers and words ---- */
+
+static bool take_digits(struct parser *p)
+{
+    const char *start = p->at;
+    while (p->at < p->end && *p->at >= '0' && *p->at <= '9')
+        p->at++;
+    return p->at > start;
+}
+
+static int parse_number(struct parser *p, const struct node **out)
+{
+    const char *start = p->at;
+    char room[64];
+    take(p, '-');
+    bool zero = take(p, '0');
+    if (!zero && !take_digits(p))
+        return -1;
+    if (take(p, '.') && !take_digits(p))
+        return -1;
+    if (take(p, 'e') || take(p, 'E')) {
+        if (!take(p, '+'))
+            take(p, '-');
+        if (!take_digits(p))
+            return -1;
+    }
+    size_t n = (size_t)(p->at - start);
+    char *text = n < sizeof room ? room : arena_alloc(p->arena, n + 1);
+    memcpy(text, start, n);
+    text[n] = 0;
+    double num = strtod(text, NULL);
+    if (!isfinite(num))
+        return -1;
+    *out = node_num(p->arena, num);
+    return 0;
+}
+
+static int parse_word(struct parser *p, const struct node **out)
+{
+    static const struct {
+        slice word;
+        const struct node *node;
+    } words[] = {{{"null", 4}, &node_null}, {{"true", 4}, &node_true}, {{"false", 5}, &node_false}};
+    slice rest = {p->at, (size_t)(p->end - p->at)};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (slice_starts(rest, words[i].word)) {
+            p->at += words[i].word.n;
+            *out = words[i].node;
+            return 0;
+        }
+    return -1;
+}
+
+/* ---- lists and maps ---- */
+
+static int parse_list(struct parser *p, const struct node **out)
+{
+    VEC(const struct node *) items = {0};
+    int status = 0;
+    p->at++;
+    skip_blanks(p);
+    bool more = !take(p, ']');
+    while (status == 0 && more) {
+        const struct node *item = &node_null;
+        status = parse_value(p, &item);
+        vec_push(&items, item);
+        skip_blanks(p);
+        more = take(p, ',');
+        if (status == 0 && !more && !take(p, ']'))
+            status = -1;
+    }
+    struct node *list = node_list(p->arena, items.n);
+    if (items.n)
+        memcpy(list->list, items.at, items.n * sizeof *list->list);
+    node_seal(list);
+    vec_deinit(&items);
+    *out = list;
+    return status;
+}
+
+static bool key_is(const void *owner, uint32_t id, const void *key)
+{
+    const struct node *map = owner;
+    return slice_eq(map->map[id].key, *(const slice *)key);
+}
+
+static bool keys_differ(const struct node *map)
+{
+    struct index seen = {0};
+    bool differ = true;
+    for (uint32_t i = 0; i < map->n && differ; i++) {
+        if (map->n <= KEYS_FEW) {
+            for (uint32_t k = 0; k < i; k++)
+                differ &= !slice_eq(map->map[k].key, map->map[i].key);
+            continue;
+        }
+        uint64_t hash = hash_slice(map->map[i].key);
+        differ = index_get(&seen, hash, key_is, map, &map->map[i].key) == INDEX_NONE;
+        if (differ)
+            index_put(&seen, hash, i);
+    }
+    index_deinit(&seen);
+    return differ;
+}
+
+static int parse_pair(struct parser *p, struct node_pair *out)
+{
+    skip_blanks(p);
+    if (parse_string(p, &out->key))
+        return -1;
+    skip_blanks(p);
+    return take(p, ':') ? parse_value(p, &out->value) : -1;
+}
+
+static int parse_map(struct parser *p, const struct node **out)
+{
+    VEC(struct node_pair) pairs = {0};
+    int status = 0;
+    p->at++;
+    skip_blanks(p);
+    bool more = !take(p, '}');
+    while (status == 0 && more) {
+        struct node_pair pair = {.value = &node_null};
+        status = parse_pair(p, &pair);
+        vec_push(&pairs, pair);
+        skip_blanks(p);
+        more = take(p, ',');
+        if (status == 0 && !more && !take(p, '}'))
+            status = -1;
+    }
+    struct node *map = node_map(p->arena, pairs.n);
+    if (pairs.n)
+        memcpy(map->map, pairs.at, pairs.n * sizeof *map->map);
+    node_seal(map);
+    vec_deinit(&pairs);
+    *out = map;
+    return status == 0 && keys_differ(map) ? 0 : -1;
+}
+
+static int parse_text(struct parser *p, const struct node **out)
+{
+    slice text;
+    if (parse_string(p, &text))
+        return -1;
+    *out = node_str(p->arena, text);
+    return 0;
+}
+
+static int parse_value(struct parser *p, const struct node **out)
+{
+    int status;
+    skip_blanks(p);
+    if (p->at == p->end || p->depth == JSON_DEPTH_MAX || ++p->nodes > JSON_NODES_MAX)
+        return -1;
+    p->depth++;
+    switch (*p->at) {
+    case '{': status = parse_map(p, out); break;
+    case '[': status = parse_list(p, out); break;
+    case '"': status = parse_text(p, out); break;
+    case 'n':
+    case 't':
+    case 'f': status = parse_word(p, out); break;
+    default: status = parse_number(p, out); break;
+    }
+    p->depth--;
+    return status;
+}
+
+int node_parse_json(struct arena *a, slice bytes, const struct node **out)
+{
+    struct parser p = {.arena = a, .at = bytes.p, .end = bytes.p + bytes.n};
+    const struct node *value;
+    if (bytes.n == 0 || bytes.n > JSON_BYTES_MAX || parse_value(&p, &value))
+        return -1;
+    skip_blanks(&p);
+    if (p.at != p.end)
+        return -1;
+    *out = value;
+    return 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data/node.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/printable.h"
+
+const struct node node_null = {.type = NODE_NULL};
+const struct node node_true = {.type = NODE_BOOL, .boolean = true};
+const struct node node_false = {.type = NODE_BOOL, .boolean = false};
+
+const struct node *node_num(struct arena *a, double num)
+{
+    struct node *node = arena_zero(a, sizeof *node);
+    node->type = NODE_NUM;
+    node->num = num;
+    return node;
+}
+
+const struct node *node_str(struct arena *a, slice text)
+{
+    struct node *node = arena_zero(a, sizeof *node);
+    node->type = NODE_STR;
+    node->text = text;
+    return node;
+}
+
+struct node *node_list(struct arena *a, uint32_t n)
+{
+    struct node *node = arena_zero(a, sizeof *node);
+    node->type = NODE_LIST;
+    node->n = n;
+    node->list = arena_zero(a, n * sizeof *node->list);
+    return node;
+}
+
+struct node *node_map(struct arena *a, uint32_t n)
+{
+    struct node *node = arena_zero(a, sizeof *node);
+    node->type = NODE_MAP;
+    node->n = n;
+    node->map = arena_zero(a, n * sizeof *node->map);
+    return node;
+}
+
+void node_seal(struct node *node)
+{
+    uint64_t weight = 0;
+    for (uint32_t i = 0; i < node->n; i++) {
+        const struct node *item = node->type == NODE_LIST ? node->list[i] : node->map[i].value;
+        weight += 1 + (uint64_t)item->weight;
+        if (item->depth >= node->depth)
+            node->depth = item->depth + 1;
+    }
+    node->weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+}
+
+const struct node *node_copy(struct arena *a, const struct node *node)
+{
+    struct node *copy = arena_alloc(a, sizeof *copy);
+    *copy = *node;
+    copy->text = slice_copy(a, node->text);
+    if (node->type == NODE_LIST) {
+        copy->list = arena_alloc(a, node->n * sizeof *copy->list);
+        for (uint32_t i = 0; i < node->n; i++)
+            copy->list[i] = node_copy(a, node->list[i]);
+    } else if (node->type == NODE_MAP) {
+        copy->map = arena_alloc(a, node->n * sizeof *copy->map);
+        for (uint32_t i = 0; i < node->n; i++)
+            copy->map[i] = (struct node_pair){.key = slice_copy(a, node->map[i].key),
+                                              .value = node_copy(a, node->map[i].value)};
+    }
+    return copy;
+}
+
+const struct node *node_get(const struct node *map, slice key)
+{
+    if (!map || map->type != NODE_MAP)
+        return NULL;
+    for (uint32_t i = 0; i < map->n; i++)
+        if (slice_eq(map->map[i].key, key))
+            return map->map[i].value;
+    return NULL;
+}
+
+const struct node *node_at(const struct node *from, slice path)
+{
+    slice step;
+    while (path.n && from && slice_cut(&path, '/', &step)) {
+        uint64_t i;
+        if (from->type == NODE_LIST)
+            from = from->n && slice_to_u64(step, from->n - 1, &i) ? from->list[i] : NULL;
+        else
+            from = node_get(from, step);
+    }
+    return from ? from : &node_null;
+}
+
+static bool maps_eq(const struct node *a, const struct node *b)
+{
+    for (uint32_t i = 0; i < a->n; i++) {
+        /* usually in the same order */
+        const struct node *other =
+            slice_eq(a->map[i].key, b->map[i].key) ? b->map[i].value : node_get(b, a->map[i].key);
+        if (!other || !node_eq(a->map[i].value, other))
+            return false;
+    }
+    return true;
+}
+
+bool node_eq(const struct node *a, const struct node *b)
+{
+    if (a == b)
+        return true;
+    if (a->type != b->type || a->n != b->n)
+        return false;
+    switch (a->type) {
+    case NODE_NULL: return true;
+    case NODE_BOOL: return a->boolean == b->boolean;
+    case NODE_NUM: return !islessgreater(a->num, b->num);
+    case NODE_STR: return slice_eq(a->text, b->text);
+    case NODE_LIST:
+        for (uint32_t i = 0; i < a->n; i++)
+            if (!node_eq(a->list[i], b->list[i]))
+                return false;
+        return true;
+    case NODE_MAP: return maps_eq(a, b);
+    }
+    return false;
+}
+
+void buf_add_json_string(struct buf *out, slice s)
+{
+    size_t plain = 0; /* from here to i nothing needs a backslash */
+    buf_addc(out, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        printable_json((slice){s.p + plain, i - plain}, out);
+        if (c < 0x20)
+            buf_addf(out, "\\u%04x", (unsigned)c);
+        else
+            buf_addf(out, "\\%c", c);
+        plain = i + 1;
+    }
+    if (plain < s.n)
+        printable_json(slice_from(s, plain), out);
+    buf_addc(out, '"');
+}
+
+/* The shortest text that is read back to the same number. */
+static void print_number(double num, struct buf *out)
+{
+    char text[64];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, num);
+        if (!islessgreater(strtod(text, NULL), num))
+            break;
+    }
+    if (fabs(num) < 1e17 && !islessgreater(num, floor(num)))
+        snprintf(text, sizeof text, "%lld", (long long)num);
+    buf_adds(out, text);
+}
+
+void node_print(const struct node *node, struct buf *out)
+{
+    if (out->full)
+        return;
+    switch (node->type) {
+    case NODE_NULL: buf_adds(out, "null"); break;
+    case NODE_BOOL: buf_adds(out, node->boolean ? "true" : "false"); break;
+    case NODE_NUM: print_number(node->num, out); break;
+    case NODE_STR: buf_add_json_string(out, node->text); break;
+    case NODE_LIST:
+        for (uint32_t i = 0; i < node->n; i++) {
+            buf_adds(out, i ? ", " : "[");
+            node_print(node->list[i], out);
+        }
+        buf_adds(out, node->n ? "]" : "[]");
+        break;
+    case NODE_MAP:
+        for (uint32_t i = 0; i < node->n; i++) {
+            buf_adds(out, i ? ", " : "{");
+            buf_add_json_string(out, node->map[i].key);
+            buf_adds(out, ": ");
+            node_print(node->map[i].value, out);
+        }
+        buf_adds(out, node->n ? "}" : "{}");
+        break;
+    }
+}
+
+const char *node_type_name(enum node_type type)
+{
+    static const char *const names[] = {"nothing", "true or false", "a number",
+                                        "text",    "a list",        "a map"};
+    return names[type];
+}

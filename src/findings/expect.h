@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Does an answer, or the end of a command, meet the expectation? Pure. `why` is a sentence that is
+ * equal for equal reasons ("the status is not 200", "/0/title is not \"Creed\""); `detail` says
+ * what it was instead. Both live in the arenas given. */
+#ifndef OUTFOX_FINDINGS_EXPECT_H
+#define OUTFOX_FINDINGS_EXPECT_H
+
+#include "config/config.h"
+#include "core/verdict.h"
+#include "findings/answer.h"
+
+/* `keep` holds `why`, the same text at the same address for equal reasons as long as it lives: the
+ * sentences are interned. `once` holds `detail`. */
+struct sentences;
+struct sentences *sentences_new(void);
+void sentences_free(struct sentences *s);
+const char *sentence(struct sentences *s, slice text);
+
+void expect_answer(const struct expect_spec *spec, const struct client_answer *a,
+                   struct sentences *keep, struct arena *once, struct verdict *out);
+void expect_command(const struct expect_spec *spec, const struct command_result *r,
+                    struct sentences *keep, struct arena *once, struct verdict *out);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests to the control address. Each is one row of a table.
+ *
+ * 1. Who knows the key of a run may ask about it, and that is its test alone: the key is random,
+ * and a page of the web that reaches this address by a browser is sent away.
+ * 2. Tests ask in a loop: a request leaves nothing behind. The words of a pattern go into names of
+ * its own, together with those of the calls that it is held against, and not into the campaign's.
+ * 3. An answer is whole JSON: faults that would not fit into it are left out, and counted.
+ * 4. Hushed calls are neither counted nor looked at: they prepare a test, or look at what came
+ * of it. The first call of a trace is the command itself. */
+#include "live/control.h"
+
+#include "core/pattern.h"
+#include "data/node.h"
+#include "report/escape.h"
+
+struct question {
+    struct track_run *run;
+    const struct trace *trace;
+    const struct names *names;
+    const struct vocabulary *words; /* of the campaign */
+    bool has_pattern;
+    struct pattern pattern;
+    struct names own; /* for the pattern, and for `uids` */
+    VEC(uid) uids;    /* of the calls, in `own` */
+};
+
+/* ---- text ---- */
+
+/* Names come from requests, sentences quote them: whatever it is, it becomes valid UTF-8. */
+static void add_text(struct buf *out, slice text)
+{
+    struct buf line = BUF_INIT(CONTROL_ANSWER_MAX);
+    escape_line(text, &line);
+    buf_add_json_string(out, buf_slice(&line));
+    buf_deinit(&line);
+}
+
+static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
+{
+    buf_adds(out, "{\"error\": ");
+    add_text(out, slice_of(sentence));
+    buf_adds(out, "}\n");
+    return status;
+}
+
+/* ---- patterns ---- */
+
+/* Percent-encoding undone; as in forms, + is a blank. */
+static int decode(slice text, struct buf *out, struct err *e)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '%') {
+            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
+            int low = i + 2 < text.n ? hex_digit(text.p[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return err_set(e, 0, 0,
+                               "the pattern is not percent-encoded: two hex digits follow a %%");
+            c = (char)(high << 4 | low);
+            i += 2;
+        } else if (c == '+') {
+            c = ' ';
+        }
+        buf_addc(out, c);
+    }
+    if (out->full)
+        return err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
+    return 0;
+}
+
+/* The calls by names of our own. A call's path is that of its parent and one element. */
+static void copy_names(struct question *q)
+{
+    for (uint32_t i = 0; i < q->trace->calls.n; i++) {
+        const struct call *c = &q->trace->calls.at[i];
+        struct element el = *uid_element(q->names, c->uid);
+        uid above = c->parent == CALL_NONE ? UID_NONE : q->uids.at[c->parent];
+        el.service = names_sym(&q->own, names_text(q->names, el.service));
+        el.interface = names_sym(&q->own, names_text(q->names, el.interface));
+        vec_push(&q->uids, names_uid(&q->own, above, names_element(&q->own, el)));
+    }
+}
+
+static int read_pattern(struct question *q, slice query, struct err *e)
+{
+    struct buf text = BUF_INIT(CONTROL_PATTERN_MAX);
+    slice key = SLICE("pattern=");
+    if (slice_starts(query, key))
+        query = slice_from(query, key.n);
+    int failed = decode(query, &text, e);
+    if (!failed && slice_trim(buf_slice(&text)).n) {
+        q->has_pattern = true;
+        struct vocabulary words = *q->words;
+        words.names = &q->own;
+        failed = pattern_parse(&q->pattern, &words, PATTERN_CALLS, buf_slice(&text), e);
+        if (!failed)
+            copy_names(q);
+    }
+    buf_deinit(&text);
+    return failed;
+}
+
+static bool is_meant(const struct question *q, uint32_t i)
+{
+    const struct call *c = &q->trace->calls.at[i];
+    if (c->flags & CALL_HUSHED)
+        return false;
+    if (!q->has_pattern)
+        return true;
+    return (q->pattern.mode == MODE_NONE || q->pattern.mode == c->mode) &&
+           pattern_matches(&q->pattern, &q->own, q->uids.at[i]);
+}
+
+/* ---- answers ---- */
+
+static uint32_t count_calls(const struct question *q, bool failed)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < q->trace->calls.n; i++)
+        n += (!failed || q->trace->calls.at[i].mode != MODE_NONE) && is_meant(q, i);
+    return n;
+}
+
+/* "injected": ..., "count": ..., "faults": [...] */
+static void add_faults(const struct question *q, struct buf *out)
+{
+    const char *comma = "";
+    uint32_t n = count_calls(q, true);
+    buf_addf(out, "\"injected\": %s, \"count\": %u, \"faults\": [", n ? "true" : "false",
+             (unsigned)n);
+    for (uint32_t i = 1; i < q->trace->calls.n; i++) {
+        const struct call *c = &q->trace->calls.at[i];
+        if (c->mode == MODE_NONE || !is_meant(q, i))
+            continue;
+        struct buf fault = BUF_INIT(CONTROL_ANSWER_MAX), text = BUF_INIT(CONTROL_ANSWER_MAX);
+        uid_print(q->names, c->uid, &fault);
+        buf_adds(&fault, " : ");
+        mode_print(c->mode, &fault);
+        add_text(&text, buf_slice(&fault));
+        bool fits = !text.full && out->n + text.n + 100 < CONTROL_ANSWER_MAX; /* and what follows */
+        if (fits) {
+            buf_adds(out, comma);
+            buf_add(out, buf_slice(&text));
+            comma = ", ";
+        }
+        buf_deinit(&fault);
+        buf_deinit(&text);
+    }
+    buf_adds(out, "]");
+}
+
+static uint16_t answer_run(const struct question *q, struct buf *out)
+{
+    buf_addf(out, "{\"schema_version\": 1, \"run\": \"%016llx\", \"hushed\": %s, \"calls\": %u, ",
+             (unsigned long long)track_secret(q->run), track_hushed(q->run) ? "true" : "false",
+             (unsigned)count_calls(q, false));
+    add_faults(q, out);
+    buf_adds(out, "}\n");
+    return 200;
+}
+
+static uint16_t answer_injected(const struct question *q, struct buf *out)
+{
+    buf_adds(out, "{");
+    add_faults(q, out);
+    buf_adds(out, "}\n");
+    return 200;
+}
+
+static uint16_t answer_calls(const struct question *q, struct buf *out)
+{
+    buf_addf(out, "{\"calls\": %u}\n", (unsigned)count_calls(q, false));
+    return 200;
+}
+
+static uint16_t answer_hushed(const struct question *q, struct buf *out)
+{
+    buf_addf(out, "{\"hushed\": %s}\n", track_hushed(q->run) ? "true" : "false");
+    return 200;
+}
+
+static uint16_t begin_block(const struct question *q, struct buf *out)
+{
+    if (!track_hush(q->run))
+        return refuse(out, 409, "too many blocks are open; end each with DELETE");
+    return answer_hushed(q, out);
+}
+
+static uint16_t end_block(const struct question *q, struct buf *out)
+{
+    if (!track_unhush(q->run))
+        return refuse(out, 409, "no block is open; POST begins one");
+    return answer_hushed(q, out);
+}
+
+/* ---- requests ---- */
+
+static const struct control_row {
+    const char *what, *method;
+    bool pattern; /* takes one */
+    uint16_t (*answer)(const struct question *q, struct buf *out);
+} rows[] = {
+    {"", "GET", false, answer_run},       {"injected", "GET", true, answer_injected},
+    {"calls", "GET", true, answer_calls}, {"hush", "GET", false, answer_hushed},
+    {"hush", "POST", false, begin_block}, {"hush", "DELETE", false, end_block},
+};
+
+/* NULL: there is none; *other: of another method there is. */
+static const struct control_row *find_row(slice what, slice method, bool *other)
+{
+    *other = false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool same = slice_is(what, rows[i].what);
+        if (same && slice_is(method, rows[i].method))
+            return &rows[i];
+        *other |= same;
+    }
+    return NULL;
+}
+
+static uint16_t answer(const struct control_row *row, struct track_run *run,
+                       const struct vocabulary *words, slice query, struct buf *out)
+{
+    struct question q = {
+        .run = run, .trace = track_trace(run), .names = words->names, .words = words};
+    struct err e = {0};
+    uint16_t status;
+    names_init(&q.own);
+    if (query.n && !row->pattern)
+        status = refuse(out, 400, "no pattern is taken here: ask /injected or /calls with one");
+    else if (query.n && read_pattern(&q, query, &e))
+        status = refuse(out, 400, e.text);
+    else
+        status = row->answer(&q, out);
+    pattern_deinit(&q.pattern);
+    names_deinit(&q.own);
+    vec_deinit(&q.uids);
+    return status;
+}
+
+uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
+                        const struct head *head, struct buf *out)
+{
+    slice prefix = SLICE("/runs/"), query = head->target, path, key, what;
+    uint64_t number = 0;
+    bool other;
+    if (!head_is_local(head))
+        return refuse(out, 403,
+                      "pages of other hosts may not ask here; send no Origin, and as Host the one "
+                      "of OUTFOX_CONTROL");
+    slice_cut(&query, '?', &path);
+    what = slice_starts(path, prefix) ? slice_from(path, prefix.n) : (slice){"", 0};
+    slice_cut(&what, '/', &key);
+    struct track_run *run = slice_to_hex(key, &number) ? track_find_secret(t, number) : NULL;
+    if (!run)
+        return refuse(out, 404, "no such run is under way; ask for /runs/$OUTFOX_RUN");
+    const struct control_row *row = find_row(what, head->method, &other);
+    if (row)
+        return answer(row, run, words, query, out);
+    if (other)
+        return refuse(out, 405, "this method is not for this address; see docs/predicates.md");
+    return refuse(out, 404, "a run has /injected, /calls and /hush, nothing else");
+}

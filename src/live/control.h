@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control address: where the test of a `command` scenario asks about its run, and says when
+ * nothing is to be injected (docs/predicates.md).
+ *
+ *   GET    /runs/KEY                        what was injected so far
+ *   GET    /runs/KEY/injected[?PATTERN]     was a fault injected at such a call?
+ *   GET    /runs/KEY/calls[?PATTERN]        how often was it called?
+ *   POST   /runs/KEY/hush                   a block begins in which nothing is injected
+ *   DELETE /runs/KEY/hush                   it ends
+ *
+ * KEY is track_secret, 16 hexadecimal digits. PATTERN as in core/pattern.h, percent-encoded;
+ * `pattern=` may stand before it. */
+#ifndef OUTFOX_LIVE_CONTROL_H
+#define OUTFOX_LIVE_CONTROL_H
+
+#include "track/track.h"
+
+enum { CONTROL_PATTERN_MAX = 4096, CONTROL_ANSWER_MAX = 1 << 16 };
+
+/* Puts the answer, one JSON object, into *out, which is empty and has room for CONTROL_ANSWER_MAX;
+ * an error is {"error": SENTENCE}. Returns its status. */
+uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
+                        const struct head *head, struct buf *out);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happens to a call that arrives at a door: the tracker says whose it is and what becomes of
+ * it. Requests to the control address are answered right here. */
+#include <unistd.h>
+
+#include "io/owner.h"
+#include "live/control.h"
+#include "live/live_int.h"
+#include "wire/coding.h"
+#include "wire/grpc.h"
+
+/* ---- who has the other end of the connection ---- */
+
+struct ownership {
+    struct live *live;
+    const struct call_arrival *arrival;
+};
+
+/* Whose process is it? Of services that others have started: in the family of the one that listens
+ * at the service's address. */
+static uint32_t service_of(struct live *l, pid_t pid)
+{
+    uint32_t found = services_of_pid(l->services, pid);
+    for (uint32_t i = 0; i < l->wiring->n_services && found == UINT32_MAX; i++) {
+        struct pids family = {0};
+        if (l->config->services.at[i].run.n)
+            continue;
+        if (l->pid[i] == 0) {
+            pid_t listener = owner_listener(&l->wiring->address[i]);
+            l->pid[i] = listener > 0 ? listener : -1;
+        }
+        if (l->pid[i] != pid)
+            owner_family(l->pid[i], &family);
+        bool member = l->pid[i] == pid;
+        for (uint32_t k = 0; k < family.list.n && !member; k++)
+            member = family.list.at[k] == pid;
+        vec_deinit(&family.list);
+        found = member ? i : UINT32_MAX;
+    }
+    return found;
+}
+
+static uint32_t holder_of(struct live *l, uint64_t inode)
+{
+    for (uint32_t i = 0; i < l->wiring->n_services; i++)
+        if (owner_holds(services_pid(l->services, i), inode)) /* mostly, and cheap to ask */
+            return i;
+    return service_of(l, owner_pid(inode));
+}
+
+/* The service whose process has the other end, + 1; UINT32_MAX: nobody's that we know. Found out
+ * once per connection. */
+static uint32_t owner_of(struct live *l, const struct call_arrival *a)
+{
+    if (*a->memo)
+        return *a->memo;
+    uint32_t service = holder_of(l, owner_inode(a->fd));
+    *a->memo = service == UINT32_MAX ? UINT32_MAX : service + 1;
+    return *a->memo;
+}
+
+/* The services of a simulated system are one process. */
+static bool owns(void *ctx, uint32_t service)
+{
+    const struct ownership *o = ctx;
+    uint32_t owner = owner_of(o->live, o->arrival);
+    return owner != UINT32_MAX && (owner - 1 == service || owner - 1 == o->live->sim_process);
+}
+
+void live_links(const struct live *l, struct owner_links *out)
+{
+    owner_links(l->wiring->address, l->wiring->n_services, out);
+}
+
+uint32_t live_holder(struct live *l, uint64_t inode)
+{
+    return !inode || owner_holds(getpid(), inode) ? UINT32_MAX : holder_of(l, inode);
+}
+
+void live_address(const struct live *l, uint32_t service, struct buf *out)
+{
+    addr_print(&l->wiring->address[service], out);
+}
+
+/* ---- the control address ---- */
+
+static void answer_control(struct live *l, const struct call_arrival *a, struct call_fate *out)
+{
+    struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
+    out->answer = control_answer(l->tracker, l->opt.words, a->head, &text);
+    out->body = slice_copy(a->arena, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+/* ---- the director ---- */
+
+static bool wants_body(void *ctx, const struct call_arrival *a)
+{
+    struct live *l = ctx;
+    uint32_t callee = l->wiring->doors.at[a->door].callee;
+    return callee != CALLEE_CONTROL && track_wants_body(l->tracker, callee, a->interface);
+}
+
+enum { BODY_MAX = 1 << 20 };
+
+/* The first message, without the bytes before it. */
+static slice grpc_first(slice bytes)
+{
+    struct grpc_framing f = {0};
+    bytes.n = grpc_feed(&f, bytes);
+    return bytes.n > GRPC_PREFIX ? slice_from(bytes, GRPC_PREFIX) : (slice){0};
+}
+
+static slice body_of(const struct chain *body, bool grpc, struct buf *text)
+{
+    slice whole = {0};
+    if (body->n && body->first->next == NULL) {
+        whole = (slice){body->first->bytes + body->first->start, body->n};
+    } else if (body->n) {
+        chain_print(body, text);
+        whole = buf_slice(text);
+    }
+    return grpc ? grpc_first(whole) : whole;
+}
+
+/* Services that start, and commands around a run, may cause calls that belong to no run. */
+static bool is_idle(const struct live *l)
+{
+    bool idle = !l->starting;
+    for (uint32_t i = 0; i < l->opt.slots && l->n_running > 0; i++)
+        idle &= l->slot[i].command == NULL && l->slot[i].state != EXECUTION_RENEWING;
+    return idle;
+}
+
+static void decide(void *ctx, const struct call_arrival *a, struct call_fate *out)
+{
+    struct live *l = ctx;
+    const struct wiring_door *door = &l->wiring->doors.at[a->door];
+    if (door->callee == CALLEE_CONTROL) {
+        answer_control(l, a, out);
+        return;
+    }
+    struct ownership ownership = {l, a};
+    struct buf text = BUF_INIT(BODY_MAX);
+    struct track_arrival arrival = {.service = door->callee,
+                                    .caller = door->caller,
+                                    .head = a->head,
+                                    .interface = a->interface,
+                                    .grpc = a->grpc,
+                                    .h2 = a->h2,
+                                    .content_type = head_get(a->head, SLICE("content-type")),
+                                    .body = body_of(a->body, a->grpc, &text),
+                                    .whole = a->whole,
+                                    .start_ns = a->start_ns,
+                                    .crowded = l->n_running > 1,
+                                    .idle = is_idle(l),
+                                    .owns = owns,
+                                    .ctx = &ownership};
+    struct track_answer answer;
+    track_arrive(l->tracker, &arrival, a->arena, &answer);
+    buf_deinit(&text);
+    *out = (struct call_fate){.told = answer.run != 0,
+                              .mode = answer.mode,
+                              .run = answer.run,
+                              .call = answer.call,
+                              .keep = answer.client ? RUN_BODY_MAX : 0,
+                              .fault = SLICE("campaign"),
+                              .fields = answer.fields,
+                              .n_fields = answer.n_fields};
+}
+
+static void keep_answer(struct live *l, const struct call_fate *fate, const struct call_end *end)
+{
+    struct buf text = BUF_INIT(RUN_BODY_MAX);
+    struct buf plain = BUF_INIT(RUN_BODY_MAX);
+    chain_print(end->answer, &text);
+    bool read = end->coding.n && !coding_decode(end->coding, buf_slice(&text), &plain);
+    execution_keep(l, fate->run, fate->call, buf_slice(read ? &plain : &text));
+    buf_deinit(&plain);
+    buf_deinit(&text);
+}
+
+/* A mode that alters answers found nothing to alter. */
+static void note_unfit(struct live *l, const struct call_fate *fate, const struct call_end *end)
+{
+    struct buf text = BUF_INIT(2000);
+    buf_adds(&text, "mode ");
+    mode_print(fate->mode, &text);
+    buf_addf(&text, " cannot be acted out at %.*s %.*s: %s",
+             SLICE_ARG(l->wiring->name[l->wiring->doors.at[end->door].callee]),
+             SLICE_ARG(end->interface), end->unfit);
+    execution_note(l, fate->run, buf_slice(&text));
+    buf_deinit(&text);
+}
+
+static void ended(void *ctx, const struct call_fate *fate, const struct call_end *end)
+{
+    struct live *l = ctx;
+    struct buf text = BUF_INIT(BODY_MAX);
+    if (end->body)
+        track_asked(l->tracker, fate->run, fate->call, end->head->target,
+                    body_of(end->body, end->grpc, &text));
+    buf_deinit(&text);
+    if (fate->keep)
+        keep_answer(l, fate, end);
+    track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
+                end->end_ns);
+    if (end->unfit)
+        note_unfit(l, fate, end);
+    execution_poke(l, fate->run);
+}
+
+void direct_init(struct live *l)
+{
+    l->director =
+        (struct director){.ctx = l, .wants_body = wants_body, .decide = decide, .ended = ended};
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The states of services.
+ *
+ *   OFF --> WAITING --> STARTING --> READY --> OFF (died: hook)
+ *    ^         |            |          |
+ *    |      port in use   dies, deadline: hook `failed`, OFF
+ *    `------------------ STOPPING <----' (again: --> WAITING when the process is gone)
+ *
+ * 1. Hooks are called from the loop, never from within a call of ours: what services_start and the
+ *    others begin goes on in timers.
+ * 2. In a round (services_start, services_restart, services_renew) exactly one of `ready` and
+ *    `failed` is called, unless services_stop ends it. It is over when those that it awaits are
+ *    ready; the death of another is told by `died`.
+ * 3. A service is not started while anything of its former process lives: `again` remembers.
+ * 4. Every state that waits has a deadline: a port that does not get free, a service that does not
+ *    get ready, one that does not end. */
+#include "live/services.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "io/sys.h"
+#include "io/tls.h"
+#include "live/command_int.h"
+#include "live/services_int.h"
+
+enum { TEXT_MAX = 1024 * 1024 };
+
+#define PORT_WAIT_NS  1500000000 /* what is left of an earlier campaign may be about to end */
+#define PAUSE_NS      20000000
+#define PAUSE_MOST_NS 200000000
+#define AGAIN_NS      2000000 /* of one that was ready before, and that a run may wait for */
+#define AGAIN_MOST_NS 10000000
+#define KILL_NS       2000000000 /* from SIGKILL to giving up: it waits for a broken disk */
+
+static bool is_ours(const struct service *s)
+{
+    return s->spec->run.n > 0;
+}
+
+static void timer_in(struct service *s, int64_t ns, void (*fire)(struct timer *t))
+{
+    s->timer.fire = fire;
+    timer_start(s->all->loop, &s->timer, s->all->loop->now_ns + ns);
+}
+
+static struct service *service_of(struct timer *t)
+{
+    return OWNER(t, struct service, timer);
+}
+
+/* --- Rounds ----------------------------------------------------------------------------------- */
+
+static void on_soon(struct timer *t)
+{
+    struct services *all = OWNER(t, struct services, soon);
+    bool ready = true, gone = true;
+    for (uint32_t i = 0; i < all->n; i++) {
+        ready = ready && (!all->at[i].awaited || all->at[i].state == SERVICE_READY);
+        gone = gone && !all->at[i].process;
+    }
+    void (*stopped)(void *) = all->stopped;
+    if (stopped && gone) {
+        all->stopped = NULL;
+        stopped(all->stopped_ctx);
+    } else if (all->round && ready) {
+        all->round = false;
+        all->hooks.ready(all->hooks.ctx);
+    }
+}
+
+/* Something has changed that may end a round, or stopping. */
+static void look_soon(struct services *all)
+{
+    all->soon.fire = on_soon;
+    timer_start(all->loop, &all->soon, all->loop->now_ns);
+}
+
+static void service_off(struct service *s)
+{
+    ready_stop(s);
+    timer_stop(s->all->loop, &s->timer);
+    s->state = SERVICE_OFF;
+}
+
+static void on_kill_in_vain(struct timer *t);
+
+static void service_kill(struct service *s)
+{
+    process_signal(s->process, SIGKILL);
+    timer_in(s, KILL_NS, on_kill_in_vain);
+}
+
+/* It did not get ready. */
+static void service_failed(struct service *s, const struct err *e)
+{
+    struct services *all = s->all;
+    service_off(s);
+    if (s->process)
+        service_kill(s);
+    if (!all->round)
+        return;
+    all->round = false;
+    all->hooks.failed(all->hooks.ctx, e);
+}
+
+/* --- Getting ready ---------------------------------------------------------------------------- */
+
+void service_ready_now(struct service *s)
+{
+    timer_stop(s->all->loop, &s->timer);
+    s->state = SERVICE_READY;
+    look_soon(s->all);
+}
+
+/* One that was not told where to listen can never get ready there. */
+static const char *late_remedy(const struct service *s)
+{
+    return config_tells_port(s->spec)
+               ? "\"ready-within\" gives it more time"
+               : "it cannot know this port: write {port} in its `run` or `env` where it takes its "
+                 "port from, or add `port: N` if it always listens on port N";
+}
+
+static void service_too_late(struct service *s)
+{
+    struct err e = {0};
+    struct buf after = BUF_INIT(40), log = BUF_INIT(sizeof e.text);
+    buf_add_ns(&after, s->spec->ready_ns);
+    service_log_print(s, &log);
+    service_err(s, &e, "is not ready after %s (%s); %s%s", buf_text(&after),
+                s->last[0] ? s->last : "it does not run yet", late_remedy(s), buf_text(&log));
+    buf_deinit(&after);
+    buf_deinit(&log);
+    service_failed(s, &e);
+}
+
+static void on_deadline(struct timer *t)
+{
+    struct service *s = service_of(t);
+    ready_stop(s);
+    service_too_late(s);
+}
+
+static int64_t left_ns_of(const struct service *s)
+{
+    return s->begin_ns + s->spec->ready_ns - s->all->loop->now_ns;
+}
+
+static void on_ask(struct timer *t)
+{
+    struct service *s = service_of(t);
+    timer_in(s, left_ns_of(s), on_deadline); /* until there is an answer */
+    ready_ask(s);
+}
+
+void service_not_ready(struct service *s)
+{
+    int64_t left_ns = left_ns_of(s);
+    if (left_ns <= 0) {
+        service_too_late(s);
+        return;
+    }
+    int64_t most_ns = s->starts > 1 ? AGAIN_MOST_NS : PAUSE_MOST_NS,
+            longer_ns = s->pause_ns * 3 / 2;
+    timer_in(s, s->pause_ns < left_ns ? s->pause_ns : left_ns, on_ask);
+    s->pause_ns = longer_ns < most_ns ? longer_ns : most_ns;
+}
+
+/* --- Events of the process -------------------------------------------------------------------- */
+
+static void service_wait(struct service *s);
+
+static void on_started(struct process *p, pid_t pid)
+{
+    (void)pid;
+    struct service *s = process_user(p);
+    if (s->state == SERVICE_STARTING)
+        ready_ask(s);
+}
+
+/* It is no more, or is about to be; `how` is for people. */
+static void service_lost(struct service *s, const char *how, const char *advice)
+{
+    struct services *all = s->all;
+    struct err e = {0};
+    struct buf log = BUF_INIT(sizeof e.text);
+    bool was_ready = s->state == SERVICE_READY;
+    if (was_ready && !(all->round && s->awaited)) {
+        service_off(s);
+        if (s->process)
+            service_kill(s);
+        struct buf text = BUF_INIT(sizeof e.text);
+        buf_addf(&text, "%.*s died (%s); see %s", SLICE_ARG(s->spec->name), how, s->log);
+        all->hooks.died(all->hooks.ctx, s->index, buf_text(&text));
+        buf_deinit(&text);
+    } else {
+        service_log_print(s, &log);
+        service_err(s, &e, "ended before %s ready (%s)%s%s", was_ready ? "all were" : "it was", how,
+                    advice, buf_text(&log));
+        service_failed(s, &e);
+    }
+    buf_deinit(&log);
+}
+
+static void on_ended(struct process *p, int status)
+{
+    struct service *s = process_user(p);
+    if (!service_runs(s))
+        return; /* `gone` follows */
+    struct buf how = BUF_INIT(200);
+    status_print(status, &how);
+    service_lost(s, buf_text(&how),
+                 status == 0 ? ": a service must stay in the foreground, so that its end is seen"
+                             : "");
+    buf_deinit(&how);
+}
+
+static void service_gone(struct service *s)
+{
+    s->process = NULL;
+    service_off(s);
+    if (s->again)
+        service_wait(s);
+    look_soon(s->all);
+}
+
+static void on_kill_in_vain(struct timer *t)
+{
+    struct service *s = service_of(t);
+    process_abandon(s->process);
+    service_gone(s);
+}
+
+static void on_gone(struct process *p)
+{
+    service_gone(process_user(p));
+}
+
+static void on_failed(struct process *p, const char *why)
+{
+    struct service *s = process_user(p);
+    bool runs = service_runs(s), started = process_pid(p) != 0;
+    s->process = NULL;
+    if (!runs) {
+        service_gone(s);
+    } else if (started && s->state == SERVICE_READY && !(s->all->round && s->awaited)) {
+        struct err e = {0};
+        service_off(s);
+        service_err(s, &e, "is lost: %s; outfox run --resume goes on with the campaign", why);
+        s->all->hooks.lost(s->all->hooks.ctx, &e);
+    } else if (started) {
+        service_lost(s, why, "");
+    } else {
+        struct err e = {0};
+        service_err(s, &e, "cannot be started: %s", why);
+        service_failed(s, &e);
+    }
+}
+
+static const struct process_events events = {
+    .started = on_started, .failed = on_failed, .ended = on_ended, .gone = on_gone};
+
+/* --- Starting --------------------------------------------------------------------------------- */
+
+/* An expanded text with a NUL behind it, in the arena; NULL with *e. */
+static const char *expanded(struct service *s, slice text, struct arena *a, slice *out,
+                            struct err *e)
+{
+    struct services *all = s->all;
+    struct buf b = BUF_INIT(TEXT_MAX);
+    int rc = all->hooks.expand(all->hooks.ctx, s->index, text, &b, e);
+    if (rc == 0 && b.full) {
+        service_err(s, e, "has a command or an environment that is too long");
+        rc = -1;
+    }
+    *out = slice_copy(a, buf_slice(&b));
+    buf_deinit(&b);
+    return rc ? NULL : out->p;
+}
+
+/* What is to be started; 0, or -1 with *e. */
+static int spec_make(struct service *s, struct arena *a, struct process_spec *out, struct err *e)
+{
+    uint32_t n = s->spec->env.n;
+    struct config_pair *env = arena_alloc(a, (n + 1) * sizeof *env);
+    slice command, dir = s->spec->dir.n ? s->spec->dir : s->all->config->dir;
+    for (uint32_t i = 0; i < n; i++) {
+        env[i].name = s->spec->env.at[i].name;
+        if (!expanded(s, s->spec->env.at[i].value, a, &env[i].value, e))
+            return -1;
+    }
+    if (!expanded(s, s->spec->run, a, &command, e))
+        return -1;
+    *out = (struct process_spec){.command = command.p,
+                                 .dir = dir.n ? slice_copy(a, dir).p : NULL,
+                                 .env = env_texts(a, env, n),
+                                 .out_fd = service_log_open(s, e)};
+    return out->out_fd < 0 ? -1 : 0;
+}
+
+static void service_begin(struct service *s)
+{
+    struct arena a = {0};
+    struct process_spec spec;
+    struct err e = {0};
+    if (spec_make(s, &a, &spec, &e) == 0) {
+        s->state = SERVICE_STARTING;
+        s->begin_ns = s->all->loop->now_ns;
+        s->pause_ns = s->starts > 1 ? AGAIN_NS : PAUSE_NS;
+        s->last[0] = 0;
+        s->process = process_start(s->all->keeper, &spec, &events, s);
+        sys_close(spec.out_fd);
+        timer_in(s, s->spec->ready_ns, on_deadline); /* until the first question */
+    } else {
+        service_failed(s, &e);
+    }
+    arena_deinit(&a);
+}
+
+static void on_wait(struct timer *t)
+{
+    struct service *s = service_of(t);
+    struct err e = {0};
+    if (service_port_free(s, &e))
+        service_begin(s);
+    else if (s->all->loop->now_ns - s->begin_ns < PORT_WAIT_NS)
+        timer_in(s, PAUSE_NS, on_wait);
+    else
+        service_failed(s, &e);
+}
+
+static void service_wait(struct service *s)
+{
+    s->again = s->process != NULL;
+    if (s->again)
+        return;
+    s->state = SERVICE_WAITING;
+    s->all->loop->now_ns = clock_ns(); /* we may be called from outside of the loop */
+    s->begin_ns = s->all->loop->now_ns;
+    timer_in(s, 0, on_wait);
+}
+
+/* --- Stopping --------------------------------------------------------------------------------- */
+
+static void on_patience_ended(struct timer *t)
+{
+    service_kill(service_of(t));
+}
+
+static void service_stop(struct service *s)
+{
+    bool was_off = s->state == SERVICE_OFF;
+    ready_stop(s);
+    if (!s->process || was_off) { /* off: SIGKILL is under way */
+        if (!s->process)
+            service_off(s);
+        return;
+    }
+    if (s->state == SERVICE_STOPPING)
+        return;
+    s->state = SERVICE_STOPPING;
+    process_signal(s->process, SIGTERM);
+    timer_in(s, s->spec->stop_ns, on_patience_ended);
+}
+
+/* --- The face --------------------------------------------------------------------------------- */
+
+/* Whether it answers is all that is asked of it here: certificates are checked by the proxy. */
+static int tls_open(struct service *s, struct err *e)
+{
+    struct tls_client_options o = {.insecure = true};
+    if (!is_ours(s) || s->spec->ready != READY_HTTP || !s->spec->tls)
+        return 0;
+    s->tls = tls_client(&o, e);
+    return s->tls ? 0 : -1;
+}
+
+int services_new(struct loop *l, struct keeper *k, struct client *client,
+                 const struct campaign_config *config, const struct services_hooks *hooks,
+                 struct services **out, struct err *e)
+{
+    struct services *all = mem_zero(sizeof *all);
+    *all = (struct services){.loop = l,
+                             .keeper = k,
+                             .client = client,
+                             .config = config,
+                             .hooks = *hooks,
+                             .n = config->services.n};
+    all->at = mem_zero((all->n + 1) * sizeof *all->at);
+    bool any = false;
+    int rc = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct service *s = &all->at[i];
+        *s = (struct service){.all = all, .index = i, .spec = &config->services.at[i], .fd = -1};
+        any = any || is_ours(s);
+        rc = rc ? rc : tls_open(s, e);
+    }
+    if (rc == 0 && any)
+        rc = service_logs_make(all, e);
+    if (rc) {
+        services_free(all);
+        return -1;
+    }
+    *out = all;
+    return 0;
+}
+
+void services_start(struct services *s)
+{
+    service_logs_watch(s);
+    services_restart(s, false);
+}
+
+void services_restart(struct services *s, bool all)
+{
+    s->round = true;
+    s->stopped = NULL;
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct service *one = &s->at[i];
+        one->awaited = is_ours(one);
+        if (!is_ours(one))
+            continue;
+        if (all)
+            service_stop(one);
+        if (one->state == SERVICE_OFF || one->state == SERVICE_STOPPING)
+            service_wait(one);
+    }
+    look_soon(s);
+}
+
+/* What a service with `restart: each-run` would do at SIGTERM is done by nobody: a run waits. */
+static void service_renew(struct service *s)
+{
+    if (s->state == SERVICE_READY) {
+        ready_stop(s);
+        s->state = SERVICE_STOPPING;
+        service_kill(s);
+    }
+    if (s->state == SERVICE_OFF || s->state == SERVICE_STOPPING)
+        service_wait(s);
+}
+
+bool services_renew(struct services *s)
+{
+    s->loop->now_ns = clock_ns();
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct service *one = &s->at[i];
+        one->awaited = one->spec->restart == RESTART_EACH_RUN;
+        s->round |= one->awaited;
+        if (one->awaited)
+            service_renew(one);
+    }
+    return s->round;
+}
+
+void services_stop(struct services *s, void (*stopped)(void *ctx), void *ctx)
+{
+    s->round = false;
+    s->stopped = stopped;
+    s->stopped_ctx = ctx;
+    s->loop->now_ns = clock_ns();
+    for (uint32_t i = 0; i < s->n; i++) {
+        s->at[i].again = false;
+        service_stop(&s->at[i]);
+    }
+    service_logs_watch(s);
+    look_soon(s);
+}
+
+void services_free(struct services *s)
+{
+    if (!s)
+        return;
+    timer_stop(s->loop, &s->soon);
+    timer_stop(s->loop, &s->trim);
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct service *one = &s->at[i];
+        service_off(one);
+        if (one->process)
+            process_abandon(one->process);
+        tls_context_free(one->tls);
+        mem_free(one->log);
+    }
+    mem_free(s->at);
+    mem_free(s);
+}

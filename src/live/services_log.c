@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where the output of services goes, and the sentences about them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/private.h"
+#include "data/secret.h"
+#include "io/sys.h"
+#include "live/services_int.h"
+
+enum { PATH_MOST = 4096, TAIL_READ = 4096, TAIL_MOST = 260, TAIL_LINES = 4, LOG_MOST_MIB = 64 };
+
+#define TRIM_NS 500000000
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* Makes a directory and those above it. 0, or -1 with errno. */
+static int make_dirs(const char *path)
+{
+    struct buf part = BUF_INIT(PATH_MOST);
+    slice rest = slice_of(path), name;
+    int rc = 0;
+    while (rc == 0 && slice_cut(&rest, '/', &name)) {
+        buf_add(&part, name);
+        if (name.n && mkdir(buf_text(&part), PRIVATE_DIRECTORY) && errno != EEXIST)
+            rc = -1;
+        buf_addc(&part, '/');
+    }
+    struct stat st;
+    if (rc == 0 && (stat(path, &st) || !S_ISDIR(st.st_mode))) {
+        rc = -1;
+        errno = ENOTDIR;
+    }
+    buf_deinit(&part);
+    return rc;
+}
+
+/* DIRECTORY/NAME.log; a name that is none of a file loses its slashes. */
+static char *log_path(slice dir, slice name)
+{
+    struct buf b = BUF_INIT(PATH_MOST);
+    buf_add(&b, dir.n ? dir : SLICE("."));
+    buf_addc(&b, '/');
+    for (size_t i = 0; i < name.n; i++)
+        buf_addc(&b, name.p[i] == '/' || (i == 0 && name.p[i] == '.') ? '_' : name.p[i]);
+    buf_adds(&b, ".log");
+    return b.p; /* the buffer's memory becomes the caller's */
+}
+
+/* Why what is open there cannot be a log; NULL: it can. A directory that somebody else has filled
+ * (a repository, say) must not make us write elsewhere, nor wait for the reader of a pipe. */
+static const char *log_fault(int fd)
+{
+    struct stat st;
+    if (fd < 0)
+        return errno == ELOOP   ? "it is a symbolic link"
+               : errno == ENXIO ? "it is a pipe"
+                                : strerror(errno);
+    if (fstat(fd, &st))
+        return strerror(errno);
+    return !S_ISREG(st.st_mode)                       ? "it is no regular file"
+           : geteuid() != 0 && st.st_uid != geteuid() ? "it belongs to another user"
+           : st.st_nlink > 1                          ? "it is a file that has another name, too"
+                                                      : NULL;
+}
+
+static int log_open(const struct service *s, struct err *e)
+{
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
+    int fd = private_open(s->log, flags);
+    const char *fault = log_fault(fd);
+    if (!fault)
+        return fd;
+    service_err(s, e,
+                "cannot have its log file %s: %s; remove it, or name another directory by "
+                "\"logs\" in outfox.yaml",
+                s->log, fault);
+    if (fd >= 0)
+        sys_close(fd);
+    return -1;
+}
+
+/* Empties those that have become too long. The service goes on at the beginning: it appends. */
+static void logs_trim(struct services *all)
+{
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct stat st;
+        struct err ignored = {0};
+        const struct service *s = &all->at[i];
+        if (!s->log || stat(s->log, &st) || st.st_size <= (off_t)LOG_MOST_MIB << 20)
+            continue;
+        int fd = log_open(s, &ignored);
+        if (fd < 0)
+            continue;
+        if (ftruncate(fd, 0) == 0)
+            (void)dprintf(fd, "--- emptied by outfox: it was longer than %d MiB ---\n",
+                          LOG_MOST_MIB);
+        sys_close(fd);
+    }
+}
+
+static void on_trim(struct timer *t)
+{
+    struct services *all = OWNER(t, struct services, trim);
+    service_logs_watch(all);
+}
+
+void service_logs_watch(struct services *all)
+{
+    logs_trim(all);
+    all->trim.fire = on_trim;
+    timer_start(all->loop, &all->trim, all->loop->now_ns + TRIM_NS);
+}
+
+int service_logs_make(struct services *all, struct err *e)
+{
+    const char *dir = all->config->logs.n ? all->config->logs.p : ".";
+    if (make_dirs(dir))
+        return err_set(e, 0, 0,
+                       "the directory for log files, %s, cannot be made: %s; \"logs\" names "
+                       "another one",
+                       dir, strerror(errno));
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct service *s = &all->at[i];
+        if (s->spec->run.n == 0)
+            continue;
+        s->log = log_path(slice_of(dir), s->spec->name);
+        int fd = log_open(s, e);
+        if (fd < 0)
+            return -1;
+        bool emptied = ftruncate(fd, 0) == 0;
+        sys_close(fd);
+        if (!emptied)
+            return err_set(e, 0, 0, "the log file %s cannot be emptied: %s", s->log,
+                           strerror(errno));
+    }
+    return 0;
+}
+
+int service_log_open(struct service *s, struct err *e)
+{
+    static const char line[] = "--- started again by outfox ---\n";
+    int fd = log_open(s, e);
+    if (fd >= 0 && s->starts++ > 0 && write(fd, line, sizeof line - 1) < 0)
+        return fd; /* the disk is full: the service may still work */
+    return fd;
+}
+
+/* --- Sentences -------------------------------------------------------------------------------- */
+
+void status_print(int status, struct buf *out)
+{
+    if (WIFEXITED(status)) {
+        buf_addf(out, "exit code %d", WEXITSTATUS(status));
+        return;
+    }
+    const char *name = strsignal(WTERMSIG(status));
+    buf_addf(out, "signal %d, ", WTERMSIG(status));
+    buf_addc(out, (char)(name[0] | 0x20)); /* "Segmentation fault" */
+    buf_adds(out, name + 1);
+}
+
+void service_err(const struct service *s, struct err *e, const char *format, ...)
+{
+    struct buf text = BUF_INIT(sizeof e->text);
+    va_list args;
+    va_start(args, format);
+    buf_addv(&text, format, args);
+    va_end(args);
+    (void)err_set(e, s->spec->line, s->spec->col, "service %.*s %s", SLICE_ARG(s->spec->name),
+                  buf_text(&text));
+    if (s->spec->line && s->all->config->source)
+        (void)snprintf(e->source, sizeof e->source, "%s", s->all->config->source);
+    buf_deinit(&text);
+}
+
+/* The end of a file, of what comes after `from`; how much was read. */
+static size_t tail_read(const char *path, off_t from, char room[TAIL_READ])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    if (fd < 0)
+        return 0;
+    off_t end = lseek(fd, 0, SEEK_END);
+    ssize_t n = -1;
+    if (from > end)
+        from = 0; /* it was emptied meanwhile */
+    if (end - from > TAIL_READ)
+        from = end - TAIL_READ;
+    if (end >= 0 && lseek(fd, from, SEEK_SET) >= 0)
+        n = sys_read(fd, room, TAIL_READ);
+    sys_close(fd);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* The last lines of the text that have something in them, as far as they are short enough. */
+static slice tail_lines(slice text)
+{
+    text = slice_trim(text);
+    size_t at = text.n;
+    for (int lines = 0; at > 0 && text.n - at < TAIL_MOST; at--)
+        if (text.p[at - 1] == '\n' && ++lines == TAIL_LINES)
+            break;
+    while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80)
+        at++; /* not in the middle of a character */
+    return slice_from(text, at);
+}
+
+void service_log_print(const struct service *s, struct buf *out)
+{
+    char room[TAIL_READ];
+    struct buf text = BUF_INIT(2 * TAIL_READ);
+    secret_mask((slice){room, tail_read(s->log, 0, room)}, &text);
+    slice rest = tail_lines(buf_slice(&text)), line;
+    buf_addf(out, "; see %s", s->log);
+    const char *between = rest.n ? ", which ends with: " : "";
+    for (bool more = rest.n > 0; more && slice_cut(&rest, '\n', &line);) {
+        line = slice_trim(line);
+        if (line.n == 0)
+            continue;
+        buf_adds(out, between);
+        buf_add(out, line);
+        between = " | ";
+    }
+    buf_deinit(&text);
+}
+
+/* --- What was written during a run ------------------------------------------------------------ */
+
+void services_log_mark(struct services *s)
+{
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct stat st;
+        s->at[i].log_at = s->at[i].log && stat(s->at[i].log, &st) == 0 ? (int64_t)st.st_size : 0;
+    }
+}
+
+void services_log_since(const struct services *s, uint32_t service, uint32_t most, struct buf *out)
+{
+    char room[TAIL_READ];
+    const struct service *one = &s->at[service];
+    struct buf text = BUF_INIT(2 * TAIL_READ);
+    if (!one->log)
+        return;
+    secret_mask((slice){room, tail_read(one->log, (off_t)one->log_at, room)}, &text);
+    slice all = slice_trim(buf_slice(&text));
+    size_t at = all.n;
+    for (uint32_t lines = 0; at > 0; at--)
+        if (all.p[at - 1] == '\n' && ++lines == most)
+            break;
+    buf_add(out, slice_from(all, at));
+    buf_deinit(&text);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "live/wiring.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "config/placeholder.h"
+#include "io/sys.h"
+
+/* ---- addresses of the services ---- */
+
+/* Ports for services are chosen below those that the system gives to connections and to listeners
+ * that ask for any: so nobody gets one by chance until its service listens, or while that is
+ * restarted. Another campaign on this machine might choose the same one meanwhile. So each port is
+ * held by a socket with its number as a name, which nobody else can have, and which is gone with
+ * this process however that ends. */
+enum { PORT_FIRST = 10000, PORT_LAST = 32000, PORT_TRIES = 300 };
+
+static bool is_free(slice host, uint32_t port, struct addr *out)
+{
+    struct err ignored = {0};
+    struct buf text = BUF_INIT(300);
+    buf_addf(&text, "%.*s:%u", SLICE_ARG(host), (unsigned)port);
+    bool parsed = addr_parse(buf_slice(&text), "host", out, &ignored) == 0;
+    int fd = parsed ? addr_listen(out, false, &ignored) : -1;
+    buf_deinit(&text);
+    if (fd >= 0)
+        sys_close(fd);
+    out->listening = false;
+    return fd >= 0;
+}
+
+/* A descriptor for as long as the port is ours; -1: it is another campaign's. */
+static int reserve(uint32_t port)
+{
+    struct err ignored = {0};
+    struct addr name;
+    struct buf text = BUF_INIT(100);
+    buf_addf(&text, "unix:@outfox-port-%u", (unsigned)port);
+    int fd = addr_parse(buf_slice(&text), "port", &name, &ignored) == 0
+                 ? addr_listen(&name, false, &ignored)
+                 : -1;
+    buf_deinit(&text);
+    return fd;
+}
+
+static bool is_taken(const struct wiring *w, uint32_t n, uint32_t port)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (addr_port(&w->address[i]) == port)
+            return true;
+    return false;
+}
+
+static int choose_ports(struct wiring *w, struct err *e)
+{
+    struct rng rng = {(uint64_t)clock_ns() ^ (uint64_t)getpid() << 40};
+    for (uint32_t i = 0; i < w->n_services; i++) {
+        const struct service_spec *spec = &w->config->services.at[i];
+        if (spec->port || spec->address.n)
+            continue;
+        bool found = false;
+        for (int try = 0; try < PORT_TRIES && !found; try++) {
+            uint32_t port = PORT_FIRST + rng_below(&rng, PORT_LAST - PORT_FIRST);
+            int held = is_taken(w, w->n_services, port) ? -1 : reserve(port);
+            found = held >= 0 && is_free(spec->host, port, &w->address[i]);
+            if (found)
+                vec_push(&w->held, held);
+            else if (held >= 0)
+                sys_close(held);
+        }
+        if (!found)
+            return err_set(e, spec->line, spec->col,
+                           "no free port was found for service \"%s\" at %.*s: give it one with "
+                           "`port`",
+                           spec->name.p, SLICE_ARG(spec->host));
+    }
+    return 0;
+}
+
+static int read_address(const struct campaign_config *config, const struct service_spec *spec,
+                        struct addr *out, struct err *e)
+{
+    struct buf text = BUF_INIT(400);
+    if (spec->address.n)
+        buf_add(&text, spec->address);
+    else
+        buf_addf(&text, "%.*s:%u", SLICE_ARG(spec->host), (unsigned)spec->port);
+    int failed = addr_parse(buf_slice(&text), "address", out, e);
+    if (failed) {
+        struct err inner = *e;
+        *e = (struct err){0};
+        err_set(e, spec->line, spec->col, "service \"%s\": %s", spec->name.p, inner.text);
+        memcpy(e->source, config->source, strnlen(config->source, sizeof e->source - 1) + 1);
+    }
+    buf_deinit(&text);
+    return failed;
+}
+
+static int settle_services(struct wiring *w, struct err *e)
+{
+    const struct campaign_config *config = w->config;
+    w->n_services = config->services.n;
+    w->name = arena_alloc(&w->arena, (w->n_services + 1) * sizeof *w->name);
+    w->address = arena_zero(&w->arena, (w->n_services + 1) * sizeof *w->address);
+    for (uint32_t i = 0; i < w->n_services; i++) {
+        const struct service_spec *spec = &config->services.at[i];
+        w->name[i] = spec->name;
+        bool known = spec->port || spec->address.n;
+        if (known && read_address(config, spec, &w->address[i], e))
+            return -1;
+    }
+    return choose_ports(w, e);
+}
+
+/* ---- doors ---- */
+
+static void add_door(struct wiring *w, uint32_t caller, uint32_t callee)
+{
+    for (uint32_t i = 0; i < w->doors.n; i++)
+        if (w->doors.at[i].caller == caller && w->doors.at[i].callee == callee)
+            return;
+    vec_push(&w->doors, (struct wiring_door){.caller = caller, .callee = callee});
+}
+
+/* A door to each service that the text names. */
+static void add_doors_of(struct wiring *w, uint32_t caller, slice text)
+{
+    slice literal;
+    struct placeholder p;
+    while (placeholder_next(&text, &literal, &p))
+        if (p.name.n)
+            add_door(w, caller, config_service(w->config, p.name));
+}
+
+/* Services that call whatever address they are given may be given one by anybody, and that is the
+ * giver's address of it: then everybody needs a door to everybody. */
+static bool hands_addresses_on(const struct sim *sim, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t may = 0;
+        for (uint32_t k = 0; k < n; k++)
+            may += sim_may_call(sim, i, k);
+        if (may == n && n > 1)
+            return true;
+    }
+    return false;
+}
+
+static void add_simulated_doors(struct wiring *w, const struct sim *sim)
+{
+    uint32_t n = sim_service_count(sim);
+    bool all = hands_addresses_on(sim, n);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (!sim_service_external(sim, k) && (all || sim_may_call(sim, i, k)))
+                add_door(w, i, k);
+}
+
+static void list_doors(struct wiring *w, const struct sim *sim)
+{
+    const struct campaign_config *config = w->config;
+    for (uint32_t i = 0; i < config->services.n; i++) {
+        const struct service_spec *spec = &config->services.at[i];
+        add_doors_of(w, i, spec->run);
+        for (uint32_t k = 0; k < spec->env.n; k++)
+            add_doors_of(w, i, spec->env.at[k].value);
+        if ((!spec->run.n && !sim) || spec->listen.n)
+            add_door(w, CALLER_UNKNOWN, i);
+    }
+    if (sim)
+        add_simulated_doors(w, sim);
+    bool commands = false;
+    for (uint32_t i = 0; i < config->scenarios.n; i++) {
+        const struct scenario_spec *spec = &config->scenarios.at[i];
+        commands |= spec->is_command || spec->before.n || spec->after.n;
+    }
+    for (uint32_t slot = 0; commands && slot < w->slots; slot++)
+        for (uint32_t i = 0; i < w->n_services; i++)
+            add_door(w, CALLER_CLIENT | slot, i);
+    add_door(w, CALLER_UNKNOWN, CALLEE_CONTROL);
+}
+
+int wiring_new(const struct campaign_config *config, const struct sim *sim, uint32_t slots,
+               struct wiring **out, struct err *e)
+{
+    struct wiring *w = mem_zero(sizeof *w);
+    w->config = config;
+    w->slots = slots;
+    if (settle_services(w, e)) {
+        wiring_free(w);
+        return -1;
+    }
+    list_doors(w, sim);
+    *out = w;
+    return 0;
+}
+
+void wiring_free(struct wiring *w)
+{
+    if (!w)
+        return;
+    for (uint32_t i = 0; i < w->held.n; i++)
+        sys_close(w->held.at[i]);
+    vec_deinit(&w->held);
+    vec_deinit(&w->doors);
+    arena_deinit(&w->arena);
+    mem_free(w);
+}
+
+/* ---- proxies ---- */
+
+static int set(struct proxy_config *c, uint32_t proxy, const char *key, slice value, struct err *e)
+{
+    return value.n ? proxy_set(c, proxy, slice_of(key), value, e) : 0;
+}
+
+/* Remedies in the words of outfox.yaml. */
+static const struct tls_terms terms = {
+    .authority = "\"ca\"",
+    .ca = "`ca: FILE`",
+    .cert = "a certificate, which `outfox proxy --to-cert` in front of it can show",
+    .key = "its key",
+    .name = "`host-header: NAME`",
+    .insecure = "`insecure: true`",
+    .plain = "leave `tls: true` or https:// out",
+    .tls = "add `tls: true`, or write https:// in `address`",
+};
+
+static bool names_host(const struct service_spec *spec)
+{
+    return spec->host_header.n && !slice_is(spec->host_header, "keep");
+}
+
+void wiring_authority(const struct wiring *w, uint32_t service, struct buf *out)
+{
+    const struct addr *a = &w->address[service];
+    const struct service_spec *spec =
+        service < w->config->services.n ? &w->config->services.at[service] : NULL;
+    uint16_t usual = spec && spec->tls ? 443 : 80;
+    if (spec && names_host(spec)) {
+        buf_add(out, spec->host_header);
+    } else if (addr_is_unix(a)) {
+        buf_adds(out, "localhost");
+    } else {
+        bool ipv6 = slice_find(slice_of(a->host), ':') < strlen(a->host);
+        buf_addf(out, ipv6 ? "[%s]" : "%s", a->host);
+        if (addr_port(a) != usual)
+            buf_addf(out, ":%u", (unsigned)addr_port(a));
+    }
+}
+
+struct tls_client_options wiring_tls(const struct wiring *w, uint32_t service, struct buf *name)
+{
+    const struct service_spec *spec = &w->config->services.at[service];
+    slice host = slice_of(w->address[service].host);
+    if (names_host(spec))
+        host = (slice){spec->host_header.p, slice_find(spec->host_header, ':')};
+    buf_add(name, host);
+    return (struct tls_client_options){.terms = &terms,
+                                       .ca = spec->ca.n ? spec->ca.p : NULL,
+                                       .name = buf_text(name),
+                                       .insecure = spec->insecure};
+}
+
+/* What of TLS and of the name of the service is said to it. */
+static int set_names(const struct wiring *w, const struct wiring_door *d, struct proxy_config *c,
+                     uint32_t proxy, struct err *e)
+{
+    const struct service_spec *spec = &w->config->services.at[d->callee];
+    struct buf host = BUF_INIT(400), name = BUF_INIT(400);
+    int failed = 0;
+    if (names_host(spec) || (spec->address.n && !slice_is(spec->host_header, "keep"))) {
+        wiring_authority(w, d->callee, &host);
+        c->proxies.at[proxy].host = slice_copy(&c->arena, buf_slice(&host));
+    }
+    if (spec->tls) {
+        wiring_tls(w, d->callee, &name);
+        failed = set(c, proxy, "to-name", buf_slice(&name), e) ||
+                 set(c, proxy, "to-ca", spec->ca, e) ||
+                 (spec->insecure && set(c, proxy, "insecure", SLICE("on"), e));
+    }
+    buf_deinit(&host);
+    buf_deinit(&name);
+    return failed;
+}
+
+static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct proxy_config *c,
+                     struct err *e)
+{
+    int i = config_add_proxy(c, e);
+    if (i < 0)
+        return -1;
+    uint32_t proxy = (uint32_t)i;
+    if (d->callee == CALLEE_CONTROL) /* it leads nowhere: nothing is ever passed on */
+        return set(c, proxy, "service", SLICE("outfox"), e) ||
+                       set(c, proxy, "listen", SLICE("127.0.0.1:0"), e) ||
+                       set(c, proxy, "to", SLICE("127.0.0.1:9"), e)
+                   ? -1
+                   : 0;
+    const struct service_spec *spec =
+        d->callee < w->config->services.n ? &w->config->services.at[d->callee] : NULL;
+    struct buf to = BUF_INIT(300);
+    bool shared = d->caller == CALLER_UNKNOWN && spec && spec->listen.n;
+    buf_adds(&to, spec && spec->tls ? "https://" : "");
+    addr_print(&w->address[d->callee], &to);
+    int failed = set(c, proxy, "service", w->name[d->callee], e) ||
+                 set(c, proxy, "listen", shared ? spec->listen : SLICE("127.0.0.1:0"), e) ||
+                 set(c, proxy, "to", buf_slice(&to), e);
+    if (d->caller < w->n_services)
+        c->proxies.at[proxy].caller = w->name[d->caller];
+    if (!failed && spec)
+        failed = set_names(w, d, c, proxy, e);
+    buf_deinit(&to);
+    return failed ? -1 : 0;
+}
+
+int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err *e)
+{
+    struct proxy_config *c = config_new();
+    c->terms = &terms;
+    c->fresh = w->config->connections == CONNECTIONS_FRESH;
+    int failed = config_set(c, SLICE("fault-header"),
+                            w->config->fault_header ? SLICE("on") : SLICE("off"), e);
+    for (uint32_t i = 0; i < w->config->identify.normalise.n && !failed; i++)
+        failed = config_set(c, SLICE("normalise"), w->config->identify.normalise.at[i], e);
+    for (uint32_t i = 0; i < w->doors.n && !failed; i++)
+        failed = add_proxy(w, &w->doors.at[i], c, e);
+    failed = failed || config_finish(c, e);
+    if (failed) {
+        config_free(c);
+        return -1;
+    }
+    *out = c;
+    return 0;
+}
+
+void wiring_bind(struct wiring *w, const struct plane *plane)
+{
+    for (uint32_t i = 0; i < w->doors.n; i++) {
+        struct buf listen = BUF_INIT(200), to = BUF_INIT(200);
+        plane_where(plane, i, &listen, &to);
+        slice text = buf_slice(&listen);
+        if (slice_starts(text, SLICE("http://")))
+            text = slice_from(text, 7);
+        size_t n =
+            text.n < sizeof w->doors.at[i].address ? text.n : sizeof w->doors.at[i].address - 1;
+        memcpy(w->doors.at[i].address, text.p, n);
+        w->doors.at[i].address[n] = 0;
+        buf_deinit(&listen);
+        buf_deinit(&to);
+    }
+}
+
+const char *wiring_door(const struct wiring *w, uint32_t caller, uint32_t callee)
+{
+    for (uint32_t i = 0; i < w->doors.n; i++)
+        if (w->doors.at[i].caller == caller && w->doors.at[i].callee == callee)
+            return w->doors.at[i].address;
+    return NULL;
+}
+
+const char *wiring_control(const struct wiring *w)
+{
+    return wiring_door(w, CALLER_UNKNOWN, CALLEE_CONTROL);
+}
+
+/* ---- placeholders ---- */
+
+static void add_part(struct buf *out, enum placeholder_kind kind, slice address)
+{
+    size_t colon = address.n;
+    while (colon > 0 && address.p[colon - 1] != ':')
+        colon--;
+    slice host = {address.p, colon ? colon - 1 : 0};
+    switch (kind) {
+    case PLACEHOLDER_URL:
+        buf_adds(out, "http://");
+        buf_add(out, address);
+        break;
+    case PLACEHOLDER_ADDRESS: buf_add(out, address); break;
+    case PLACEHOLDER_HOST: buf_add(out, host); break;
+    case PLACEHOLDER_PORT: buf_add(out, slice_from(address, colon)); break;
+    case PLACEHOLDER_NONE:
+    case PLACEHOLDER_WRONG:
+    case PLACEHOLDER_TEXT: break;
+    }
+}
+
+int wiring_expand(const struct wiring *w, uint32_t caller, slice text, struct buf *out,
+                  struct err *e)
+{
+    slice literal;
+    struct placeholder p;
+    while (placeholder_next(&text, &literal, &p)) {
+        buf_add(out, literal);
+        if (p.kind == PLACEHOLDER_NONE)
+            continue;
+        if (p.kind == PLACEHOLDER_TEXT || p.kind == PLACEHOLDER_WRONG) {
+            buf_add(out, p.text);
+            continue;
+        }
+        struct buf own = BUF_INIT(200);
+        const char *door = NULL;
+        if (p.name.n)
+            door = wiring_door(w, caller, config_service(w->config, p.name));
+        else if (caller < w->n_services)
+            addr_print(&w->address[caller], &own);
+        if (p.name.n && !door) {
+            buf_deinit(&own);
+            return err_set(e, 0, 0, "%.*s cannot be known here", SLICE_ARG(p.text));
+        }
+        add_part(out, p.kind, door ? slice_of(door) : buf_slice(&own));
+        buf_deinit(&own);
+    }
+    return 0;
+}
