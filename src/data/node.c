@@ -2,10 +2,6 @@
 #include "data/node.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/printable.h"
 
 const struct node node_null = {.type = NODE_NULL};
 const struct node node_true = {.type = NODE_BOOL, .boolean = true};
@@ -129,68 +125,6 @@ bool node_eq(const struct node *a, const struct node *b)
     case NODE_MAP: return maps_eq(a, b);
     }
     return false;
-}
-
-void buf_add_json_string(struct buf *out, slice s)
-{
-    size_t plain = 0; /* from here to i nothing needs a backslash */
-    buf_addc(out, '"');
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c >= 0x20 && c != '"' && c != '\\')
-            continue;
-        printable_json((slice){s.p + plain, i - plain}, out);
-        if (c < 0x20)
-            buf_addf(out, "\\u%04x", (unsigned)c);
-        else
-            buf_addf(out, "\\%c", c);
-        plain = i + 1;
-    }
-    if (plain < s.n)
-        printable_json(slice_from(s, plain), out);
-    buf_addc(out, '"');
-}
-
-/* The shortest text that is read back to the same number. */
-static void print_number(double num, struct buf *out)
-{
-    char text[64];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, num);
-        if (!islessgreater(strtod(text, NULL), num))
-            break;
-    }
-    if (fabs(num) < 1e17 && !islessgreater(num, floor(num)))
-        snprintf(text, sizeof text, "%lld", (long long)num);
-    buf_adds(out, text);
-}
-
-void node_print(const struct node *node, struct buf *out)
-{
-    if (out->full)
-        return;
-    switch (node->type) {
-    case NODE_NULL: buf_adds(out, "null"); break;
-    case NODE_BOOL: buf_adds(out, node->boolean ? "true" : "false"); break;
-    case NODE_NUM: print_number(node->num, out); break;
-    case NODE_STR: buf_add_json_string(out, node->text); break;
-    case NODE_LIST:
-        for (uint32_t i = 0; i < node->n; i++) {
-            buf_adds(out, i ? ", " : "[");
-            node_print(node->list[i], out);
-        }
-        buf_adds(out, node->n ? "]" : "[]");
-        break;
-    case NODE_MAP:
-        for (uint32_t i = 0; i < node->n; i++) {
-            buf_adds(out, i ? ", " : "{");
-            buf_add_json_string(out, node->map[i].key);
-            buf_adds(out, ": ");
-            node_print(node->map[i].value, out);
-        }
-        buf_adds(out, node->n ? "}" : "{}");
-        break;
-    }
 }
 
 const char *node_type_name(enum node_type type)

@@ -60,7 +60,7 @@ const struct node *node_at(const struct node *from, slice path);
 /* Deep equality; 1 and 1.0 are equal, maps compare without order. */
 bool node_eq(const struct node *a, const struct node *b);
 
-/* One-line JSON, as much of it as fits into the buffer. */
+/* One-line JSON, as much of it as fits into the buffer (data/json_out.h writes longer documents). */
 void node_print(const struct node *node, struct buf *out);
 
 /* "a list", "a map", "a number" ... for messages */
