@@ -144,6 +144,6 @@ void act_after_reply(struct exchange *x)
     }
     x->way = &way_pass;
     x->answer_begun = x->answer_ended = false;
-    x->attempts = 0;
+    x->sending.tries = 0;
     exchange_forward(x);
 }

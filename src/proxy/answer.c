@@ -5,10 +5,7 @@
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
-#include "io/sys.h"
 #include "wire/coding.h"
-
-enum { ATTEMPTS_MAX = 3 };
 
 void exchange_give(struct exchange *x, slice bytes)
 {
@@ -16,27 +13,13 @@ void exchange_give(struct exchange *x, slice bytes)
     link_touch(link_of(x->up));
 }
 
-/* May the service get it twice? Never a call of a run: a crash that a second try heals is what a
- * campaign is there to show. */
-static bool repeatable(const struct exchange *x)
-{
-    return head_idempotent(x->request) && !x->fate.told;
-}
-
-static enum upstream_care care_for(const struct exchange *x)
-{
-    if (x->fate.told && exchange_setup(x)->config->fresh)
-        return CARE_ALONE;
-    if (x->retried && (!x->h2 || x->attempts > 1))
-        return CARE_FRESH;
-    return repeatable(x) ? CARE_NOT : CARE_ONCE;
-}
-
 void exchange_forward(struct exchange *x)
 {
-    struct upstream *u = &x->generation->upstream[x->door];
     x->state = EX_FORWARD;
-    x->up = upstream_open(u, x->h2, care_for(x));
+    /* never a call of a run: a crash that a second try heals is what a campaign is there to show */
+    x->sending.repeatable = head_idempotent(x->request) && !x->fate.told;
+    x->sending.alone = x->fate.told && exchange_setup(x)->config->fresh;
+    x->up = pool_open(&x->generation->upstream[x->door].pool, x->h2, &x->sending);
     if (!x->up) {
         exchange_fail(x, 502,
                       "there are too many connections to the service (limit "
@@ -44,12 +27,6 @@ void exchange_forward(struct exchange *x)
         return;
     }
     x->up->user = x;
-    x->attempts++;
-    struct link *l = link_of(x->up);
-    link_use(l);
-    x->pooled = l->pooled;
-    if (x->pooled && !x->h2 && !repeatable(x)) /* HTTP/2 says by itself what was not looked at */
-        x->acked = sys_acked(l->conn->fd);
     x->passed = x->unread = 0;
     if (!x->forward_ns)
         x->forward_ns = clock_ns();
@@ -78,28 +55,6 @@ static void up_sent(struct stream *s, size_t n)
         x->consumed = x->passed;
         link_refresh(link_of(x->down));
     }
-}
-
-/* A connection from the pool that the service closed while the call was on its way. A request that
- * is not repeatable might have done its work: it is sent again only when the service's system has
- * not even taken its first byte. */
-static bool is_stale(const struct exchange *x, const struct link *l, enum wire_cut why)
-{
-    bool broken = why == CUT_CLOSED || (why == CUT_RESET && l->wire->finish != FINISH_NOT);
-    if (!x->pooled || !broken)
-        return false;
-    if (repeatable(x))
-        return true;
-    /* a reset may overtake the word that bytes were taken; an orderly end does not */
-    return why == CUT_CLOSED && x->acked != UINT64_MAX && x->acked == sys_acked(l->conn->fd);
-}
-
-static bool may_retry(const struct exchange *x, enum wire_cut why)
-{
-    const struct link *l = link_of(x->up);
-    bool stale = is_stale(x, l, why);
-    return !x->answer_begun && x->replayable && x->attempts < ATTEMPTS_MAX && !l->failed &&
-           !l->alone && (stale || why == CUT_REFUSED);
 }
 
 #define ENDED_EARLY "the service ended the connection before its answer was complete"
@@ -193,7 +148,7 @@ static void mirror(struct exchange *x, const struct link *l, enum wire_cut why, 
 {
     bool reset = why == CUT_RESET || why == CUT_REFUSED;
     bool lost = why == CUT_CLOSED || l->wire->finish != FINISH_NOT;
-    if (lost && !l->heard && !l->upstream->heard && is_plain(x))
+    if (lost && !l->heard && !l->pool->heard && is_plain(x))
         hint_tls(x, "the service ended the connection without a word. If it speaks TLS,");
     if (x->grpc && lost) {
         fail_grpc(x);
@@ -213,13 +168,12 @@ static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct exchange *x = s->user;
     const struct link *l = link_of(s);
-    bool again = may_retry(x, why);
+    bool again = pool_may_resend(&x->sending, s, why, x->answer_begun, x->replayable);
     x->up = NULL;
     link_unuse(link_of(s));
     if (x->answer_ended) /* all of it is here already, and only waits to go on */
         return;
     if (again) {
-        x->retried = true;
         exchange_forward(x);
         return;
     }

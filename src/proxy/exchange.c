@@ -18,9 +18,7 @@
  * 2. Bytes of a body count as consumed when they have left on the other side: the slower side sets
  *    the pace.
  * 3. A caller that leaves cancels the call at the service.
- * 4. A call is sent again only when nothing of an answer was seen, the connection had been used
- *    before, and doing it twice does no harm or the service cannot have begun; or when the service
- *    says that it did not look at the call (answer.c). */
+ * 4. A call is sent again by the rule of http/pool.h, and only if all of it was kept. */
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
@@ -42,11 +40,11 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
     } else {
         x = mem_alloc(sizeof *x);
     }
-    struct link *l = link_of(down);
+    struct caller *k = caller_of(link_of(down));
     *x = (struct exchange){
         .worker = w,
         .generation = generation_hold(w->current),
-        .door = l->site->door,
+        .door = k->site->door,
         .down = down,
         .arena = arena,
         .timer.fire = on_timer,
@@ -55,7 +53,6 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
         .told_body = CHAIN_INIT(&w->loop.blocks),
         .way = &way_pass,
         .replayable = true,
-        .acked = UINT64_MAX,
         .promised = UINT64_MAX,
         .start_ns = clock_ns(),
         .active_ns = w->loop.now_ns,
@@ -67,7 +64,8 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
     if (!w->sweep.at_ns)
         timer_start(&w->loop, &w->sweep, w->loop.now_ns + SWEEP_NS);
     w->exchanges = x;
-    link_use(l);
+    k->site->spoken = true;
+    link_use(&k->link);
     down->user = x;
     return x;
 }

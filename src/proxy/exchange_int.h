@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "core/mode.h"
 #include "proxy/director.h"
-#include "proxy/link_int.h"
+#include "proxy/peer_int.h"
 #include "proxy/rule.h"
 #include "wire/grpc.h"
 
@@ -37,19 +37,17 @@ struct exchange {
     bool grpc, h2;
     bool request_ended, replayable, continued;
     uint64_t request_bytes;
-    uint64_t passed;   /* bytes of the body that have left for the service, in this attempt */
-    uint64_t consumed; /* as the caller's wire was told */
-    uint64_t unread;   /* bytes of the answer that the service's wire was not told of yet */
-    uint32_t attempts;
-    bool pooled;    /* on a connection that had served others before */
-    uint64_t acked; /* what the service's system had acknowledged before; UINT64_MAX: unknown */
+    uint64_t passed;        /* bytes of the body that have left for the service, in this attempt */
+    uint64_t consumed;      /* as the caller's wire was told */
+    uint64_t unread;        /* bytes of the answer that the service's wire was not told of yet */
+    struct sending sending; /* its tries */
 
     const struct rule *rule;        /* NULL: none, or a director decides */
     struct call_fate fate;          /* of a director */
     const struct rule_dress *dress; /* of what is injected */
     slice fault;                    /* names it */
     mode mode;                      /* what is being acted out; MODE_NONE: nothing (any more) */
-    bool fired, retried;
+    bool fired;
     slice interface; /* "" unless calls are named */
     uint32_t payload, n;
     size_t named; /* bytes of the first message of gRPC, as far as it is there */

@@ -98,7 +98,7 @@ void plane_cut(struct plane *p, uint64_t run)
 void plane_part(struct plane *p)
 {
     for (struct link *l = p->worker[0].links; l; l = l->next)
-        if (!l->upstream)
+        if (!l->pool)
             link_part(l);
 }
 

@@ -189,7 +189,7 @@ static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, 
     add_number(out, KEY("request_bytes"), x->request_bytes);
     add_number(out, KEY("response_bytes"), x->response_bytes);
     buf_add(out, KEY("retried"));
-    buf_adds(out, x->retried ? "true" : "false");
+    buf_adds(out, x->sending.resent ? "true" : "false");
     buf_add(out, KEY("error"));
     if (x->error)
         buf_add_json_string(out, slice_of(x->error));

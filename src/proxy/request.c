@@ -30,10 +30,10 @@ static void carry_out(struct exchange *x)
 
 static struct call_arrival arrival_of(struct exchange *x)
 {
-    struct link *l = link_of(x->down);
+    struct caller *k = caller_of(link_of(x->down));
     return (struct call_arrival){.door = x->door,
-                                 .fd = l->conn->fd,
-                                 .memo = &l->memo,
+                                 .fd = k->link.conn->fd,
+                                 .memo = &k->memo,
                                  .head = x->request,
                                  .interface = x->interface,
                                  .grpc = x->grpc,
@@ -94,7 +94,7 @@ void exchange_tell(const struct exchange *x)
     const struct director *d = x->worker->plane->director;
     struct call_end end = {.seen = x->seen,
                            .reply = x->reply,
-                           .handled = x->attempts > 0 && outcome_kind(x->reply) != OUT_REFUSED,
+                           .handled = x->sending.tries > 0 && outcome_kind(x->reply) != OUT_REFUSED,
                            .fired = x->fired,
                            .unfit = x->fate.mode != MODE_NONE && !x->fired ? x->error : NULL,
                            .door = x->door,
@@ -200,20 +200,21 @@ static void collect(struct exchange *x)
 
 static void down_head(struct stream *s, const struct head *h, bool end)
 {
-    struct link *l = link_of(s);
-    if (l->site->gone) {
+    struct caller *k = caller_of(link_of(s));
+    struct worker *w = k->site->worker;
+    if (k->site->gone) {
         stream_abort(s, FINISH_CLOSE, H2_REFUSED_STREAM);
         return;
     }
-    struct exchange *x = exchange_new(l->worker, s);
+    struct exchange *x = exchange_new(w, s);
     const struct setup *setup = exchange_setup(x);
     const struct proxy_spec *spec = setup->door[x->door].spec;
     x->request = head_copy(&x->arena, h);
     x->request_ended = end;
-    l->unfinished = !end;
+    k->link.unfinished = !end;
     x->h2 = s->wire->ops->multiplexed;
     x->grpc = x->h2 && grpc_is_call(h);
-    if (spec->rules.list.n || setup->log || l->worker->plane->director)
+    if (spec->rules.list.n || setup->log || w->plane->director)
         record_name(x);
     if (wants_body(x))
         collect(x);

@@ -41,9 +41,7 @@ static struct generation *generation_new(struct worker *w, struct setup *setup)
     struct generation *g = mem_zero(sizeof *g);
     g->setup = setup;
     g->users = 1;
-    g->upstream = mem_zero((setup->n_doors ? setup->n_doors : 1) * sizeof *g->upstream);
-    for (uint32_t i = 0; i < setup->n_doors; i++)
-        g->upstream[i] = (struct upstream){.worker = w, .generation = g, .door = i};
+    peers_init(w, g);
     return g;
 }
 
@@ -52,7 +50,7 @@ static void retire(struct generation *g)
     if (!g)
         return;
     for (uint32_t i = 0; i < g->setup->n_doors; i++)
-        upstream_close(&g->upstream[i]);
+        pool_close(&g->upstream[i].pool);
     generation_drop(g);
 }
 
@@ -94,7 +92,7 @@ static void on_log_due(struct timer *t)
 
 static void on_accepted(struct listener *l, int fd)
 {
-    link_accept(l->user, fd);
+    caller_accept(l->user, fd);
 }
 
 static void close_site(struct worker *w, struct site *site)
@@ -103,7 +101,7 @@ static void close_site(struct worker *w, struct site *site)
     listener_close(&site->listener, NULL);
     for (struct link *l = w->links, *next; l; l = next) {
         next = l->next;
-        if (l->site == site)
+        if (!l->pool && caller_of(l)->site == site)
             link_shutdown(l);
     }
 }
@@ -209,7 +207,7 @@ static void begin_stop(struct worker *w)
         if (!w->sites.at[i]->gone)
             close_site(w, w->sites.at[i]);
     for (uint32_t i = 0; i < w->current->setup->n_doors; i++)
-        upstream_close(&w->current->upstream[i]);
+        pool_close(&w->current->upstream[i].pool);
     timer_start(&w->loop, &w->drain, w->loop.now_ns);
 }
 

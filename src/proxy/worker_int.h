@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Who runs the proxies. Reading order of this room: setup.c (a configuration made ready), worker.c
- * (a thread with its listeners), link.c (a connection that speaks HTTP), upstream.c (connections to
- * services), then exchange.c (one call): request.c (what the caller sends), act.c (faults instead
+ * (a thread with its listeners), peer.c (connections of callers and to services, by http/link.h and
+ * http/pool.h), then exchange.c (one call): request.c (what the caller sends), act.c (faults instead
  * of the service), answer.c (what the service sends), reply.c (faults in that), record.c (what is
  * written down).
  *
@@ -14,12 +14,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "io/conn.h"
+#include "http/link.h"
 #include "proxy/config.h"
-#include "wire/wire.h"
 
 struct plane;
-struct link;
 struct exchange;
 struct upstream;
 
@@ -60,7 +58,8 @@ void setup_drop(struct setup *s);
 /* A setup as one worker uses it: it stays until the last call that began under it has ended. */
 struct generation {
     struct setup *setup;
-    uint32_t users;            /* exchanges and links, and 1 while it is the worker's current one */
+    uint32_t users; /* exchanges and links, and 1 while it is the worker's current one */
+    struct link_terms callers, services;
     struct upstream *upstream; /* one per door */
 };
 
