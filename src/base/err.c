@@ -21,6 +21,13 @@ int err_set(struct err *e, uint32_t line, uint32_t col, const char *format, ...)
     return -1;
 }
 
+int err_place(struct err *e, uint32_t line, uint32_t col)
+{
+    e->line = line;
+    e->col = col;
+    return -1;
+}
+
 void err_print(const struct err *e, struct buf *out)
 {
     if (e->source[0])
@@ -70,4 +77,13 @@ const char *err_nearest(slice wrong, const char *const *words, size_t n)
         }
     }
     return best;
+}
+
+struct hint err_hint(slice wrong, const char *const *words, size_t n)
+{
+    struct hint hint = {""};
+    const char *near = err_nearest(wrong, words, n);
+    if (near)
+        snprintf(hint.text, sizeof hint.text, "; did you mean \"%.*s\"?", WORD_MAX, near);
+    return hint;
 }

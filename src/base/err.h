@@ -23,7 +23,20 @@ int err_set(struct err *e, uint32_t line, uint32_t col, const char *format, ...)
 /* "file:3:7: text" */
 void err_print(const struct err *e, struct buf *out);
 
+/* Gives an error that has no place the place of what was read; returns -1. For readers of text in
+ * a file, which know no lines. */
+int err_place(struct err *e, uint32_t line, uint32_t col);
+
+/* For printf "%.*s": as much of a text as a message quotes. */
+#define SHORT(s) (int)((s).n < 80 ? (s).n : 80), (s).p
+
 /* The word of `words` that `wrong` was most likely meant to be, or NULL when none is near. */
 const char *err_nearest(slice wrong, const char *const *words, size_t n);
+
+/* The end of a message about it: `; did you mean "x"?`, or nothing. */
+struct hint {
+    char text[80];
+};
+struct hint err_hint(slice wrong, const char *const *words, size_t n);
 
 #endif

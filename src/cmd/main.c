@@ -277,10 +277,8 @@ static int unknown_verb(int argc, char **argv)
         names[i] = verbs[i].name;
     for (int i = 0; i < argc && i < 2 && argv[i][0] != '-'; i++)
         buf_addf(&given, "%s%s", i ? " " : "", argv[i]);
-    const char *near = err_nearest(buf_slice(&given), names, VERBS);
-    fprintf(stderr, "outfox: there is no command \"%s\"%s%s%s; outfox help lists them\n",
-            given.n ? buf_text(&given) : argv[0], near ? "; did you mean \"" : "", near ? near : "",
-            near ? "\"?" : "");
+    fprintf(stderr, "outfox: there is no command \"%s\"; outfox help lists them%s\n",
+            given.n ? buf_text(&given) : argv[0], err_hint(buf_slice(&given), names, VERBS).text);
     buf_deinit(&given);
     return EXIT_USAGE;
 }

@@ -29,9 +29,8 @@ static int unknown_oracle(const char *name)
     const char *names[ORACLES];
     for (uint32_t i = 0; i < ORACLES; i++)
         names[i] = oracle_rows[i].name;
-    const char *near = err_nearest(slice_of(name), names, ORACLES);
-    fprintf(stderr, "outfox: there is no oracle \"%s\"%s%s%s outfox oracles lists them\n", name,
-            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : ";");
+    fprintf(stderr, "outfox: there is no oracle \"%s\"; outfox oracles lists them%s\n", name,
+            err_hint(slice_of(name), names, ORACLES).text);
     return EXIT_USAGE;
 }
 

@@ -109,7 +109,7 @@ static void reload(struct plane *plane, const struct args *args, struct buf *pri
         config_free(config);
     struct buf text = BUF_INIT(4096);
     err_print(&e, &text);
-    fprintf(stderr, "outfox: %s; nothing was changed\n", buf_text(&text));
+    fprintf(stderr, "outfox: %s (nothing was changed)\n", buf_text(&text));
     buf_deinit(&text);
 }
 

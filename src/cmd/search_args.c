@@ -30,13 +30,10 @@ static int parse_assume(const char *list, uint32_t *bits, struct err *e)
                 found = true;
             }
         }
-        const char *near = err_nearest(word, names, n);
         if (!found)
             return err_set(
-                e, 0, 0,
-                "--assume knows stateless, modes, modes-once and retries, not \"%.*s\"%s%s%s",
-                SLICE_ARG(word), near ? "; did you mean \"" : "", near ? near : "",
-                near ? "\"?" : "");
+                e, 0, 0, "--assume knows stateless, modes, modes-once and retries, not \"%.*s\"%s",
+                SLICE_ARG(word), err_hint(word, names, n).text);
     }
     return 0;
 }

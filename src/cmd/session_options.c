@@ -225,8 +225,7 @@ int session_adopt(struct session *s, struct err *e)
             err_set(e, 0, 0,
                     "%s is damaged or was edited (the campaign of \"%s\" has \"%.*s: %.*s\"); "
                     "remove it, or restore a copy",
-                    s->config->store.p, scenario, SLICE_ARG(name), (int)(line.n < 60 ? line.n : 60),
-                    line.p);
+                    s->config->store.p, scenario, SLICE_ARG(name), SHORT(line));
             return EXIT_ENVIRONMENT;
         }
     }

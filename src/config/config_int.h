@@ -9,8 +9,6 @@
 
 #include "config/config.h"
 
-#define SHORT(s) (int)((s).n < 60 ? (s).n : 60), (s).p
-
 /* In which map a key stands. */
 enum conf_place {
     IN_FILE,

@@ -211,10 +211,8 @@ static int word_unknown(struct conf_reader *r, const struct conf_key *key, const
         names[n] = key->words(n);
         buf_addf(&all, "%s%s", n == 0 ? "" : key->words(n + 1) ? ", " : " or ", names[n]);
     }
-    const char *near = err_nearest(value->text, names, n);
-    conf_fail(r, value, "\"%s\" knows %s, not \"%.*s\"%s%s%s", key->name, buf_text(&all),
-              SHORT(value->text), near ? "; did you mean \"" : "", near ? near : "",
-              near ? "\"?" : "");
+    conf_fail(r, value, "\"%s\" knows %s, not \"%.*s\"%s", key->name, buf_text(&all),
+              SHORT(value->text), err_hint(value->text, names, n).text);
     buf_deinit(&all);
     return -1;
 }
@@ -298,7 +296,7 @@ static int read_pairs(struct conf_reader *r, const struct conf_key *key, void *f
         return conf_fail(r, value, "\"%s\" has more than %d entries", key->name, PAIRS_MAX);
     for (uint32_t i = 0; i < value->n; i++) {
         const struct node_pair *pair = &value->map[i];
-        char name[64];
+        char name[100];
         snprintf(name, sizeof name, "%.*s", SHORT(pair->key));
         if (conf_want_scalar(r, name, pair->value))
             return -1;
@@ -343,10 +341,8 @@ static int unknown_key(struct conf_reader *r, enum conf_place place, const struc
     for (size_t i = 0; i < conf_key_count && n < NEAR_WORDS; i++)
         if (conf_keys[i].place == place)
             names[n++] = conf_keys[i].name;
-    const char *near = err_nearest(pair->key, names, n);
-    return err_set(r->e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s%s%s",
-                   SHORT(pair->key), conf_place_names[place], near ? "; did you mean \"" : "",
-                   near ? near : "", near ? "\"?" : "");
+    return err_set(r->e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s", SHORT(pair->key),
+                   conf_place_names[place], err_hint(pair->key, names, n).text);
 }
 
 int conf_map(struct conf_reader *r, enum conf_place place, void *into, const struct node *map)

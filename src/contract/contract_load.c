@@ -7,8 +7,6 @@
 #include "core/outcome.h"
 #include "data/pointer.h"
 
-#define SHORT(s) (int)((s).n < 60 ? (s).n : 60), (s).p
-
 enum { KEYS_MOST = 8, EFFECT_COUNT_MAX = 1000000, HASHED_MAX = 8 << 20 };
 
 /* Sets the error at the place of a node; -1. */
@@ -40,9 +38,8 @@ static int unknown_key(const struct node_pair *pair, const struct key_row *rows,
     const char *names[KEYS_MOST];
     for (size_t i = 0; i < n; i++)
         names[i] = rows[i].name;
-    const char *near = err_nearest(pair->key, names, n);
-    return err_set(e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s%s%s", SHORT(pair->key),
-                   where, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return err_set(e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s", SHORT(pair->key),
+                   where, err_hint(pair->key, names, n).text);
 }
 
 static int read_map(struct reading *r, const struct node *map, const struct key_row *rows, size_t n,

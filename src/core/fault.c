@@ -71,7 +71,7 @@ static int parse_fault(struct names *names, slice *text, struct fault *out, bool
     if (!slice_is(word, ":"))
         return err_set(e, 0, 0,
                        "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
-                       (int)(text->n < 100 ? text->n : 100), text->p);
+                       SHORT(*text));
     if (uid_parse(names, (slice){text->p, (size_t)(word.p - text->p)}, &out->point, e))
         return -1;
     if (!slice_word(&rest, &word))
@@ -80,8 +80,7 @@ static int parse_fault(struct names *names, slice *text, struct fault *out, bool
         return -1;
     *more = slice_word(&rest, &word);
     if (*more && !slice_is(word, "&"))
-        return err_set(e, 0, 0, "\"&\" was expected between two faults, not \"%.*s\"",
-                       (int)(word.n < 60 ? word.n : 60), word.p);
+        return err_set(e, 0, 0, "\"&\" was expected between two faults, not \"%.*s\"", SHORT(word));
     *text = rest;
     return 0;
 }

@@ -266,11 +266,9 @@ static int unknown_mode(slice text, struct err *e)
     if (near && value.n && slice_is(name, near)) /* "delay 2s" */
         return err_set(e, 0, 0,
                        "mode \"%.*s\": put a colon between the name and its value: \"%s:%.*s\"",
-                       (int)(text.n < 60 ? text.n : 60), text.p, near,
-                       value.n < 60 ? (int)value.n : 60, value.p);
-    return err_set(e, 0, 0, "there is no mode \"%.*s\"%s%s%s; `outfox modes` lists them",
-                   (int)(text.n < 60 ? text.n : 60), text.p, near ? " (did you mean \"" : "",
-                   near ? near : "", near ? "\"?)" : "");
+                       SHORT(text), near, SHORT(value));
+    return err_set(e, 0, 0, "there is no mode \"%.*s\"; `outfox modes` lists them%s", SHORT(text),
+                   err_hint(name, words, MODE_KINDS).text);
 }
 
 /* empty, garbage, remove=FIELD or null=FIELD. */

@@ -20,16 +20,14 @@ int vocabulary_check(const struct vocabulary *v, slice service, struct err *e)
         known = slice_glob(service, slice_of(v->services[i]));
     if (known)
         return 0;
-    const char *near = err_nearest(service, v->services, v->n_services);
-    if (near)
-        return err_set(e, 0, 0, "there is no service \"%.*s\"; did you mean \"%s\"?",
-                       (int)(service.n < 60 ? service.n : 60), service.p, near);
+    struct hint near = err_hint(service, v->services, v->n_services);
+    if (near.text[0])
+        return err_set(e, 0, 0, "there is no service \"%.*s\"%s", SHORT(service), near.text);
     struct buf all = BUF_INIT(SERVICES_SHOWN);
     for (uint32_t i = 0; i < v->n_services; i++)
         buf_addf(&all, "%s%s", i ? ", " : "", v->services[i]);
-    (void)err_set(e, 0, 0, "there is no service \"%.*s\"; there are: %s%s",
-                  (int)(service.n < 60 ? service.n : 60), service.p, buf_text(&all),
-                  all.full ? "..." : "");
+    (void)err_set(e, 0, 0, "there is no service \"%.*s\"; there are: %s%s", SHORT(service),
+                  buf_text(&all), all.full ? "..." : "");
     buf_deinit(&all);
     return -1;
 }
@@ -96,8 +94,7 @@ static int parse_mode(struct pattern *p, slice *text, struct err *e)
         return -1;
     slice more = slice_trim(*text);
     if (more.n)
-        return err_set(e, 0, 0, "one fault at a time: put \" & \" before \"%.*s\"",
-                       (int)(more.n < 60 ? more.n : 60), more.p);
+        return err_set(e, 0, 0, "one fault at a time: put \" & \" before \"%.*s\"", SHORT(more));
     return 0;
 }
 
@@ -144,7 +141,7 @@ int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_
     if (kind == PATTERN_FAULT && !down && slice_trim(text).n && !has_mode(text))
         return err_set(e, 0, 0,
                        "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
-                       (int)(text.n < 100 ? text.n : 100), text.p);
+                       SHORT(text));
     vec_push(&out->steps, (struct pattern_step){.any_path = true});
     do {
         if (parse_step(out, v, kind, &text, e))
@@ -156,8 +153,7 @@ int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_
         }
     } while (slice_is(word, ">"));
     if (!slice_is(word, ":"))
-        return err_set(e, 0, 0, "\":\" and a mode were expected, not \"%.*s\"",
-                       (int)(word.n < 60 ? word.n : 60), word.p);
+        return err_set(e, 0, 0, "\":\" and a mode were expected, not \"%.*s\"", SHORT(word));
     return parse_mode(out, &text, e);
 }
 

@@ -210,11 +210,9 @@ static int unknown(slice text, struct err *e)
     struct buf all = BUF_INIT(400);
     for (size_t i = 0; i < ROWS; i++)
         words[i] = rows[i].words;
-    const char *near = err_nearest(text, words, ROWS);
     condition_words(&all);
-    int status = err_set(e, 0, 0, "\"%.*s\" is no condition%s%s%s: write %s",
-                         (int)(text.n < 60 ? text.n : 60), text.p, near ? " (did you mean \"" : "",
-                         near ? near : "", near ? "\"?)" : "", buf_text(&all));
+    int status = err_set(e, 0, 0, "\"%.*s\" is no condition: write %s%s", SHORT(text),
+                         buf_text(&all), err_hint(text, words, ROWS).text);
     buf_deinit(&all);
     return status;
 }

@@ -180,8 +180,7 @@ static int read_pair(struct reader *r, struct pairs *pairs)
                              .col = (uint32_t)r->event.start_mark.column + 1};
     uint64_t hash = hash_slice(key.text);
     if (index_get(&pairs->index, hash, pair_eq, pairs, &key.text) != INDEX_NONE)
-        return err_set(r->err, pair.line, pair.col, "\"%.*s\" is there twice",
-                       (int)(key.text.n < 80 ? key.text.n : 80), key.text.p);
+        return err_set(r->err, pair.line, pair.col, "\"%.*s\" is there twice", SHORT(key.text));
     if (advance(r) || read_value(r, &pair.value))
         return -1;
     index_put(&pairs->index, hash, pairs->vec.n);

@@ -45,8 +45,7 @@ static int refuse_word(slice word, const char *expected, struct err *e)
 {
     if (word.n == 0)
         return err_set(e, 0, 0, "%s is missing at the end", expected);
-    return err_set(e, 0, 0, "%s was expected, not \"%.*s\"", expected,
-                   (int)(word.n < 60 ? word.n : 60), word.p);
+    return err_set(e, 0, 0, "%s was expected, not \"%.*s\"", expected, SHORT(word));
 }
 
 /* Ways to count; the number follows where it decides something. */

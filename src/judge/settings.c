@@ -9,9 +9,6 @@ enum { ROWS_MAX = 1000, LIMIT_MAX_HOURS = 24 };
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* For printf: at most so much of what is quoted. */
-#define SHORT(s) (int)((s).n < 80 ? (s).n : 80), (s).p
-
 void judge_settings_init(struct judge_settings *s)
 {
     *s = (struct judge_settings){0};
@@ -46,9 +43,8 @@ void judge_settings_deinit(struct judge_settings *s)
 static int refuse_name(slice name, const char *what, const char *const *words, size_t n,
                        const char *remedy, struct err *e)
 {
-    const char *near = err_nearest(name, words, n);
-    return err_set(e, 0, 0, "there is no %s \"%.*s\"%s%s%s; %s", what, SHORT(name),
-                   near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", remedy);
+    return err_set(e, 0, 0, "there is no %s \"%.*s\"; %s%s", what, SHORT(name), remedy,
+                   err_hint(name, words, n).text);
 }
 
 static int severity_find(slice name, enum severity *out, struct err *e)
@@ -271,12 +267,10 @@ static int load_key(const struct load *l, const struct node_pair *pair)
             return keys[i].load(l, pair->value);
         words[i] = keys[i].key;
     }
-    const char *near = err_nearest(pair->key, words, LENGTH(words));
     return err_set(l->e, pair->line, pair->col,
-                   "unknown key \"%.*s\" in judge%s%s%s; it has oracles, reads, idempotent, "
-                   "effects, undo, limit, volatile, stable and optional",
-                   SHORT(pair->key), near ? " (did you mean \"" : "", near ? near : "",
-                   near ? "\"?)" : "");
+                   "unknown key \"%.*s\" in judge; it has oracles, reads, idempotent, "
+                   "effects, undo, limit, volatile, stable and optional%s",
+                   SHORT(pair->key), err_hint(pair->key, words, LENGTH(words)).text);
 }
 
 int judge_settings_load(const struct node *map, const struct vocabulary *v,

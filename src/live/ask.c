@@ -35,7 +35,7 @@ static int address_of(const char *control, struct addr *out, struct err *e)
     if (!slice_starts(text, scheme))
         return err_set(e, 0, 0,
                        "OUTFOX_CONTROL is no address: \"%.*s\" does not begin with http://",
-                       (int)(text.n < 100 ? text.n : 100), text.p);
+                       SHORT(text));
     text = slice_from(text, scheme.n);
     text.n = slice_find(text, '/');
     return addr_parse(text, "OUTFOX_CONTROL", out, e);

@@ -34,9 +34,8 @@ void config_free(struct proxy_config *config)
 
 int key_unknown(slice key, const char *what, const char *const *names, size_t n, struct err *e)
 {
-    const char *near = err_nearest(key, names, n);
-    return err_set(e, 0, 0, "unknown key \"%.*s\" in %s%s%s%s", SHORT(key), what,
-                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return err_set(e, 0, 0, "unknown key \"%.*s\" in %s%s", SHORT(key), what,
+                   err_hint(key, names, n).text);
 }
 
 int switch_read(const char *key, slice value, bool *out, struct err *e)

@@ -84,9 +84,8 @@ static int service_unknown(const struct proxy_config *config, slice service, str
     const char **names = mem_alloc((config->proxies.n + 1) * sizeof *names);
     for (uint32_t i = 0; i < config->proxies.n; i++)
         names[i] = config->proxies.at[i].service.p;
-    const char *near = err_nearest(service, names, config->proxies.n);
-    err_set(e, 0, 0, "no proxy is for a service \"%.*s\"%s%s%s", SHORT(service),
-            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    err_set(e, 0, 0, "no proxy is for a service \"%.*s\"%s", SHORT(service),
+            err_hint(service, names, config->proxies.n).text);
     mem_free(names);
     return -1;
 }

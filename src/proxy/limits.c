@@ -100,10 +100,8 @@ static int unknown_limit(slice name, struct err *e)
     const char *names[LIMITS];
     for (size_t i = 0; i < LIMITS; i++)
         names[i] = rows[i].name;
-    const char *near = err_nearest(name, names, LIMITS);
-    return err_set(e, 0, 0, "there is no limit \"%.*s\"%s%s%s; outfox help proxy lists them",
-                   (int)(name.n < 60 ? name.n : 60), name.p, near ? " (did you mean \"" : "",
-                   near ? near : "", near ? "\"?)" : "");
+    return err_set(e, 0, 0, "there is no limit \"%.*s\"; outfox help proxy lists them%s",
+                   SHORT(name), err_hint(name, names, LIMITS).text);
 }
 
 static int bad_value(const struct limit_row *row, slice value, struct err *e)
@@ -113,7 +111,7 @@ static int bad_value(const struct limit_row *row, slice value, struct err *e)
     buf_adds(&range, " to ");
     value_print(row->kind, row->most, &range);
     err_set(e, 0, 0, "the limit \"%s\" takes %s, from %s, not \"%.*s\"", row->name,
-            examples[row->kind], buf_text(&range), (int)(value.n < 60 ? value.n : 60), value.p);
+            examples[row->kind], buf_text(&range), SHORT(value));
     buf_deinit(&range);
     return -1;
 }

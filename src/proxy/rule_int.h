@@ -7,9 +7,6 @@
 
 #include "proxy/rule.h"
 
-/* For printf "%.*s": as much of a text as a message quotes. */
-#define SHORT(s) (int)((s).n < 60 ? (s).n : 60), (s).p
-
 enum { WORDS_MAX = 3 }; /* SERVICE METHOD /path */
 
 struct parser {

@@ -208,31 +208,28 @@ static const struct option_row *row_find(slice name)
 
 static int condition_unknown(struct parser *p, const struct option *o)
 {
-    static const char *const names[] = {"header", "p", "after", "for"};
+    static const char *const names[] = {"header:", "p:", "after:", "for:"};
     const struct option_row *row = row_find(o->name);
     if (row && row->after)
         return err_set(p->e, 0, column(p, o->word), "%s= comes after the mode", row->name);
-    const char *near = o->has_argument ? err_nearest(o->name, names, 4) : NULL;
     return err_set(p->e, 0, column(p, o->word),
-                   "\"%.*s\" is not understood%s%s%s: behind the interface come {payload}, #count, "
+                   "\"%.*s\" is not understood: behind the interface come {payload}, #count, "
                    "header:NAME, p:0.25, after:10s or for:30s, then \" : MODE\" with blanks around "
-                   "the \":\"",
-                   SHORT(o->word), near ? " (did you mean \"" : "", near ? near : "",
-                   near ? ":\"?)" : "");
+                   "the \":\"%s",
+                   SHORT(o->word), o->has_argument ? err_hint(o->name, names, 4).text : "");
 }
 
 static int with_unknown(struct parser *p, const struct option *o)
 {
-    static const char *const names[] = {"body", "header", "message", "id"};
+    static const char *const names[] = {"body=", "header=", "message=", "id="};
     const struct option_row *row = row_find(o->name);
     if (row && row->before && o->has_argument)
         return err_set(p->e, 0, column(p, o->word), "%s: comes before the \" : MODE\"", row->name);
-    const char *near = err_nearest(o->name, names, 4);
-    return err_set(p->e, 0, column(p, o->word),
-                   "\"%.*s\" is not understood%s%s%s: behind the mode come body=TEXT, "
-                   "header=NAME:VALUE, message=TEXT or id=NAME; text with blanks is put in quotes",
-                   SHORT(o->word), near ? " (did you mean \"" : "", near ? near : "",
-                   near ? "=\"?)" : "");
+    return err_set(
+        p->e, 0, column(p, o->word),
+        "\"%.*s\" is not understood: behind the mode come body=TEXT, "
+        "header=NAME:VALUE, message=TEXT or id=NAME; text with blanks is put in quotes%s",
+        SHORT(o->word), err_hint(o->name, names, 4).text);
 }
 
 /* ---- marks ---- */

@@ -35,8 +35,7 @@ static bool is_token(slice s)
 int field_name_check(slice name, struct err *e)
 {
     if (!is_token(name))
-        return err_set(e, 0, 0, "\"%.*s\" cannot be the name of a header",
-                       (int)(name.n < 60 ? name.n : 60), name.p);
+        return err_set(e, 0, 0, "\"%.*s\" cannot be the name of a header", SHORT(name));
     for (size_t i = 0; i < sizeof connection_fields / sizeof *connection_fields; i++)
         if (slice_eq_nocase(name, slice_of(connection_fields[i])))
             return err_set(e, 0, 0,
@@ -77,7 +76,7 @@ int rule_set_id(struct rulebook *book, struct rule *rule, slice id, struct err *
             e, 0, 0,
             "an id has 1 to 100 letters, digits, \"_\", \".\" and \"-\", and is no number; "
             "\"%.*s\" is not one",
-            (int)(id.n < 60 ? id.n : 60), id.p);
+            SHORT(id));
     rule->id = slice_copy(&book->arena, id);
     rule->named = true;
     return 0;

@@ -13,10 +13,8 @@ static int find_service(const struct serve *s, slice name, const char *option, u
     size_t n = 0;
     for (uint32_t i = 0; i < sim_service_count(s->sim) && n < 64; i++)
         names[n++] = sim_service_name(s->sim, i);
-    const char *near = err_nearest(name, names, n);
-    return err_set(e, 0, 0, "--%s: there is no service \"%.*s\"%s%s%s", option,
-                   (int)(name.n < 80 ? name.n : 80), name.p, near ? "; did you mean \"" : "",
-                   near ? near : "", near ? "\"?" : "");
+    return err_set(e, 0, 0, "--%s: there is no service \"%.*s\"%s", option, SHORT(name),
+                   err_hint(name, names, n).text);
 }
 
 static int read_port(slice text, const char *option, uint16_t *out, struct err *e)
@@ -24,7 +22,7 @@ static int read_port(slice text, const char *option, uint16_t *out, struct err *
     uint64_t port;
     if (!slice_to_u64(text, UINT16_MAX, &port))
         return err_set(e, 0, 0, "--%s: a port from 0 (any) to 65535 was expected, not \"%.*s\"",
-                       option, (int)(text.n < 80 ? text.n : 80), text.p);
+                       option, SHORT(text));
     *out = (uint16_t)port;
     return 0;
 }

@@ -39,10 +39,8 @@ static int no_service(struct walk *w, uint32_t line, uint32_t col, slice name)
     size_t n = 0;
     for (uint32_t i = 0; i < w->sim->n_services && n < 64; i++)
         names[n++] = arena_copy(&w->scratch, w->sim->service[i].name.p, w->sim->service[i].name.n);
-    const char *near = err_nearest(name, names, n);
-    return err_set(w->err, line, col, "there is no service \"%.*s\"%s%s%s",
-                   (int)(name.n < 80 ? name.n : 80), name.p, near ? "; did you mean \"" : "",
-                   near ? near : "", near ? "\"?" : "");
+    return err_set(w->err, line, col, "there is no service \"%.*s\"%s", SHORT(name),
+                   err_hint(name, names, n).text);
 }
 
 /* Follows one call, written at this place, to all endpoints that may answer it. */
@@ -75,7 +73,7 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
     }
     if (!found)
         return err_set(w->err, line, col, "service \"%.*s\" has no endpoint for \"%.*s\"",
-                       SLICE_ARG(service->name), (int)(request.n < 80 ? request.n : 80), request.p);
+                       SLICE_ARG(service->name), SHORT(request));
     return 0;
 }
 

@@ -37,8 +37,7 @@ static struct expr *expr_ref(const struct scope *scope, struct ref ref)
 
 int expr_fail(const struct source *src, const char *what, slice word)
 {
-    return err_set(src->err, src->node->line, src->node->col, "%s \"%.*s\"", what,
-                   (int)(word.n < 80 ? word.n : 80), word.p);
+    return err_set(src->err, src->node->line, src->node->col, "%s \"%.*s\"", what, SHORT(word));
 }
 
 /* Says that `word` is unknown, and what of the handler's names it may have been meant to be. */
@@ -56,10 +55,8 @@ static int fail_name(const struct source *src, slice word)
         slice name = scope->endpoint->slot[i].name;
         words[n++] = arena_copy(&scope->sim->arena, name.p, name.n);
     }
-    const char *near = err_nearest(word, words, n);
-    return err_set(src->err, src->node->line, src->node->col,
-                   "nothing here is called \"%.*s\"%s%s%s", (int)(word.n < 80 ? word.n : 80),
-                   word.p, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return err_set(src->err, src->node->line, src->node->col, "nothing here is called \"%.*s\"%s",
+                   SHORT(word), err_hint(word, words, n).text);
 }
 
 static int resolve_state(const struct source *src, uint32_t service, slice name, slice path,
@@ -71,7 +68,7 @@ static int resolve_state(const struct source *src, uint32_t service, slice name,
         return err_set(src->err, src->node->line, src->node->col,
                        "service \"%.*s\" has no state \"%.*s\": add it with an initial value "
                        "under \"state:\"",
-                       SLICE_ARG(s->name), (int)(name.n < 80 ? name.n : 80), name.p);
+                       SLICE_ARG(s->name), SHORT(name));
     *out =
         expr_ref(src->scope,
                  (struct ref){.kind = REF_STATE, .service = service, .slot = slot, .path = path});
@@ -88,13 +85,11 @@ static int resolve_answer(const struct source *src, uint32_t slot, slice field, 
                          (struct ref){.kind = REF_ANSWER, .slot = slot, .field = f, .path = path});
             return 0;
         }
-    const char *near = err_nearest(field, answer_fields, ANS_FIELDS);
     return err_set(
         src->err, src->node->line, src->node->col,
         "an answer has no \"%.*s\"; it has status, body, ok, failed, error, conn, timeout, "
-        "json and called%s%s%s",
-        (int)(field.n < 80 ? field.n : 80), field.p, near ? " (did you mean \"" : "",
-        near ? near : "", near ? "\"?)" : "");
+        "json and called%s",
+        SHORT(field), err_hint(field, answer_fields, ANS_FIELDS).text);
 }
 
 static int resolve_slot(const struct source *src, slice head, slice tail, slice path,
@@ -114,7 +109,7 @@ static int resolve_slot(const struct source *src, slice head, slice tail, slice 
         if (tail.p)
             return err_set(src->err, src->node->line, src->node->col,
                            "\"%.*s\" is a value, not an answer: it has no \".%.*s\"",
-                           SLICE_ARG(head), (int)(tail.n < 80 ? tail.n : 80), tail.p);
+                           SLICE_ARG(head), SHORT(tail));
         *out = expr_ref(src->scope, (struct ref){.kind = REF_VALUE, .slot = i, .path = path});
         return 0;
     }

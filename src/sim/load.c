@@ -13,10 +13,8 @@ int keys_check(const struct node *map, const char *const *allowed, size_t n, con
             known |= slice_is(pair->key, allowed[k]);
         if (known)
             continue;
-        const char *near = err_nearest(pair->key, allowed, n);
-        return err_set(e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s%s%s",
-                       (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p, what,
-                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        return err_set(e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s", SHORT(pair->key),
+                       what, err_hint(pair->key, allowed, n).text);
     }
     return 0;
 }
@@ -36,7 +34,7 @@ int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct
         return 0;
     return err_set(e, line, col,
                    "%s has 1 to 100 letters, digits, \"-\" and \"_\"; \"%.*s\" has not", what,
-                   (int)(name.n < 100 ? name.n : 100), name.p);
+                   SHORT(name));
 }
 
 int variable_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e)
@@ -209,7 +207,7 @@ static int load_endpoint(struct sim *sim, struct service *service, const struct 
         return err_set(
             e, pair->line, pair->col,
             "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
-            (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p);
+            SHORT(pair->key));
     endpoint_split(&sim->arena, pair->key, ep);
     ep->source = pair->value;
     ep->line = pair->line;
@@ -250,13 +248,10 @@ static int load_service_key(struct sim *sim, struct service *service, const stru
         return duration_load(pair->value, "latency", &service->latency_ns, e);
     if (slice_is(pair->key, "external"))
         return load_external(service, pair->value, e);
-    const char *near = err_nearest(pair->key, known, 4);
-    return err_set(
-        e, pair->line, pair->col,
-        "unknown key \"%.*s\" in a service%s%s%s; it has endpoints (METHOD /path), state, "
-        "latency and external",
-        (int)(pair->key.n < 80 ? pair->key.n : 80), pair->key.p, near ? " (did you mean \"" : "",
-        near ? near : "", near ? "\"?)" : "");
+    return err_set(e, pair->line, pair->col,
+                   "unknown key \"%.*s\" in a service; it has endpoints (METHOD /path), state, "
+                   "latency and external%s",
+                   SHORT(pair->key), err_hint(pair->key, known, 4).text);
 }
 
 static int load_service(struct sim *sim, const struct node_pair *pair, struct service *out,

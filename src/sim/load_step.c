@@ -303,13 +303,11 @@ static const struct step_row *find_row(const struct node *map, struct err *e)
     const char *keys[STEP_KINDS];
     for (size_t k = 0; k < STEP_KINDS; k++)
         keys[k] = rows[k].key;
-    const char *near = map->n ? err_nearest(map->map[0].key, keys, STEP_KINDS) : NULL;
     slice first = map->n ? map->map[0].key : SLICE("{}");
     err_set(e, map->line, map->col,
-            "\"%.*s\" is not a step%s%s%s; steps are call, parallel, if, each, set, add, append, "
-            "sleep, choose, shuffle, reply",
-            (int)(first.n < 60 ? first.n : 60), first.p, near ? " (did you mean \"" : "",
-            near ? near : "", near ? "\"?)" : "");
+            "\"%.*s\" is not a step; steps are call, parallel, if, each, set, add, append, "
+            "sleep, choose, shuffle, reply%s",
+            SHORT(first), err_hint(first, keys, STEP_KINDS).text);
     return NULL;
 }
 

@@ -20,7 +20,7 @@ int outcome_parse(slice text, outcome *out, struct err *e)
     }
     return err_set(e, 0, 0,
                    "a status from 100 to 599 or grpc:0 to grpc:16 was expected, not \"%.*s\"",
-                   (int)(text.n < 80 ? text.n : 80), text.p);
+                   SHORT(text));
 }
 
 static int parse_word(slice word, struct oset *out, struct err *e)
@@ -43,12 +43,10 @@ static int parse_word(slice word, struct oset *out, struct err *e)
     const char *known[sizeof words / sizeof *words];
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         known[i] = words[i].word;
-    const char *near = err_nearest(word, known, sizeof words / sizeof *words);
     return err_set(e, 0, 0,
-                   "there is no outcome \"%.*s\"%s%s%s; outcomes are ok, failed, error, conn, "
-                   "timeout, any, 404, 5xx, grpc:14",
-                   (int)(word.n < 60 ? word.n : 60), word.p, near ? " (did you mean \"" : "",
-                   near ? near : "", near ? "\"?)" : "");
+                   "there is no outcome \"%.*s\"; outcomes are ok, failed, error, conn, "
+                   "timeout, any, 404, 5xx, grpc:14%s",
+                   SHORT(word), err_hint(word, known, sizeof words / sizeof *words).text);
 }
 
 int oset_parse(slice text, struct arena *a, struct oset *out, struct err *e)

@@ -159,9 +159,7 @@ int store_get(struct store *s, uint64_t campaign, slice name, struct arena *a, s
     if (!g.bad)
         *value = slice_copy(a, text);
     get_done(&g);
-    return g.bad ? store_damaged(s, e, "fact %.*s: %s", (int)(name.n < 80 ? name.n : 80), name.p,
-                                 g.bad)
-                 : 0;
+    return g.bad ? store_damaged(s, e, "fact %.*s: %s", SHORT(name), g.bad) : 0;
 }
 
 /* ---- findings ---- */

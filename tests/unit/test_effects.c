@@ -357,11 +357,11 @@ static void test_bad_settings(void **state)
         const char *says;
     } rows[] = {
         {"[]", 1, 1, "\"judge\" must be a map, not a list"},
-        {"oracle: {}", 1, 1, "unknown key \"oracle\" in judge (did you mean \"oracles\"?)"},
+        {"oracle: {}", 1, 1, "did you mean \"oracles\"?"},
         {"oracles: off", 1, 10, "\"oracles\" must be a map"},
         {"oracles: { partial-efects: off }", 1, 12,
-         "no oracle \"partial-efects\" (did you mean \"partial-effects\"?)"},
-        {"oracles:\n  leak: warnin", 2, 9, "no severity \"warnin\" (did you mean \"warning\"?)"},
+         "no oracle \"partial-efects\"; `outfox oracles` lists them; did you mean \"partial-effects\"?"},
+        {"oracles:\n  leak: warnin", 2, 9, "finding; did you mean \"warning\"?"},
         {"oracles: { all: [] }", 1, 17, "no severity \"\""},
         {"reads: '* GET *'", 1, 8, "\"reads\" must be a list, not text"},
         {"reads: [ 'a POST /x y' ]", 1, 10, "is not understood here"},
