@@ -12,7 +12,7 @@
 # benchmarks and the fuzzers link. A change of compiler or flags rebuilds what it touches.
 #
 # Yours to set: CC (gcc or clang), CFLAGS, CPPFLAGS, LDFLAGS, WERROR= (warnings do not stop the
-# build), V=1 (show the commands), VERSION, PREFIX, DESTDIR, FUZZ_SECONDS.
+# build), V=1 (show the commands), VERSION, COMMIT, PREFIX, DESTDIR, FUZZ_SECONDS.
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -25,7 +25,8 @@ endif
 WERROR       ?= -Werror
 PREFIX       ?= /usr/local
 FUZZ_SECONDS ?= 60
-VERSION      ?= $(or $(shell git --git-dir=.git describe --tags --always --dirty 2>/dev/null),unknown)
+VERSION      ?= $(shell cat VERSION)
+COMMIT       ?= $(or $(shell git --git-dir=.git describe --always --dirty --exclude='*' 2>/dev/null),unknown)
 
 VARIANT := $(if $(filter-out 0,$(SAN)),san,plain)
 Q       := $(if $(V),,@)
@@ -131,11 +132,11 @@ ALL_LDFLAGS  := $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
 MORE :=
 $(OBJ)/tests/%.o $(OBJ)/bench/%.o: MORE := $(TEST_CFLAGS)
 $(OBJ)/tests/fuzz/%.o: MORE := -Itests -Wno-missing-prototypes
-$(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"'
+$(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"' -DOUTFOX_COMMIT='"$(COMMIT)"'
 
 # --- Targets -------------------------------------------------------------------------------------
 
-.PHONY: all demo test check-programs bench labelled quick-table soak fuzz fuzz-run lint fmt fmt-check clean install help
+.PHONY: all demo test check-programs bench labelled quick-table soak fuzz fuzz-run lint fmt fmt-check clean install uninstall help
 .PHONY: deps deps-test FORCE
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
@@ -184,7 +185,7 @@ fuzz-run: $(FUZZERS)
 	        build/fuzz/corpus-$$f $$seeds; \
 	done
 
-lint: fmt-check $(GEN)/cmd/oracle_pages.list ## check includes, sizes and format; run clang-tidy, and cppcheck if present
+lint: fmt-check $(GEN)/cmd/pages.list ## check includes, sizes and format; run clang-tidy, and cppcheck if present
 	@tools/check-includes
 	@tools/check-size
 	@printf '%s\n' $(LIB_SRCS) $(CMD_SRCS) | xargs -P$(JOBS) -I{} \
@@ -203,8 +204,12 @@ fmt-check: ## say where the sources are not formatted
 clean: ## remove all that was built
 	rm -rf build
 
-DOC_DIR     = $(DESTDIR)$(PREFIX)/share/doc/outfox
-EXAMPLE_DIR = $(DESTDIR)$(PREFIX)/share/outfox/examples
+SHARE       = $(DESTDIR)$(PREFIX)/share
+DOC_DIR     = $(SHARE)/doc/outfox
+EXAMPLE_DIR = $(SHARE)/outfox/examples
+BASH_DIR    = $(SHARE)/bash-completion/completions
+ZSH_DIR     = $(SHARE)/zsh/site-functions
+FISH_DIR    = $(SHARE)/fish/vendor_completions.d
 
 install: all ## install below DESTDIR and PREFIX=/usr/local
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/outfox
@@ -213,6 +218,16 @@ install: all ## install below DESTDIR and PREFIX=/usr/local
 	cp -R docs/. $(DOC_DIR)
 	cp -R examples/. $(EXAMPLE_DIR)
 	chmod -R u=rwX,go=rX $(DOC_DIR) $(EXAMPLE_DIR)
+	install -d $(SHARE)/man/man1 $(BASH_DIR) $(ZSH_DIR) $(FISH_DIR)
+	$(BIN) man --all $(SHARE)/man/man1
+	$(BIN) completion bash >$(BASH_DIR)/outfox
+	$(BIN) completion zsh >$(ZSH_DIR)/_outfox
+	$(BIN) completion fish >$(FISH_DIR)/outfox.fish
+
+uninstall: ## remove what install has put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/outfox $(SHARE)/man/man1/outfox.1 $(SHARE)/man/man1/outfox-*.1
+	rm -f $(BASH_DIR)/outfox $(ZSH_DIR)/_outfox $(FISH_DIR)/outfox.fish
+	rm -rf $(DOC_DIR) $(SHARE)/outfox
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -241,16 +256,16 @@ endef
 $(eval $(call stamp,$(OBJ)/flags,$(CC) $(ALL_CFLAGS) $(TEST_CFLAGS)))
 $(eval $(call stamp,$(OBJ)/link,$(CC) $(ALL_LDFLAGS) $(PKG_LIBS) $(TEST_LIBS)))
 $(eval $(call stamp,$(OBJ)/sources,$(LIB_SRCS) $(CMD_SRCS) $(SUPPORT_SRCS)))
-$(eval $(call stamp,$(OBJ)/version,$(VERSION)))
+$(eval $(call stamp,$(OBJ)/version,$(VERSION) $(COMMIT)))
 $(OBJ)/src/cmd/main.o: $(OBJ)/version
 
-# The pages of the oracles are part of the program.
-PAGES := $(sort $(filter-out %/README.md,$(wildcard docs/oracles/*.md)))
+# The pages of the oracles and the help texts are part of the program.
+PAGES := $(sort $(filter-out %/README.md,$(wildcard docs/oracles/*.md))) src/cmd/help.txt
 $(eval $(call stamp,$(GEN)/pages,$(PAGES)))
-$(GEN)/cmd/oracle_pages.list: tools/oracle-pages $(PAGES) $(GEN)/pages
+$(GEN)/cmd/pages.list: tools/pages $(PAGES) $(GEN)/pages
 	@mkdir -p $(@D)
-	$(Q)tools/oracle-pages $(PAGES) > $@
-$(OBJ)/src/cmd/oracles.o: $(GEN)/cmd/oracle_pages.list
+	$(Q)tools/pages $(PAGES) > $@
+$(OBJ)/src/cmd/pages.o: $(GEN)/cmd/pages.list
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | deps
 	@mkdir -p $(@D)

@@ -4,25 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum option_type {
-    TYPE_FLAG,
-    TYPE_TEXT,
-    TYPE_LIST,
-    TYPE_COUNT,
-    TYPE_DURATION,
-    TYPE_PERCENT,
-    TYPE_SETTING
-};
-
-static const struct option_row {
-    const char *name;     /* without the dashes */
-    char letter;          /* 0: none */
-    const char *argument; /* NULL: a flag */
-    const char *help;
-    uint32_t groups;
-    enum option_type type;
-    size_t field;
-} options[] = {
+const struct option_row option_rows[] = {
     {"scenario", 's', "NAME", "which scenario; default: the first, of run and report all",
      OPT_SCENARIO, TYPE_TEXT, offsetof(struct args, scenario)},
     {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times",
@@ -135,6 +117,8 @@ static const struct option_row {
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
      offsetof(struct args, quiet)},
     {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, TYPE_FLAG, offsetof(struct args, dot)},
+    {"all", 0, "DIR", "write all pages into this directory", OPT_MAN, TYPE_TEXT,
+     offsetof(struct args, all)},
     {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON,
      TYPE_TEXT, offsetof(struct args, color)},
     {"help", 'h', NULL, "this text", OPT_COMMON, TYPE_FLAG, offsetof(struct args, help)},
@@ -146,15 +130,16 @@ static bool takes_command(const struct verb *verb)
     return strstr(verb->positional, "...") != NULL;
 }
 
-enum { OPTIONS = sizeof options / sizeof *options };
+enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
+const size_t n_options = OPTIONS;
 
 static int unknown_option(const char *arg, const struct verb *verb, struct err *e)
 {
     const char *names[OPTIONS];
     size_t n = 0;
     for (size_t i = 0; i < OPTIONS; i++)
-        if (options[i].groups & verb->options)
-            names[n++] = options[i].name;
+        if (option_rows[i].groups & verb->options)
+            names[n++] = option_rows[i].name;
     slice word = slice_of(arg + strspn(arg, "-"));
     word.n = slice_find(word, '=');
     const char *near = err_nearest(word, names, n);
@@ -166,7 +151,7 @@ static const struct option_row *find_option(const char *arg, const struct verb *
 {
     size_t n = strcspn(arg, "=");
     for (size_t i = 0; i < OPTIONS; i++) {
-        const struct option_row *o = &options[i];
+        const struct option_row *o = &option_rows[i];
         if (!(o->groups & verb->options))
             continue;
         if (strncmp(arg, "--", 2) == 0 && strlen(o->name) == n - 2 &&
@@ -294,7 +279,7 @@ void args_deinit(struct args *args)
 void args_help(uint32_t groups, FILE *out)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
-        const struct option_row *o = &options[i];
+        const struct option_row *o = &option_rows[i];
         if (!(o->groups & groups))
             continue;
         struct buf left = BUF_INIT(64);

@@ -76,7 +76,7 @@ int cmd_calls(const struct args *args)
     return code;
 }
 
-int cmd_hush(const struct args *args)
+int cmd_no_faults(const struct args *args)
 {
     struct ask ask = {0};
     struct err e = {0};

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 
-extern const char *const outfox_version;
+extern const char *const outfox_version, *const outfox_commit;
 
 /* What the process ends with. Documented in README.md and docs/cli.md. */
 enum exit_code {
@@ -51,18 +51,20 @@ struct args {
     bool schema; /* validate */
     bool dot;    /* deps */
     bool contract, update;
+    const char *all; /* man */
 };
 
 struct verb {
     const char *name;       /* one or two words */
     const char *positional; /* "FILE"; "[FILE]" may be left out; "COMMAND..." is all the rest */
     uint32_t n_positional;
-    const char *about; /* one line */
-    const char *text;  /* what it does, in a paragraph or two */
-    const char *examples;
-    uint32_t options; /* bits of enum option_group */
+    const char *about; /* one line; more of it, with examples, in help.txt */
+    uint32_t options;  /* bits of enum option_group */
     int (*run)(const struct args *args);
 };
+
+extern const struct verb verbs[];
+extern const size_t n_verbs;
 
 /* Which options a verb has. */
 enum option_group {
@@ -80,7 +82,31 @@ enum option_group {
     OPT_DEPS = 1 << 16,
     OPT_CONTRACT = 1 << 20,
     OPT_LEARN = 1 << 21,
+    OPT_MAN = 1 << 22,
 };
+
+enum option_type {
+    TYPE_FLAG,
+    TYPE_TEXT,
+    TYPE_LIST,
+    TYPE_COUNT,
+    TYPE_DURATION,
+    TYPE_PERCENT,
+    TYPE_SETTING
+};
+
+struct option_row {
+    const char *name;     /* without the dashes */
+    char letter;          /* 0: none */
+    const char *argument; /* NULL: a flag */
+    const char *help;
+    uint32_t groups;
+    enum option_type type;
+    size_t field;
+};
+
+extern const struct option_row option_rows[];
+extern const size_t n_options;
 
 /* Reads the options of a verb. 0, or -1 with *e. */
 int args_parse(struct args *args, const struct verb *verb, int argc, char **argv,
@@ -113,7 +139,9 @@ int cmd_init(const struct args *args);
 int cmd_learn(const struct args *args);
 int cmd_fault_injected(const struct args *args);
 int cmd_calls(const struct args *args);
-int cmd_hush(const struct args *args);
+int cmd_no_faults(const struct args *args);
+int cmd_man(const struct args *args);
+int cmd_completion(const struct args *args);
 
 /* What a campaign ends with. */
 struct summary;

@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox oracles: the table of oracles, or the page of one, for people and as JSON. The pages are
- * those of docs/oracles, brought into the program by tools/oracle-pages when it is built. */
+ * those of docs/oracles (pages.h). */
 #include "cmd/cmd.h"
+#include "cmd/pages.h"
 #include "judge/judge.h"
 #include "report/report.h"
-
-/* In the order of the pages' names, which does not matter: lines of a page stand together. */
-static const struct page_line {
-    const char *oracle, *text;
-} page_lines[] = {
-#define LINE(oracle, text) {oracle, text},
-#include "cmd/oracle_pages.list"
-#undef LINE
-};
-
-enum { PAGE_LINES = sizeof page_lines / sizeof *page_lines };
-
-static void add_page(const char *oracle, struct buf *out)
-{
-    for (size_t i = 0; i < PAGE_LINES; i++)
-        if (strcmp(page_lines[i].oracle, oracle) == 0)
-            buf_addf(out, "%s\n", page_lines[i].text);
-}
 
 static int unknown_oracle(const char *name)
 {
@@ -40,7 +23,7 @@ static void print_json(const struct oracle_row *o, bool page, bool last)
            severity_names[o->severity], o->says);
     if (page) {
         struct buf text = BUF_INIT(1 << 16), quoted = BUF_INIT(1 << 17);
-        add_page(o->name, &text);
+        page_add(o->name, &text);
         buf_add_json_string(&quoted, buf_slice(&text));
         printf(", \"page\": %s", buf_text(&quoted));
         buf_deinit(&text);
@@ -52,7 +35,7 @@ static void print_json(const struct oracle_row *o, bool page, bool last)
 static void print_page(const struct oracle_row *o)
 {
     struct buf text = BUF_INIT(1 << 16);
-    add_page(o->name, &text);
+    page_add(o->name, &text);
     printf("%s (%s)\n\n%s", o->name, severity_names[o->severity], buf_text(&text));
     buf_deinit(&text);
 }
