@@ -3,7 +3,7 @@
  * Streams of the C library with a writer of our own (fopencookie).
  *
  * 1. A descriptor is written to when it is ready for it, never more than a pipe takes at once. We
- * do not make it non-blocking: it is shared with whoever started us.
+ *    do not make it non-blocking: it is shared with whoever started us.
  * 2. Lines are lost as a whole as far as that can be; where some are missing is said in their
  *    place, as soon as somebody reads again. */
 #include "base/outlet.h"

@@ -5,7 +5,7 @@
  *   options   what determines its runs, by file and command line; equal when it is taken up again
  *   origin    the services, and what the file alone says of the search. Where the command line says
  *             nothing, the options are adopted from the store; a file that was changed since then
- * is told from one that was not by this */
+ *             is told from one that was not by this */
 #include "cmd/session_int.h"
 
 #include <stdio.h>

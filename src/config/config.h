@@ -11,8 +11,8 @@
  * 4. Commands and paths are relative to the directory of the file. Paths in it (dir, ca, store,
  *    logs, simulate) are joined with that directory already: they are opened as they are.
  * 5. With `simulate` there are no services here: `service` of a request is the place of a service
- * in that file, which was read once to check it and the names. Its modes, judge, normalise and
- * identify count where this file says nothing. */
+ *    in that file, which was read once to check it and the names. Its modes, judge, normalise and
+ *    identify count where this file says nothing. */
 #ifndef OUTFOX_CONFIG_CONFIG_H
 #define OUTFOX_CONFIG_CONFIG_H
 

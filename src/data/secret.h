@@ -7,7 +7,7 @@
  *
  * 1. Equal stays equal, and there stays there: an empty value, null, true and false are left.
  * 2. JSON stays JSON, and doing it twice changes nothing of it. It takes time in proportion to the
- * text.
+ *    text.
  *
  * Which names count is one table for the whole process; it changes before anything is masked. */
 #ifndef OUTFOX_DATA_SECRET_H

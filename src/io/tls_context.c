@@ -3,9 +3,9 @@
  * Contexts: what all sessions of a listener, or of an upstream, have in common.
  *
  * 1. A context does not change once it is made, so threads share it. It lives as long as its owner
- * or a session needs it: a reload replaces contexts under open connections.
+ *    or a session needs it: a reload replaces contexts under open connections.
  * 2. Every file is read once, as a whole and up to a bound, then parsed in memory: one file may
- * hold certificate and key, and may be a pipe.
+ *    hold certificate and key, and may be a pipe.
  * 3. Nothing ever asks for a passphrase: there may be no terminal. */
 #include <errno.h>
 #include <openssl/err.h>

@@ -11,7 +11,7 @@
  * 1. A caller is blamed only for what it saw succeed: not for what a lost reply has kept from it.
  * 2. Taking back that was tried counts: what else could the caller do when that fails too?
  * 3. What the system can do without (its failure is absorbed) is nothing that must be taken back.
- * While not all was tried, that is also assumed of what never failed.
+ *    While not all was tried, that is also assumed of what never failed.
  * 4. Of effects on behalf of each other only the topmost is told. */
 #include "judge/oracle_int.h"
 #include "judge/words_int.h"

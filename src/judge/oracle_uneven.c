@@ -10,7 +10,7 @@
  *
  * 1. A call with an effect that must not be repeated is never said to lack a retry.
  * 2. Not everybody repeats what went wrong within the service (500), so nothing is said of that
- * where the call is tried again after other failures.
+ *    where the call is tried again after other failures.
  * 3. One read that a handler cannot do without may be what it is for. So uneven-fallback speaks
  *    only where at least two reads are needed, and at least two others are not.
  * 4. That an order goes on without discounts says nothing about the cart. What is absorbed counts

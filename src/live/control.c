@@ -3,12 +3,13 @@
  * Requests to the control address. Each is one row of a table.
  *
  * 1. Who knows the key of a run may ask about it, and that is its test alone: the key is random,
- * and a page of the web that reaches this address by a browser is sent away.
+ *    and a page of the web that reaches this address by a browser is sent away.
  * 2. Tests ask in a loop: a request leaves nothing behind. The words of a pattern go into names of
- * its own, together with those of the calls that it is held against, and not into the campaign's.
+ *    its own, together with those of the calls that it is held against, and not into the
+ *    campaign's.
  * 3. An answer is whole JSON: faults that would not fit into it are left out, and counted.
- * 4. Hushed calls are neither counted nor looked at: they prepare a test, or look at what came
- * of it. The first call of a trace is the command itself. */
+ * 4. Hushed calls are neither counted nor looked at: they prepare a test, or look at what came of
+ *    it. The first call of a trace is the command itself. */
 #include "live/control.h"
 
 #include "core/pattern.h"

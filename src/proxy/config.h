@@ -3,8 +3,8 @@
  * The configuration of `outfox proxy`: from the command line, from a file, or both. Both say the
  * same things by the same functions, and what is said later wins:
  *
- *   config_new -> config_load, config_set, config_add_proxy, proxy_set, config_add_fault, in any
- * order
+ *   config_new -> config_load, config_set, config_add_proxy, proxy_set, config_add_fault,
+ *                 in any order
  *              -> config_finish -> rulebook_inherit, rulebook_start -> it is used -> config_free
  *
  * 1. From config_finish on it does not change, but for the tallies of its rules.

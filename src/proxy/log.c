@@ -3,9 +3,9 @@
  * The log: whole lines from all workers to one descriptor, which must never hold up traffic.
  *
  * 1. A regular file takes what it is given. Anything else (a pipe, a terminal) is written to when
- * it is ready for it, never more than a pipe takes at once.
+ *    it is ready for it, never more than a pipe takes at once.
  * 2. What the reader has not taken waits in the queue, up to a bound. Beyond it whole lines are
- * left out, and counted.
+ *    left out, and counted.
  * 3. At the end the reader is waited for, but not long, and not once somebody is in a hurry. */
 #include "proxy/exchange_int.h"
 

@@ -4,14 +4,16 @@
  *
  *   [SERVICE] INTERFACE [{PAYLOAD}] [#COUNT] [CONDITION]... : MODE [WITH]...
  *
+ *   SERVICE    tells proxies apart; `*` is any
  *   INTERFACE  `GET /users/[id]`, `package.Service/Method`. Method or path may be `*`; a `*` at the
- * end stands for any rest; a lone `*` for any interface. Paths are normalised like those of calls,
- * so `/users/42` means `/users/[id]` SERVICE    tells proxies apart; `*` is any {PAYLOAD}  8 hex
- * digits, the hash of the request's body #COUNT     #2 the third call that the rest matches, #0-2
- * the first three, #3- from the fourth on,
- *              #* all; with /3 behind it every third
+ *              end stands for any rest; a lone `*` for any interface. Paths are normalised like
+ *              those of calls, so `/users/42` means `/users/[id]`
+ *   {PAYLOAD}  8 hex digits, the hash of the request's body
+ *   #COUNT     #2 the third call that the rest matches, #0-2 the first three, #3- from the fourth
+ *              on, #* all; with /3 behind it every third
  *   CONDITION  header:NAME  header:NAME=VALUE (a `*` at the end: any rest)  p:0.25  after:10s
- * for:30s WITH       body=TEXT  header=NAME:VALUE  message=TEXT  id=NAME
+ *              for:30s
+ *   WITH       body=TEXT  header=NAME:VALUE  message=TEXT  id=NAME
  *
  * VALUE and TEXT may be quoted with ' or ". A lone word is an interface when it has a slash; of two
  * words the first is a method when it is in capitals and the second is `*` or a path.
@@ -19,7 +21,7 @@
  * A rulebook owns all rules of a configuration; `struct rules` lists those of one proxy.
  *
  * 1. Every rule counts the calls that it matches, whatever the other rules do; of those whose count
- * and probability agree the first fires.
+ *    and probability agree the first fires.
  * 2. Probability is a function of (seed, id, count): equal seeds give equal runs.
  * 3. A sealed rule does not change. Only its tally does, by atomic operations, so that threads may
  *    share rules, and successive configurations a tally (rulebook_inherit).

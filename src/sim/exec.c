@@ -4,7 +4,7 @@
  * carries out concurrent branches is the world's (exec_int.h).
  *
  * 1. Every loop and recursion is bounded by the SIM_*_MAX numbers; passing one aborts with an
- * error.
+ *    error.
  */
 #include "sim/exec_int.h"
 

@@ -6,7 +6,7 @@
  * the order of evaluation.
  *
  * 1. Every call takes at least 1ns, so that a call that ended before another started did so
- * visibly.
+ *    visibly.
  * 2. A caller that times out goes on; what it called goes on too, and stays in the trace. */
 #include "base/hash.h"
 #include "sim/exec_int.h"

@@ -7,7 +7,7 @@
  * 3. A point is kept once per campaign: its last element, and the point above it (0: none), whose
  *    id is smaller.
  * 4. `previous` is the number of the run before (0: none), so that a run that is missing is
- * noticed.
+ *    noticed.
  * 5. Views are for people; the program does not use them. */
 #include "store/schema.h"
 

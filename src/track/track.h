@@ -8,7 +8,8 @@
  *
  *   state   the request carries our key in tracestate or baggage: run and call
  *   trace   the request carries a trace id: the run. The call is the open one of the calling
- * service none    there is one run at a time. The call is the open one of the calling service
+ *           service
+ *   none    there is one run at a time. The call is the open one of the calling service
  *
  * The calling service is known by the address that it dialled, else by the process that has the
  * other end of the connection. Where several of its calls are open, the newest is taken, and the

@@ -12,7 +12,7 @@
  * 1. nghttp2 must not be entered again from its callbacks, other than to submit frames. So while it
  *    sends, no event is given: a stream that has something to tell waits in the list `todo`.
  * 2. After an event that was given from a callback the stream is not touched any more. The event
- * may have ended it, or the whole wire: then the next callback stops nghttp2.
+ *    may have ended it, or the whole wire: then the next callback stops nghttp2.
  * 3. The connection's window is opened again as soon as bytes arrive, a stream's window only when
  *    its owner has consumed them: a stream that nobody reads holds up no other. */
 #ifndef OUTFOX_WIRE_H2_INT_H
