@@ -13,7 +13,7 @@
 #include "core/pattern.h"
 #include "core/run.h"
 #include "core/summary.h"
-#include "data/node.h"
+#include "data/keys.h"
 
 enum oracle {
 #define ORACLE(id, name, severity, says) ORACLE_##id,
@@ -55,23 +55,26 @@ struct undo_rule {
 };
 
 /* JSON pointers into answers, in which a star stands for any step. */
-struct judge_pointers {
-    slice *at;
+/* To be used as a VEC; it has a name so that a table can say where one is. */
+struct patterns {
+    struct pattern *at;
     uint32_t n, cap;
 };
 
 struct judge_settings {
     enum severity severity[ORACLES];
-    VEC(struct pattern) reads;       /* no side effects, whatever the method says */
-    VEC(struct pattern) idempotent;  /* may be made twice */
+    struct patterns reads;           /* no side effects, whatever the method says */
+    struct patterns idempotent;      /* may be made twice */
     VEC(struct effect_rule) effects; /* side effects, and how often they must be made */
     VEC(struct undo_rule) undo;      /* what takes an effect back */
-    struct judge_pointers volatile_; /* what of answers is not compared */
-    struct judge_pointers stable;    /* what is compared although it looks like a moment or an id */
-    struct judge_pointers optional;  /* what may be null, empty or missing under faults */
+    struct texts volatile_;          /* what of answers is not compared */
+    struct texts stable;             /* what is compared although it looks like a moment or an id */
+    struct texts optional;           /* what may be null, empty or missing under faults */
     struct arena arena;              /* of these */
     int64_t limit_ns;                /* how long a scenario may take under one fault; 0: not said */
 };
+
+extern const struct keys judge_keys; /* of `judge` in outfox.yaml and in simulated systems */
 
 /* Nothing is said: oracles as in their rows. */
 void judge_settings_init(struct judge_settings *s);

@@ -70,7 +70,7 @@ static bool means(slice pointer, slice path)
     return pointer.n == path.n;
 }
 
-bool pointers_mean(const struct judge_pointers *list, slice place)
+bool pointers_mean(const struct texts *list, slice place)
 {
     for (uint32_t i = 0; i < list->n; i++)
         if (means(list->at[i], place))

@@ -42,7 +42,7 @@ enum alike {
 enum alike mask_compare(const struct mask *m, slice body);
 
 /* Does one of these pointers mean a place? Their steps may be stars, or numbers for any index. */
-bool pointers_mean(const struct judge_pointers *list, slice place);
+bool pointers_mean(const struct texts *list, slice place);
 
 /* Appends one step, escaped. */
 void pointer_add(struct buf *path, slice key);

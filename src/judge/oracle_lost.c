@@ -19,7 +19,7 @@ enum { LOST_SHOWN = 3, LOST_TEXT_MAX = 400 };
 
 /* What became of an answer. */
 struct losses {
-    const struct judge_pointers *optional;
+    const struct texts *optional;
     struct buf path;  /* so far */
     struct buf what;  /* "/total is null, /items is empty" */
     struct buf where; /* "/total, /items" */

@@ -5,7 +5,7 @@
 
 #include "data/pointer.h"
 
-enum { ROWS_MAX = 1000, LIMIT_MAX_HOURS = 24 };
+enum { LIMIT_MAX_HOURS = 24 };
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -92,197 +92,133 @@ int judge_settings_set(struct judge_settings *s, slice text, struct err *e)
 
 struct load {
     const struct vocabulary *words;
-    struct judge_settings *out;
-    struct err *e;
 };
 
-static int want(const struct node *node, enum node_type type, const char *what, struct err *e)
+static int set_oracle(struct keys_reader *r, struct judge_settings *s, const struct node_pair *pair)
 {
-    if (node->type == type && node->n <= ROWS_MAX)
+    bool known = slice_is(pair->key, "all") || oracle_find(pair->key) != ORACLES;
+    if (!set_severity(s, pair->key, pair->value->text, r->e))
         return 0;
-    if (node->type == type)
-        return err_set(e, node->line, node->col, "\"%s\" has more than %d entries", what, ROWS_MAX);
-    return err_set(e, node->line, node->col, "\"%s\" must be %s, not %s", what,
-                   node_type_name(type), node_type_name(node->type));
+    return known ? err_place(r->e, pair->value->line, pair->value->col)
+                 : err_place(r->e, pair->line, pair->col);
 }
 
-static int load_oracles(const struct load *l, const struct node *map)
+static int read_oracles(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node *map)
 {
-    if (want(map, NODE_MAP, "oracles", l->e))
+    if (keys_want(r, key->name, map, NODE_MAP))
         return -1;
-    const struct node_pair *all = NULL;
-    for (uint32_t i = 0; i < map->n; i++) /* `all` first: the others are exceptions to it */
-        all = slice_is(map->map[i].key, "all") ? &map->map[i] : all;
-    for (uint32_t i = 0; i <= map->n; i++) {
-        const struct node_pair *pair = i ? &map->map[i - 1] : all;
-        struct err inner = {0};
-        if (!pair || (i && pair == all) ||
-            !set_severity(l->out, pair->key, pair->value->text, &inner))
-            continue;
-        bool known = slice_is(pair->key, "all") || oracle_find(pair->key) != ORACLES;
-        return err_set(l->e, known ? pair->value->line : pair->line,
-                       known ? pair->value->col : pair->col, "%s", inner.text);
-    }
+    for (int exceptions = 0; exceptions < 2; exceptions++) /* `all` first */
+        for (uint32_t i = 0; i < map->n; i++)
+            if (slice_is(map->map[i].key, "all") != exceptions && set_oracle(r, into, &map->map[i]))
+                return -1;
     return 0;
 }
 
 /* A pattern of a file; `text` stands at line and col. */
-static int load_pattern(const struct load *l, slice text, uint32_t line, uint32_t col,
+static int read_pattern(struct keys_reader *r, slice text, uint32_t line, uint32_t col,
                         struct pattern *out)
 {
-    struct err inner = {0};
+    const struct load *l = r->ctx;
     *out = (struct pattern){0};
-    int status = pattern_parse(out, l->words, PATTERN_CALLS, text, &inner);
+    int status = pattern_parse(out, l->words, PATTERN_CALLS, text, r->e);
     if (!status && out->mode != MODE_NONE)
-        status = err_set(&inner, 0, 0, "calls are meant here: leave out the mode of \"%.*s\"",
+        status = err_set(r->e, 0, 0, "calls are meant here: leave out the mode of \"%.*s\"",
                          SHORT(text));
-    if (status) {
-        pattern_deinit(out);
-        return err_set(l->e, line, col, "%s", inner.text);
-    }
-    return 0;
+    if (!status)
+        return 0;
+    pattern_deinit(out);
+    return err_place(r->e, line, col);
 }
 
-static int load_text(const struct load *l, const struct node *node, const char *what,
+static int read_call(struct keys_reader *r, const struct key *key, const struct node *value,
                      struct pattern *out)
 {
-    if (node->type != NODE_STR)
-        return err_set(l->e, node->line, node->col,
-                       "\"%s\" has calls such as \"SERVICE METHOD /path\", not %s", what,
-                       node_type_name(node->type));
-    return load_pattern(l, node->text, node->line, node->col, out);
+    if (value->type != NODE_STR)
+        return keys_fail(r, value, "\"%s\" has calls such as \"SERVICE METHOD /path\", not %s",
+                         key->name, node_type_name(value->type));
+    return read_pattern(r, value->text, value->line, value->col, out);
 }
 
-static int load_reads(const struct load *l, const struct node *list)
+static int add_call(struct keys_reader *r, const struct key *key, void *into,
+                    const struct node *value)
 {
+    struct patterns *out = key_field(key, into);
     struct pattern p;
-    if (want(list, NODE_LIST, "reads", l->e))
+    if (read_call(r, key, value, &p))
         return -1;
-    for (uint32_t i = 0; i < list->n; i++) {
-        if (load_text(l, list->list[i], "reads", &p))
-            return -1;
-        vec_push(&l->out->reads, p);
-    }
+    vec_push(out, p);
     return 0;
 }
 
-static int load_idempotent(const struct load *l, const struct node *list)
+static int add_effect(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
 {
-    struct pattern p;
-    if (want(list, NODE_LIST, "idempotent", l->e))
-        return -1;
-    for (uint32_t i = 0; i < list->n; i++) {
-        if (load_text(l, list->list[i], "idempotent", &p))
-            return -1;
-        vec_push(&l->out->idempotent, p);
-    }
-    return 0;
-}
-
-static int load_effects(const struct load *l, const struct node *list)
-{
+    const struct load *l = r->ctx;
+    struct judge_settings *s = into;
     struct effect_rule rule;
-    if (want(list, NODE_LIST, "effects", l->e))
+    (void)key;
+    if (effect_rule_load(value, l->words, &rule, r->e))
         return -1;
-    for (uint32_t i = 0; i < list->n; i++) {
-        if (effect_rule_load(list->list[i], l->words, &rule, l->e))
-            return -1;
-        vec_push(&l->out->effects, rule);
-    }
+    vec_push(&s->effects, rule);
     return 0;
 }
 
-static int load_undo(const struct load *l, const struct node *map)
+static int add_undo(struct keys_reader *r, const struct key *key, void *into,
+                    const struct node_pair *pair)
 {
-    if (want(map, NODE_MAP, "undo", l->e))
+    struct judge_settings *s = into;
+    struct undo_rule rule = {0};
+    if (read_pattern(r, pair->key, pair->line, pair->col, &rule.effect))
         return -1;
-    for (uint32_t i = 0; i < map->n; i++) {
-        const struct node_pair *pair = &map->map[i];
-        struct undo_rule rule = {0};
-        if (load_pattern(l, pair->key, pair->line, pair->col, &rule.effect))
-            return -1;
-        if (load_text(l, pair->value, "undo", &rule.undo)) {
-            pattern_deinit(&rule.effect);
-            return -1;
-        }
-        vec_push(&l->out->undo, rule);
-    }
-    return 0;
-}
-
-static int load_pointers(const struct load *l, const struct node *list, const char *key,
-                         struct judge_pointers *out)
-{
-    if (want(list, NODE_LIST, key, l->e))
+    if (read_call(r, key, pair->value, &rule.undo)) {
+        pattern_deinit(&rule.effect);
         return -1;
-    for (uint32_t i = 0; i < list->n; i++) {
-        const struct node *item = list->list[i];
-        if (item->type != NODE_STR || !pointer_valid(item->text))
-            return err_set(l->e, item->line, item->col,
-                           "\"%s\" has JSON pointers such as /id or /items/*/id", key);
-        vec_push(out, slice_copy(&l->out->arena, item->text));
     }
+    vec_push(&s->undo, rule);
     return 0;
 }
 
-static int load_volatile(const struct load *l, const struct node *list)
+static int add_pointer(struct keys_reader *r, const struct key *key, void *into,
+                       const struct node *value)
 {
-    return load_pointers(l, list, "volatile", &l->out->volatile_);
-}
-
-static int load_stable(const struct load *l, const struct node *list)
-{
-    return load_pointers(l, list, "stable", &l->out->stable);
-}
-
-static int load_optional(const struct load *l, const struct node *list)
-{
-    return load_pointers(l, list, "optional", &l->out->optional);
-}
-
-static int load_limit(const struct load *l, const struct node *value)
-{
-    int64_t ns;
-    if (!slice_to_ns(value->text, &ns) || ns <= 0 || ns > LIMIT_MAX_HOURS * 3600LL * 1000000000)
-        return err_set(l->e, value->line, value->col,
-                       "\"limit\" must be a duration such as 200ms, 2s or 1m");
-    l->out->limit_ns = ns;
+    struct texts *out = key_field(key, into);
+    if (value->type != NODE_STR || !pointer_valid(value->text))
+        return keys_fail(r, value, "\"%s\" has JSON pointers such as /id or /items/*/id",
+                         key->name);
+    vec_push(out, slice_copy(r->arena, value->text));
     return 0;
 }
 
-static const struct {
-    const char *key;
-    int (*load)(const struct load *l, const struct node *value);
-} keys[] = {
-    {"oracles", load_oracles},   {"reads", load_reads},   {"idempotent", load_idempotent},
-    {"effects", load_effects},   {"undo", load_undo},     {"limit", load_limit},
-    {"volatile", load_volatile}, {"stable", load_stable}, {"optional", load_optional},
+/* clang-format off */
+static const struct key rows[] = {
+    {"oracles", KEY_OTHER, .read = read_oracles,
+     .schema = "\"type\": \"object\", \"additionalProperties\": {\"enum\": [\"off\", \"warning\", \"finding\", false]}",
+     .fallback = "as outfox oracles lists them", .doc = "how serious what an oracle says is, by its name or all: off, warning or finding"},
+    {"reads", KEY_LIST, offsetof(struct judge_settings, reads), .read = add_call,
+     .fallback = "by method and name", .doc = "calls without side effects"},
+    {"idempotent", KEY_LIST, offsetof(struct judge_settings, idempotent), .read = add_call,
+     .fallback = "by method and name", .doc = "calls that may be made twice"},
+    {"effects", KEY_LIST, .read = add_effect, .schema = "\"type\": [\"string\", \"object\"]",
+     .fallback = "by method and name", .doc = "calls with side effects, and how often they must be made: CALL: exactly 1 when status 200, otherwise 0"},
+    {"undo", KEY_EACH, .pair = add_undo,
+     .fallback = "by name", .doc = "calls that take a side effect back: CALL: CALL"},
+    {"limit", KEY_DURATION, offsetof(struct judge_settings, limit_ns), .least = 1, .most = LIMIT_MAX_HOURS * UINT64_C(3600000000000),
+     .fallback = "none", .doc = "how long a scenario may take under one fault"},
+    {"volatile", KEY_LIST, offsetof(struct judge_settings, volatile_), .read = add_pointer,
+     .fallback = "what differs without faults", .doc = "JSON pointers: values of answers that are not compared"},
+    {"stable", KEY_LIST, offsetof(struct judge_settings, stable), .read = add_pointer,
+     .fallback = "none", .doc = "JSON pointers: values that are compared although they look like a time or a generated id"},
+    {"optional", KEY_LIST, offsetof(struct judge_settings, optional), .read = add_pointer,
+     .fallback = "none", .doc = "JSON pointers: values that may be null, empty or missing under faults"},
 };
+/* clang-format on */
 
-static int load_key(const struct load *l, const struct node_pair *pair)
-{
-    const char *words[LENGTH(keys)];
-    for (size_t i = 0; i < LENGTH(keys); i++) {
-        if (slice_is(pair->key, keys[i].key))
-            return keys[i].load(l, pair->value);
-        words[i] = keys[i].key;
-    }
-    return err_set(l->e, pair->line, pair->col,
-                   "unknown key \"%.*s\" in judge; it has oracles, reads, idempotent, "
-                   "effects, undo, limit, volatile, stable and optional%s",
-                   SHORT(pair->key), err_hint(pair->key, words, LENGTH(words)).text);
-}
+const struct keys judge_keys = {"judge", "judge", KEY_ROWS(rows)};
 
 int judge_settings_load(const struct node *map, const struct vocabulary *v,
                         struct judge_settings *out, struct err *e)
 {
-    struct load l = {v, out, e};
-    if (!map)
-        return 0;
-    if (want(map, NODE_MAP, "judge", e))
-        return -1;
-    for (uint32_t i = 0; i < map->n; i++)
-        if (load_key(&l, &map->map[i]))
-            return -1;
-    return 0;
+    struct keys_reader r = {e, &out->arena, &(struct load){v}};
+    return map ? keys_read(&r, &judge_keys, out, map) : 0;
 }
