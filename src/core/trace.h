@@ -45,6 +45,15 @@ struct trace {
     VEC(struct call) calls;
 };
 
+/* What becomes of a call that arrives. All zero: it is of no run, and passed on as if nobody were
+ * there. */
+struct call_fate {
+    uint64_t run;  /* the key of its run; 0: none */
+    uint32_t call; /* its index in the trace of that run */
+    mode mode;
+    bool client; /* the client of a command makes it: what it receives is to be kept */
+};
+
 /* Can calls with these flags be failed in this way? (Both kinds at once count as neither.) */
 bool call_flags_take(uint8_t flags, mode m);
 

@@ -83,24 +83,7 @@ void live_address(const struct live *l, uint32_t service, struct buf *out)
     addr_print(&l->wiring->address[service], out);
 }
 
-/* ---- the control address ---- */
-
-static void answer_control(struct live *l, const struct call_arrival *a, struct call_fate *out)
-{
-    struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
-    out->answer = control_answer(l->tracker, l->opt.words, a->head, &text);
-    out->body = slice_copy(a->arena, buf_slice(&text));
-    buf_deinit(&text);
-}
-
 /* ---- the director ---- */
-
-static bool wants_body(void *ctx, const struct call_arrival *a)
-{
-    struct live *l = ctx;
-    uint32_t callee = l->wiring->doors.at[a->door].callee;
-    return callee != CALLEE_CONTROL && track_wants_body(l->tracker, callee, a->interface);
-}
 
 enum { BODY_MAX = 1 << 20 };
 
@@ -133,23 +116,26 @@ static bool is_idle(const struct live *l)
     return idle;
 }
 
-static void decide(void *ctx, const struct call_arrival *a, struct call_fate *out)
+static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate *fate)
 {
     struct live *l = ctx;
     const struct wiring_door *door = &l->wiring->doors.at[a->door];
     if (door->callee == CALLEE_CONTROL) {
-        answer_control(l, a, out);
-        return;
+        struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
+        a->answer = control_answer(l->tracker, l->opt.words, a->head, &text);
+        a->text = slice_copy(a->arena, buf_slice(&text));
+        buf_deinit(&text);
+        return ARRIVED_ANSWER;
     }
+    if (!a->waited && track_wants_body(l->tracker, door->callee, a->interface))
+        return ARRIVED_WAIT_FOR_BODY;
     struct ownership ownership = {l, a};
     struct buf text = BUF_INIT(BODY_MAX);
+    uint8_t http = CALL_HTTP | (a->h2 ? CALL_HTTP2 : 0);
     struct track_arrival arrival = {.service = door->callee,
                                     .caller = door->caller,
-                                    .head = a->head,
                                     .interface = a->interface,
-                                    .grpc = a->grpc,
-                                    .h2 = a->h2,
-                                    .content_type = head_get(a->head, SLICE("content-type")),
+                                    .flags = a->grpc ? CALL_GRPC : http,
                                     .body = body_of(a->body, a->grpc, &text),
                                     .whole = a->whole,
                                     .start_ns = a->start_ns,
@@ -157,17 +143,12 @@ static void decide(void *ctx, const struct call_arrival *a, struct call_fate *ou
                                     .idle = is_idle(l),
                                     .owns = owns,
                                     .ctx = &ownership};
-    struct track_answer answer;
-    track_arrive(l->tracker, &arrival, a->arena, &answer);
+    track_read_head(l->tracker, a->head, &arrival);
+    struct track_run *run = track_arrive(l->tracker, &arrival, fate);
+    if (run)
+        track_write_head(l->tracker, run, fate->call, &arrival.context, a->head, a->arena);
     buf_deinit(&text);
-    *out = (struct call_fate){.told = answer.run != 0,
-                              .mode = answer.mode,
-                              .run = answer.run,
-                              .call = answer.call,
-                              .keep = answer.client ? RUN_BODY_MAX : 0,
-                              .fault = SLICE("campaign"),
-                              .fields = answer.fields,
-                              .n_fields = answer.n_fields};
+    return ARRIVED_DECIDED;
 }
 
 static void keep_answer(struct live *l, const struct call_fate *fate, const struct call_end *end)
@@ -182,37 +163,39 @@ static void keep_answer(struct live *l, const struct call_fate *fate, const stru
 }
 
 /* A mode that alters answers found nothing to alter. */
-static void note_unfit(struct live *l, const struct call_fate *fate, const struct call_end *end)
+static void note_unfit(struct live *l, const struct call_arrival *a, const struct call_fate *fate,
+                       const char *why)
 {
     struct buf text = BUF_INIT(2000);
     buf_adds(&text, "mode ");
     mode_print(fate->mode, &text);
     buf_addf(&text, " cannot be acted out at %.*s %.*s: %s",
-             SLICE_ARG(l->wiring->name[l->wiring->doors.at[end->door].callee]),
-             SLICE_ARG(end->interface), end->unfit);
+             SLICE_ARG(l->wiring->name[l->wiring->doors.at[a->door].callee]),
+             SLICE_ARG(a->interface), why);
     execution_note(l, fate->run, buf_slice(&text));
     buf_deinit(&text);
 }
 
-static void ended(void *ctx, const struct call_fate *fate, const struct call_end *end)
+static void ended(void *ctx, const struct call_arrival *a, const struct call_fate *fate,
+                  const struct call_end *end)
 {
     struct live *l = ctx;
     struct buf text = BUF_INIT(BODY_MAX);
-    if (end->body)
-        track_asked(l->tracker, fate->run, fate->call, end->head->target,
-                    body_of(end->body, end->grpc, &text));
+    if (end->kept)
+        track_asked(l->tracker, fate->run, fate->call, a->head->target,
+                    body_of(a->body, a->grpc, &text));
     buf_deinit(&text);
-    if (fate->keep)
+    if (fate->client)
         keep_answer(l, fate, end);
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
                 end->end_ns);
     if (end->unfit)
-        note_unfit(l, fate, end);
+        note_unfit(l, a, fate, end->unfit);
     execution_poke(l, fate->run);
 }
 
 void direct_init(struct live *l)
 {
     l->director =
-        (struct director){.ctx = l, .wants_body = wants_body, .decide = decide, .ended = ended};
+        (struct director){.ctx = l, .fault = SLICE("campaign"), .arrived = arrived, .ended = ended};
 }

@@ -59,7 +59,7 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
                         .target = buf_slice(&target),
                         .fields = own,
                         .n_fields = add_fields(spec, own)};
-    track_request_fields(l->tracker, x->run, &head, &x->arena, &head.fields, &head.n_fields);
+    track_write_head(l->tracker, x->run, 0, NULL, &head, &x->arena);
     struct client_request r = {.to = &l->wiring->address[spec->service],
                                .tls = l->tls[spec->service],
                                .grpc = grpc,

@@ -5,6 +5,7 @@
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
+#include "core/run.h"
 #include "wire/coding.h"
 
 void exchange_give(struct exchange *x, slice bytes)
@@ -17,8 +18,8 @@ void exchange_forward(struct exchange *x)
 {
     x->state = EX_FORWARD;
     /* never a call of a run: a crash that a second try heals is what a campaign is there to show */
-    x->sending.repeatable = head_idempotent(x->request) && !x->fate.told;
-    x->sending.alone = x->fate.told && exchange_setup(x)->config->fresh;
+    x->sending.repeatable = head_idempotent(x->request) && !x->fate.run;
+    x->sending.alone = x->fate.run && exchange_setup(x)->config->fresh;
     x->up = pool_open(&x->generation->upstream[x->door].pool, x->h2, &x->sending);
     if (!x->up) {
         exchange_fail(x, 502,
@@ -223,7 +224,7 @@ static void up_head(struct stream *s, const struct head *h, bool end)
     x->answer_begun = true;
     x->answer_ended = end;
     x->answer_ns = clock_ns();
-    if (x->fate.keep)
+    if (x->fate.client)
         x->coding = slice_copy(&x->arena, coding_of(h));
     int code = x->grpc ? grpc_status(h) : -1;
     x->reply = code >= 0 ? OUTCOME(OUT_GRPC, code) : OUTCOME(OUT_STATUS, h->status);
@@ -278,10 +279,11 @@ void exchange_pass_head(struct exchange *x, const struct head *h, bool end)
 
 void exchange_pass_data(struct exchange *x, slice bytes)
 {
-    size_t room = x->fate.keep > x->told_body.n ? x->fate.keep - x->told_body.n : 0;
     x->response_bytes += bytes.n;
-    if (room)
+    if (x->fate.client && x->told_body.n < RUN_BODY_MAX) {
+        size_t room = RUN_BODY_MAX - x->told_body.n;
         chain_add(&x->told_body, (slice){bytes.p, bytes.n < room ? bytes.n : room});
+    }
     stream_data(x->down, bytes);
     link_touch(link_of(x->down));
 }

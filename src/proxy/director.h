@@ -6,59 +6,51 @@
 #define OUTFOX_PROXY_DIRECTOR_H
 
 #include "base/chain.h"
-#include "core/mode.h"
+#include "core/trace.h"
 #include "wire/message.h"
 
-/* A call, as it arrives. */
+/* A call, as it arrives. It is filled in once, and stays as long as the call. */
 struct call_arrival {
     uint32_t door;  /* which proxy of the configuration it came to */
     int fd;         /* the caller's connection */
     uint32_t *memo; /* of that connection, 0 at first: for what the director found out about it */
-    const struct head *head;
+    struct head *head; /* its fields may be replaced: so they go on to the service */
     slice interface;
     bool grpc, h2;
-    const struct chain *body; /* as far as it was waited for */
+    const struct chain *body; /* as far as it is there */
+    bool waited;              /* for the body: it is not asked for again */
     bool whole;               /* that is all of it; of gRPC, the first message is there */
     int64_t start_ns;
     struct arena *arena; /* for text that must live as long as the call */
-};
-
-/* What becomes of it. All zero: it is passed on as if nobody were there. */
-struct call_fate {
-    bool told; /* `ended` is called for it */
-    mode mode;
-    uint64_t run; /* the director's own, as is `call`: handed back by `ended` */
-    uint32_t call;
-    slice fault;                /* names the fault in x-outfox-fault */
-    const struct field *fields; /* in place of the request's; NULL: they stay */
-    uint32_t n_fields;
-    uint32_t keep;   /* so many bytes of the answer's body are wanted when it has ended */
-    uint16_t answer; /* answered with this status, and JSON; 0: it is not */
-    slice body;
+    uint16_t answer;     /* ARRIVED_ANSWER: with this status, and JSON */
+    slice text;
 };
 
 /* How it ended. */
 struct call_end {
-    outcome seen, reply; /* what the caller saw, what the service answered */
-    bool handled;        /* the service got the request */
-    bool fired;          /* the fault was acted out */
-    const char *unfit;   /* why it could not be, at this answer; NULL: no reason is known */
-    uint32_t door;       /* as it arrived */
-    slice interface;
-    const struct head *head;    /* the request */
-    const struct chain *body;   /* of the request; NULL: not all of it was kept */
-    const struct chain *answer; /* the beginning of what the caller got, as far as it was wanted */
+    outcome seen, reply;        /* what the caller saw, what the service answered */
+    bool handled;               /* the service got the request */
+    bool fired;                 /* the fault was acted out */
+    bool kept;                  /* all of the request's body is still in `body` of the arrival */
+    const char *unfit;          /* why it could not be, at this answer; NULL: no reason is known */
+    const struct chain *answer; /* to a client: the beginning of what it got, RUN_BODY_MAX bytes */
     slice coding;               /* how that is compressed; empty: not at all */
-    bool grpc;
     int64_t end_ns;
+};
+
+enum arrived {
+    ARRIVED_DECIDED,       /* *fate says what becomes of it */
+    ARRIVED_WAIT_FOR_BODY, /* to be asked once more, when the body is there as far as is waited */
+    ARRIVED_ANSWER,        /* by the director itself: `answer` and `text` */
 };
 
 struct director {
     void *ctx;
-    /* Is the body needed to decide? */
-    bool (*wants_body)(void *ctx, const struct call_arrival *a);
-    void (*decide)(void *ctx, const struct call_arrival *a, struct call_fate *out);
-    void (*ended)(void *ctx, const struct call_fate *fate, const struct call_end *end);
+    slice fault; /* names what it injects, in x-outfox-fault */
+    enum arrived (*arrived)(void *ctx, struct call_arrival *a, struct call_fate *fate);
+    /* Only for calls of a run. */
+    void (*ended)(void *ctx, const struct call_arrival *a, const struct call_fate *fate,
+                  const struct call_end *end);
 };
 
 #endif

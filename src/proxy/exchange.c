@@ -99,7 +99,7 @@ void exchange_finish(struct exchange *x, outcome seen)
     if (x->fired && x->rule)
         rule_fired(x->rule);
     record_call(x);
-    if (x->fate.told)
+    if (x->fate.run)
         exchange_tell(x);
     chain_clear(&x->body);
     chain_clear(&x->held);
@@ -219,7 +219,7 @@ void exchange_cut(struct worker *w, uint64_t run)
 {
     for (struct exchange *x = w->exchanges, *next; x; x = next) {
         next = x->next;
-        if (x->fate.told && x->fate.run == run)
+        if (x->fate.run && x->fate.run == run)
             exchange_break(x, FINISH_CLOSE, H2_CANCEL, OUTCOME(OUT_CLOSED, 0));
     }
 }

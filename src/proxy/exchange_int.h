@@ -5,7 +5,6 @@
 #define OUTFOX_PROXY_EXCHANGE_INT_H
 
 #include "base/arena.h"
-#include "core/mode.h"
 #include "proxy/director.h"
 #include "proxy/peer_int.h"
 #include "proxy/rule.h"
@@ -43,7 +42,8 @@ struct exchange {
     struct sending sending; /* its tries */
 
     const struct rule *rule;        /* NULL: none, or a director decides */
-    struct call_fate fate;          /* of a director */
+    struct call_arrival arrival;    /* as a director was asked about it */
+    struct call_fate fate;          /* as it has decided */
     const struct rule_dress *dress; /* of what is injected */
     slice fault;                    /* names it */
     mode mode;                      /* what is being acted out; MODE_NONE: nothing (any more) */
@@ -158,11 +158,13 @@ struct reply_way {
 extern const struct reply_way way_pass, way_drop;
 const struct reply_way *reply_way_for(mode m);
 
-/* ---- record.c ---- */
+/* ---- naming.c ---- */
 
-/* Names the call: interface and n. */
-void record_name(struct exchange *x);
-uint32_t record_count(struct exchange *x);
+/* Finds its interface, and how many calls of its name came before it. */
+void naming_interface(struct exchange *x);
+uint32_t naming_count(const struct exchange *x);
+
+/* ---- record.c ---- */
 
 /* One line, when there is a log. */
 void record_call(struct exchange *x);

@@ -28,65 +28,52 @@ static void carry_out(struct exchange *x)
 
 /* ---- a director decides ---- */
 
-static struct call_arrival arrival_of(struct exchange *x)
-{
-    struct caller *k = caller_of(link_of(x->down));
-    return (struct call_arrival){.door = x->door,
-                                 .fd = k->link.conn->fd,
-                                 .memo = &k->memo,
-                                 .head = x->request,
-                                 .interface = x->interface,
-                                 .grpc = x->grpc,
-                                 .h2 = x->h2,
-                                 .body = &x->body,
-                                 .whole = x->request_ended || x->framing.messages > 0,
-                                 .start_ns = x->start_ns,
-                                 .arena = &x->arena};
-}
-
 static void answer_json(struct exchange *x)
 {
     struct field type = {SLICE("content-type"), SLICE("application/json")};
-    struct head h = {.status = x->fate.answer,
+    struct head h = {.status = x->arrival.answer,
                      .fields = &type,
                      .n_fields = 1,
                      .has_length = true,
-                     .length = x->fate.body.n};
-    exchange_answer(x, &h, x->fate.body, OUTCOME(OUT_STATUS, x->fate.answer));
+                     .length = x->arrival.text.n};
+    exchange_answer(x, &h, x->arrival.text, OUTCOME(OUT_STATUS, x->arrival.answer));
 }
 
-static void ask_director(struct exchange *x, const struct director *d)
+static void collect(struct exchange *x);
+
+/* The call arrives; asked once, or a second time when the body has been waited for. */
+static enum arrived ask_director(struct exchange *x, const struct director *d, bool waited)
+{
+    struct caller *k = caller_of(link_of(x->down));
+    if (!x->arrival.head)
+        x->arrival = (struct call_arrival){.door = x->door,
+                                           .fd = k->link.conn->fd,
+                                           .memo = &k->memo,
+                                           .head = x->request,
+                                           .interface = x->interface,
+                                           .grpc = x->grpc,
+                                           .h2 = x->h2,
+                                           .body = &x->body,
+                                           .start_ns = x->start_ns,
+                                           .arena = &x->arena};
+    x->arrival.waited = waited;
+    x->arrival.whole = x->request_ended || x->framing.messages > 0;
+    return d->arrived(d->ctx, &x->arrival, &x->fate);
+}
+
+static void direct(struct exchange *x, const struct director *d, bool waited)
 {
     static const struct rule_dress plain;
-    struct call_arrival arrival = arrival_of(x);
-    d->decide(d->ctx, &arrival, &x->fate);
-    x->mode = x->fate.mode;
-    x->fault = x->fate.fault;
-    x->dress = &plain;
-    if (x->fate.fields) {
-        x->request->fields = x->fate.fields;
-        x->request->n_fields = x->fate.n_fields;
-    }
-    if (x->fate.answer)
-        answer_json(x);
-    else
+    switch (ask_director(x, d, waited)) {
+    case ARRIVED_WAIT_FOR_BODY: collect(x); break;
+    case ARRIVED_ANSWER: answer_json(x); break;
+    case ARRIVED_DECIDED:
+        x->mode = x->fate.mode;
+        x->fault = d->fault;
+        x->dress = &plain;
         carry_out(x);
-}
-
-/* The caller left before its call could be decided about: the director is to know of it all the
- * same. Nothing is acted out any more. */
-static void mention(struct exchange *x)
-{
-    const struct director *d = x->worker->plane->director;
-    struct call_arrival arrival = arrival_of(x);
-    if (d && x->state == EX_COLLECT)
-        d->decide(d->ctx, &arrival, &x->fate);
-}
-
-/* Is the request's body still there, all of it? */
-static bool body_kept(const struct exchange *x)
-{
-    return x->request_ended && x->body.n == x->request_bytes;
+        break;
+    }
 }
 
 void exchange_tell(const struct exchange *x)
@@ -96,16 +83,12 @@ void exchange_tell(const struct exchange *x)
                            .reply = x->reply,
                            .handled = x->sending.tries > 0 && outcome_kind(x->reply) != OUT_REFUSED,
                            .fired = x->fired,
+                           .kept = x->request_ended && x->body.n == x->request_bytes,
                            .unfit = x->fate.mode != MODE_NONE && !x->fired ? x->error : NULL,
-                           .door = x->door,
-                           .interface = x->interface,
-                           .coding = x->coding,
-                           .head = x->request,
-                           .body = body_kept(x) ? &x->body : NULL,
                            .answer = &x->told_body,
-                           .grpc = x->grpc,
+                           .coding = x->coding,
                            .end_ns = clock_ns()};
-    d->ended(d->ctx, &x->fate, &end);
+    d->ended(d->ctx, &x->arrival, &x->fate, &end);
 }
 
 /* ---- rules decide ---- */
@@ -113,14 +96,10 @@ void exchange_tell(const struct exchange *x)
 static void decide(struct exchange *x)
 {
     const struct setup *setup = exchange_setup(x);
-    if (x->worker->plane->director) {
-        ask_director(x, x->worker->plane->director);
-        return;
-    }
     const struct rules *rules = &setup->door[x->door].spec->rules;
     struct request_facts facts = facts_of(x);
     if (setup->log)
-        x->n = record_count(x);
+        x->n = naming_count(x);
     x->rule = x->interface.n ? rules_find(rules, &facts) : NULL;
     if (x->rule) {
         x->mode = x->rule->mode;
@@ -130,15 +109,10 @@ static void decide(struct exchange *x)
     carry_out(x);
 }
 
-/* Is the body part of what is decided by? */
-static bool wants_body(struct exchange *x)
+/* Is the body part of what the rules decide by? */
+static bool wants_body(const struct exchange *x)
 {
     const struct setup *setup = exchange_setup(x);
-    const struct director *d = x->worker->plane->director;
-    if (d) {
-        struct call_arrival arrival = arrival_of(x);
-        return d->wants_body(d->ctx, &arrival);
-    }
     struct request_facts facts = facts_of(x);
     return setup->config->identify_payload ||
            rules_want_payload(&setup->door[x->door].spec->rules, &facts);
@@ -163,7 +137,12 @@ static uint32_t payload_hash(const struct exchange *x)
 
 void exchange_collected(struct exchange *x)
 {
+    const struct director *d = x->worker->plane->director;
     timer_stop(&x->worker->loop, &x->timer);
+    if (d) {
+        direct(x, d, true);
+        return;
+    }
     x->payload = x->body.n ? payload_hash(x) : 0; /* without a body there is nothing to name */
     decide(x);
 }
@@ -215,8 +194,10 @@ static void down_head(struct stream *s, const struct head *h, bool end)
     x->h2 = s->wire->ops->multiplexed;
     x->grpc = x->h2 && grpc_is_call(h);
     if (spec->rules.list.n || setup->log || w->plane->director)
-        record_name(x);
-    if (wants_body(x))
+        naming_interface(x);
+    if (w->plane->director)
+        direct(x, w->plane->director, false);
+    else if (wants_body(x))
         collect(x);
     else
         decide(x);
@@ -276,8 +257,10 @@ static void down_end(struct stream *s, const struct head *trailers)
 static void down_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct exchange *x = s->user;
+    const struct director *d = x->worker->plane->director;
     (void)code;
-    mention(x);
+    if (d && x->state == EX_COLLECT) /* it is to know of the call, though nothing comes of it */
+        (void)ask_director(x, d, true);
     x->down = NULL;
     link_unuse(link_of(s));
     if (why == CUT_BAD)

@@ -131,8 +131,9 @@ struct plane {
 /* A sentence for whoever runs the proxy, at most one a second. service: NULL, or whose it is. */
 void plane_warn(struct plane *p, const char *service, const char *text);
 
-/* ---- record.c ---- */
+/* ---- naming.c ---- */
 
+/* How often each call was seen. */
 struct naming *naming_new(void);
 void naming_free(struct naming *naming);
 

@@ -4,17 +4,6 @@
  * it says nothing, the calling service's open call is meant. */
 #include "track/track_int.h"
 
-static bool known_run(void *ctx, uint64_t key)
-{
-    const struct tracker *t = ctx;
-    if (track_find(t, key))
-        return true;
-    for (uint32_t i = 0; i < ENDED_KEPT; i++) /* of a run that has ended: known, but not any more */
-        if (t->ended[i].key == key)
-            return true;
-    return false;
-}
-
 static struct track_run *only_run(const struct tracker *t, const struct track_arrival *a)
 {
     for (uint32_t i = 0; t->n_runs == 1 && !a->crowded && i < SLOTS_MAX; i++)
@@ -68,8 +57,7 @@ static void find_by_caller(const struct track_arrival *a, struct track_parent *o
 /* Does the request say on behalf of which call of this run it is made? */
 static bool says_call(const struct tracker *t, const struct track_run *r, const struct context *c)
 {
-    bool state = c->by == DIALECT_TRACESTATE || c->by == DIALECT_BAGGAGE;
-    return state && t->opt.best == TRACK_STATE && c->run == r->key && c->call < r->all.calls.n;
+    return t->opt.best == TRACK_STATE && c->run == r->key && c->call < r->all.calls.n;
 }
 
 /* A client that was given addresses of its own is known by them, unless it has handed them on to a
@@ -81,21 +69,17 @@ static bool find_client(const struct tracker *t, const struct track_arrival *a,
         return false;
     out->run = t->slot[a->caller & ~CALLER_CLIENT];
     out->call = 0;
-    if (out->run && says_call(t, out->run, &out->context)) {
-        out->call = out->context.call;
+    if (out->run && says_call(t, out->run, &a->context)) {
+        out->call = a->context.call;
         out->by = TRACK_STATE;
     }
     return true;
 }
 
-void parent_find(struct tracker *t, const struct track_arrival *a, struct track_parent *out)
+void parent_find(const struct tracker *t, const struct track_arrival *a, struct track_parent *out)
 {
     *out = (struct track_parent){.call = CALL_NONE, .by = TRACK_NONE};
-    const struct context *c = &out->context;
-    out->context.by = DIALECTS;
-    out->context.call = UINT32_MAX;
-    if (t->opt.best != TRACK_NONE)
-        context_read(a->head, t->opt.custom, t->opt.n_custom, known_run, t, &out->context);
+    const struct context *c = &a->context;
     if (find_client(t, a, out))
         return;
     if (c->run)

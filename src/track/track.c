@@ -9,7 +9,6 @@ const char *const track_level_names[TRACK_LEVELS] = {"state", "trace", "none"};
 
 /* What the scenario's own request carries until it is known what is of use. */
 static const uint32_t all_dialects = (1u << DIALECTS) - 1;
-static const uint32_t state_dialects = 1u << DIALECT_TRACESTATE | 1u << DIALECT_BAGGAGE;
 
 /* One that cannot be read was refused before: it means nothing. */
 static void add_ignore(struct tracker *t, slice text)
@@ -141,21 +140,6 @@ struct track_run *track_find_secret(const struct tracker *t, uint64_t secret)
     return found;
 }
 
-static uint32_t allowed(const struct tracker *t, uint32_t dialects)
-{
-    return t->opt.best == TRACK_STATE   ? dialects
-           : t->opt.best == TRACK_TRACE ? dialects & ~state_dialects
-                                        : 0;
-}
-
-void track_request_fields(const struct tracker *t, const struct track_run *r,
-                          const struct head *head, struct arena *a, const struct field **fields,
-                          uint32_t *n_fields)
-{
-    context_write(head, allowed(t, t->dialects), t->opt.custom, t->opt.n_custom, r->id, 0, a,
-                  fields, n_fields);
-}
-
 void track_answered(struct track_run *r, outcome seen, int64_t now_ns)
 {
     struct call *root = &r->all.trace.calls.at[0];
@@ -274,7 +258,7 @@ bool track_wants_body(const struct tracker *t, uint32_t service, slice interface
     return payload_used(t->payloads, interface_key(t, service, interface));
 }
 
-static void count(struct tracker *t, const struct track_parent *p, uint32_t service)
+static void count(struct tracker *t, const struct track_parent *p, uint32_t service, uint32_t seen)
 {
     t->facts[service].received++;
     uint32_t caller = p->run->all.calls.at[p->call].service;
@@ -284,7 +268,7 @@ static void count(struct tracker *t, const struct track_parent *p, uint32_t serv
     f->made++;
     f->by[p->by]++;
     f->ambiguous += p->ambiguous;
-    f->dialects |= p->context.seen;
+    f->dialects |= seen;
 }
 
 /* The payload, as far as it is part of names or to be learned about. */
@@ -296,7 +280,7 @@ static void read_payload(const struct tracker *t, const struct track_arrival *a,
     struct payload fields = {0};
     int64_t now_ns = clock_wall_ns();
     payload_read(a->content_type, a->body, now_ns, &fields);
-    payload_read_target(a->head->target, now_ns, &fields);
+    payload_read_target(a->target, now_ns, &fields);
     if (t->opt.payload == TRACK_PAYLOAD_ON)
         call->payload = payload_hash_all(&fields);
     else if (t->decided)
@@ -313,15 +297,6 @@ static void read_payload(const struct tracker *t, const struct track_arrival *a,
 static uint32_t request_hash(slice target, slice body)
 {
     return hash_fold(hash_mix(hash_slice(target), body.n ? hash_slice(body) : 0));
-}
-
-/* By either of the names that are in use for it. */
-static uint32_t key_hash(const struct head *head)
-{
-    slice key = head_get(head, SLICE("idempotency-key"));
-    if (!key.n)
-        key = head_get(head, SLICE("x-idempotency-key"));
-    return key.n ? hash_fold(hash_slice(key)) : 0;
 }
 
 void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, slice body)
@@ -369,11 +344,10 @@ static bool says_nothing(const struct tracker *t, const struct track_arrival *a)
 }
 
 /* It belongs to no run: is that as it should be? */
-static void count_foreign(struct tracker *t, const struct track_arrival *a,
-                          const struct track_parent *p)
+static void count_foreign(struct tracker *t, const struct track_arrival *a)
 {
-    if (p->context.run)
-        count_stray(t, a, p->context.run);
+    if (a->context.run)
+        count_stray(t, a, a->context.run);
     else if (t->n_runs > 0 && a->caller < t->opt.n_services && t->lost++ == 0)
         t->lost_by = a->caller;
     else if (t->n_runs == 0 && t->n_ended > 0 && a->idle && says_nothing(t, a))
@@ -389,24 +363,24 @@ static void note_late(struct track_run *r, int64_t start_ns)
         r->late_ns = late_ns;
 }
 
-void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
-                  struct track_answer *out)
+struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
+                               struct call_fate *fate)
 {
     struct track_parent p;
-    *out = (struct track_answer){0};
+    *fate = (struct call_fate){0};
     if (ignored(t, a->service, a->interface)) {
         t->facts[a->service].ignored += t->n_runs > 0;
-        return;
+        return NULL;
     }
     parent_find(t, a, &p);
-    if (!p.run) {
-        count_foreign(t, a, &p);
-        return;
-    }
     struct track_run *r = p.run;
+    if (!r) {
+        count_foreign(t, a);
+        return NULL;
+    }
     if (r->cutting) { /* what follows from that is none of its calls */
         r->active_ns = a->start_ns;
-        return;
+        return NULL;
     }
     struct track_call call = {
         .service = a->service, .interface = names_sym(t->opt.names, a->interface), .open = true};
@@ -414,30 +388,61 @@ void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena
     bool hushed = r->blocks > 0 || r->all.trace.calls.at[p.call].flags & CALL_HUSHED;
     bool exempt = hushed || r->all.calls.at[p.call].service == CALLER_CLIENT;
     struct call record = {.parent = p.call,
-                          .request = a->whole ? request_hash(a->head->target, a->body) : 0,
-                          .key = key_hash(a->head),
+                          .request = a->whole ? request_hash(a->target, a->body) : 0,
+                          .key = a->key.n ? hash_fold(hash_slice(a->key)) : 0,
+                          .flags = (uint8_t)(a->flags | (exempt ? CALL_EXEMPT : 0) |
+                                             (p.ambiguous ? CALL_AMBIGUOUS : 0) |
+                                             (hushed ? CALL_HUSHED : 0)),
                           .start_ns = a->start_ns - r->start_ns};
-    record.flags = (uint8_t)((a->grpc ? CALL_GRPC
-                              : a->h2 ? CALL_HTTP | CALL_HTTP2
-                                      : CALL_HTTP) |
-                             (exempt ? CALL_EXEMPT : 0) | (p.ambiguous ? CALL_AMBIGUOUS : 0) |
-                             (hushed ? CALL_HUSHED : 0));
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
         record.mode = aim_find(r->aim, t->opt.names, record.uid, &record.fault_point);
     if (r->answered)
         note_late(r, a->start_ns);
-    count(t, &p, a->service);
+    count(t, &p, a->service, a->context.seen);
     r->n_open++;
     r->active_ns = a->start_ns;
-    out->run = r->key;
-    out->mode = record.mode;
-    out->client = exempt && !hushed;
-    out->call = add_call(r, call, record);
-    uint32_t write = p.context.run ? state_dialects : t->dialects | state_dialects;
-    if (allowed(t, write))
-        context_write(a->head, allowed(t, write), t->opt.custom, t->opt.n_custom, r->id, out->call,
-                      arena, &out->fields, &out->n_fields);
+    *fate = (struct call_fate){.run = r->key,
+                               .call = add_call(r, call, record),
+                               .mode = record.mode,
+                               .client = exempt && !hushed};
+    return r;
+}
+
+/* ---- calls that an HTTP head carries ---- */
+
+static bool known_run(void *ctx, uint64_t key)
+{
+    const struct tracker *t = ctx;
+    if (track_find(t, key))
+        return true;
+    for (uint32_t i = 0; i < ENDED_KEPT; i++) /* of a run that has ended: known, but not any more */
+        if (t->ended[i].key == key)
+            return true;
+    return false;
+}
+
+void track_read_head(struct tracker *t, const struct head *h, struct track_arrival *a)
+{
+    if (t->opt.best != TRACK_NONE)
+        context_read(h, t->opt.custom, t->opt.n_custom, known_run, t, &a->context);
+    a->target = h->target;
+    a->content_type = head_get(h, SLICE("content-type"));
+    a->key = head_get(h, SLICE("idempotency-key")); /* either name is in use for it */
+    if (!a->key.n)
+        a->key = head_get(h, SLICE("x-idempotency-key"));
+}
+
+void track_write_head(const struct tracker *t, const struct track_run *r, uint32_t call,
+                      const struct context *said, struct head *h, struct arena *a)
+{
+    static const uint32_t state = 1u << DIALECT_TRACESTATE | 1u << DIALECT_BAGGAGE;
+    uint32_t write = !said ? t->dialects : said->run ? state : t->dialects | state;
+    if (t->opt.best == TRACK_TRACE)
+        write &= ~state;
+    if (write && t->opt.best != TRACK_NONE)
+        context_write(h, write, t->opt.custom, t->opt.n_custom, r->id, call, a, &h->fields,
+                      &h->n_fields);
 }
 
 void track_kept(struct track_run *r, uint32_t call, uint32_t number)

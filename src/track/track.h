@@ -76,11 +76,6 @@ uint64_t track_key(const struct track_run *r); /* identifies it while it is unde
 uint64_t track_secret(const struct track_run *r);
 struct track_run *track_find_secret(const struct tracker *t, uint64_t secret);
 
-/* The fields of the scenario's own request, with the context of the run. */
-void track_request_fields(const struct tracker *t, const struct track_run *r,
-                          const struct head *head, struct arena *a, const struct field **fields,
-                          uint32_t *n_fields);
-
 /* The scenario's own request has ended. */
 void track_answered(struct track_run *r, outcome seen, int64_t now_ns);
 
@@ -113,14 +108,17 @@ void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_
 
 /* ---- calls ---- */
 
+/* A call, as it arrives, whatever carries it: an HTTP head or anything else that can say for whom
+ * it is made. */
 struct track_arrival {
     uint32_t service; /* that is called */
     uint32_t caller;  /* by the address it dialled */
-    const struct head *head;
     slice interface;
-    bool grpc, h2;
-    slice content_type, body; /* as far as track_wants_body asked for them */
-    bool whole;               /* the body is all that was sent; of gRPC, the first message */
+    uint8_t flags;                   /* CALL_HTTP ...: what it is */
+    struct context context;          /* what it says of its run; all zero: nothing */
+    slice target, content_type, key; /* what is asked, and its idempotency key */
+    slice body;                      /* as far as track_wants_body asked for it */
+    bool whole;                      /* that is all of it; of gRPC, the first message */
     int64_t start_ns;
     bool crowded; /* others are under way, or about to begin: what says nothing is of no run */
     bool idle;    /* nothing is under way that calls services, a run or a command */
@@ -130,18 +128,19 @@ struct track_arrival {
     void *ctx;
 };
 
-struct track_answer {
-    uint64_t run; /* 0: it belongs to no run, and is not to be touched */
-    uint32_t call;
-    mode mode;
-    bool client; /* the client of a command makes it, and it is part of what is tested */
-    const struct field *fields; /* of the request as it goes on; NULL: as they are */
-    uint32_t n_fields;
-};
-
 bool track_wants_body(const struct tracker *t, uint32_t service, slice interface);
-void track_arrive(struct tracker *t, const struct track_arrival *a, struct arena *arena,
-                  struct track_answer *out);
+
+/* Its run, with what becomes of it; NULL: it belongs to none, and *fate is all zero. */
+struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
+                               struct call_fate *fate);
+
+/* Fills in what the head of a request says: its context, and what is asked. */
+void track_read_head(struct tracker *t, const struct head *h, struct track_arrival *a);
+
+/* Replaces the fields of a request by those with which it goes on as this call of its run, so that
+ * calls on behalf of it are known. said: what it said itself; NULL: it is the scenario's own. */
+void track_write_head(const struct tracker *t, const struct track_run *r, uint32_t call,
+                      const struct context *said, struct head *h, struct arena *a);
 
 /* Its body is known only now: what was asked is kept, if it was not known before. To be called
  * before track_ended. */

@@ -79,10 +79,9 @@ struct track_parent {
     uint32_t call;
     bool ambiguous;
     enum track_level by;
-    struct context context;
 };
 
-void parent_find(struct tracker *t, const struct track_arrival *a, struct track_parent *out);
+void parent_find(const struct tracker *t, const struct track_arrival *a, struct track_parent *out);
 
 /* ---- name.c ---- */
 

@@ -62,9 +62,9 @@ static struct track_run *begin(struct lab *l)
 /* What the scenario's own request carries. */
 static struct head asked(struct lab *l, const struct track_run *r)
 {
-    struct head h = {0}, out = {0};
-    track_request_fields(l->t, r, &h, &l->arena, &out.fields, &out.n_fields);
-    return out;
+    struct head h = {0};
+    track_write_head(l->t, r, 0, NULL, &h, &l->arena);
+    return h;
 }
 
 /* Of a request that was received, what a service passes on: fields whose names are in the list. */
@@ -88,14 +88,13 @@ struct arrival {
 };
 
 /* One call; *sent: the head as it goes on to the service. */
-static struct track_answer arrive(struct lab *l, struct arrival x, struct head *sent)
+static struct call_fate arrive(struct lab *l, struct arrival x, struct head *sent)
 {
     static const struct head none;
     struct track_arrival a = {.service = x.service,
                               .caller = x.caller,
-                              .head = x.head ? x.head : &none,
                               .interface = slice_of(x.interface ? x.interface : "GET /"),
-                              .content_type = SLICE("application/json"),
+                              .flags = CALL_HTTP,
                               .body = slice_of(x.body ? x.body : ""),
                               .whole = x.whole,
                               .start_ns = ++l->now,
@@ -103,15 +102,19 @@ static struct track_answer arrive(struct lab *l, struct arrival x, struct head *
                               .idle = x.idle,
                               .owns = owns,
                               .ctx = l};
-    struct track_answer out;
-    track_arrive(l->t, &a, &l->arena, &out);
+    struct head head = x.head ? *x.head : none;
+    struct call_fate out;
+    track_read_head(l->t, &head, &a);
+    a.content_type = SLICE("application/json");
+    const struct track_run *r = track_arrive(l->t, &a, &out);
+    if (r)
+        track_write_head(l->t, r, out.call, &a.context, &head, &l->arena);
     if (sent)
-        *sent =
-            out.fields ? (struct head){.fields = out.fields, .n_fields = out.n_fields} : *a.head;
+        *sent = head;
     return out;
 }
 
-static void ended(struct lab *l, struct track_answer a)
+static void ended(struct lab *l, struct call_fate a)
 {
     track_ended(l->t, a.run, a.call, OUTCOME_OK, OUTCOME_OK, true, false, ++l->now);
 }
@@ -147,12 +150,12 @@ static void test_state(void **state)
     struct head at_a = asked(&l, r), at_b, from;
     /* a calls b twice at once, through an address that says nothing: each says for whom it acts */
     from = passed(&l, &at_a, STATE);
-    struct track_answer first =
+    struct call_fate first =
         arrive(&l, (struct arrival){.service = B, .caller = CALLER_UNKNOWN, .head = &from}, &at_b);
-    struct track_answer second =
+    struct call_fate second =
         arrive(&l, (struct arrival){.service = B, .caller = CALLER_UNKNOWN, .head = &from}, NULL);
     struct head from_b = passed(&l, &at_b, STATE);
-    struct track_answer deep =
+    struct call_fate deep =
         arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN, .head = &from_b}, NULL);
     assert_int_equal(first.run, track_key(r));
     assert_name(&l, call_at(r, first.call)->uid, "a GET / > b GET /");
@@ -171,6 +174,33 @@ static void test_state(void **state)
     lab_close(&l);
 }
 
+/* A call that no head carries says for whom it is made by the same value. */
+static void test_no_head(void **state)
+{
+    (void)state;
+    struct lab l;
+    struct call_fate fate, deep;
+    lab_open(&l, (struct track_options){0});
+    struct track_run *r = begin(&l);
+    struct track_arrival a = {.service = B,
+                              .caller = CALLER_UNKNOWN,
+                              .interface = SLICE("read"),
+                              .context = {.run = track_key(r), .call = 0},
+                              .start_ns = ++l.now};
+    assert_ptr_equal(track_arrive(l.t, &a, &fate), r);
+    assert_int_equal(fate.run, track_key(r));
+    a.service = C;
+    a.context.call = fate.call;
+    assert_ptr_equal(track_arrive(l.t, &a, &deep), r);
+    assert_name(&l, call_at(r, deep.call)->uid, "a GET / > b read > c read");
+    assert_int_equal(call_at(r, deep.call)->flags, 0);
+    a.context.run = 12345; /* of no run that is known */
+    assert_null(track_arrive(l.t, &a, &deep));
+    assert_int_equal(deep.run, 0);
+    finish(&l, r);
+    lab_close(&l);
+}
+
 static void test_trace(void **state)
 {
     (void)state;
@@ -178,18 +208,18 @@ static void test_trace(void **state)
     lab_open(&l, (struct track_options){0});
     struct track_run *r = begin(&l);
     struct head at_a = asked(&l, r), from = passed(&l, &at_a, "x-b3-traceid"), at_b;
-    struct track_answer b =
+    struct call_fate b =
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, &at_b);
     from = passed(&l, &at_b, "x-b3-traceid");
-    struct track_answer c =
+    struct call_fate c =
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
     assert_name(&l, call_at(r, c.call)->uid, "a GET / > b GET / > c GET /");
     assert_int_equal(call_at(r, c.call)->parent, b.call);
     assert_int_equal(track_service(l.t, B)->by[TRACK_TRACE], 1);
     /* a second call of b is open: for which of them does it act? */
-    struct track_answer again =
+    struct call_fate again =
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
-    struct track_answer guess =
+    struct call_fate guess =
         arrive(&l, (struct arrival){.service = D, .caller = B, .head = &from}, NULL);
     assert_int_equal(call_at(r, guess.call)->parent, again.call);
     assert_true(call_at(r, guess.call)->flags & CALL_AMBIGUOUS);
@@ -204,19 +234,17 @@ static void test_none(void **state)
     struct lab l;
     lab_open(&l, (struct track_options){0});
     struct track_run *r = begin(&l);
-    struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
     l.owner = B; /* known by its process */
-    struct track_answer c =
-        arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN}, NULL);
+    struct call_fate c = arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN}, NULL);
     assert_int_equal(call_at(r, c.call)->parent, b.call);
     assert_int_equal(track_service(l.t, B)->by[TRACK_NONE], 1);
     l.owner = SERVICES; /* nobody knows: the scenario's own request, but that is a guess */
-    struct track_answer d =
-        arrive(&l, (struct arrival){.service = D, .caller = CALLER_UNKNOWN}, NULL);
+    struct call_fate d = arrive(&l, (struct arrival){.service = D, .caller = CALLER_UNKNOWN}, NULL);
     assert_int_equal(call_at(r, d.call)->parent, 0);
     assert_true(call_at(r, d.call)->flags & CALL_AMBIGUOUS);
     ended(&l, b);
-    struct track_answer late =
+    struct call_fate late =
         arrive(&l, (struct arrival){.service = D, .caller = B}, NULL); /* after its answer */
     assert_int_equal(call_at(r, late.call)->parent, b.call);
     assert_false(call_at(r, late.call)->flags & CALL_AMBIGUOUS);
@@ -253,7 +281,7 @@ static void test_asked(void **state)
         struct head head = {.target = slice_of(rows[i].target), .fields = &field, .n_fields = 1};
         struct arrival x = {
             .service = B, .caller = A, .head = &head, .body = rows[i].body, .whole = rows[i].whole};
-        struct track_answer b = arrive(&l, x, NULL);
+        struct call_fate b = arrive(&l, x, NULL);
         if (rows[i].later)
             track_asked(l.t, b.run, b.call, head.target, slice_of(rows[i].later));
         ended(&l, b);
@@ -354,17 +382,17 @@ static void test_clients(void **state)
     struct track_run *one = begin_in(&l, 0, CALLER_CLIENT, false);
     struct track_run *two = begin_in(&l, 1, CALLER_CLIENT, false);
     struct head at_b;
-    struct track_answer b =
+    struct call_fate b =
         arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT | 1}, &at_b);
     assert_int_equal(b.run, track_key(two));
     assert_true(call_at(two, b.call)->flags & CALL_EXEMPT);
     assert_name(&l, call_at(two, b.call)->uid, "client GET / > b GET /");
     struct head from = passed(&l, &at_b, STATE);
-    struct track_answer c =
+    struct call_fate c =
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
     assert_false(call_at(two, c.call)->flags & CALL_EXEMPT);
     /* an address of the client that a service was given */
-    struct track_answer d = arrive(
+    struct call_fate d = arrive(
         &l, (struct arrival){.service = D, .caller = CALLER_CLIENT | 1, .head = &from}, NULL);
     assert_int_equal(call_at(two, d.call)->parent, b.call);
     assert_false(call_at(two, d.call)->flags & CALL_EXEMPT);
@@ -390,11 +418,10 @@ static void test_plan(void **state)
                      0);
     struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
     struct head at_b;
-    struct track_answer b =
-        arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
+    struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
     assert_int_equal(b.mode, MODE_NONE);
     struct head from = passed(&l, &at_b, STATE);
-    struct track_answer c =
+    struct call_fate c =
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
     assert_true(c.mode != MODE_NONE);
     track_ended(l.t, c.run, c.call, OUTCOME_OK, OUTCOME_OK, true, false, ++l.now);
@@ -419,11 +446,10 @@ static void test_blocks(void **state)
     assert_false(track_hushed(r));
     assert_false(track_unhush(r)); /* none is open */
     assert_true(track_hush(r) && track_hush(r));
-    struct track_answer b =
-        arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
+    struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
     assert_true(track_unhush(r) && track_hushed(r)); /* the outer one */
     struct head from = passed(&l, &at_b, STATE);
-    struct track_answer c =
+    struct call_fate c =
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, &at_c);
     assert_int_equal(c.mode, MODE_NONE);
     assert_true(call_at(r, c.call)->flags & CALL_EXEMPT);
@@ -437,7 +463,7 @@ static void test_blocks(void **state)
     assert_true(track_unhush(r) && !track_hushed(r) && !track_unhush(r));
     /* below a call of the block, but late */
     struct head late = passed(&l, &at_c, STATE);
-    struct track_answer d =
+    struct call_fate d =
         arrive(&l, (struct arrival){.service = D, .caller = C, .head = &late}, NULL);
     assert_int_equal(d.mode, MODE_NONE);
     assert_true(call_at(r, b.call)->flags & call_at(r, c.call)->flags & CALL_HUSHED);
@@ -467,7 +493,7 @@ static void test_strays(void **state)
     struct track_run *r = begin(&l);
     struct head from = asked(&l, r), sent;
     from = passed(&l, &from, STATE);
-    struct track_answer open =
+    struct call_fate open =
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
     finish(&l, r);
     assert_true(l.trace.calls.at[1].flags & CALL_OPEN);
@@ -549,8 +575,8 @@ static void test_open(void **state)
     assert_int_equal(aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
                      0);
     struct track_run *r = begin(&l);
-    struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
-    struct track_answer c = arrive(&l, (struct arrival){.service = C, .caller = B}, NULL);
+    struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    struct call_fate c = arrive(&l, (struct arrival){.service = C, .caller = B}, NULL);
     finish(&l, r);
     const struct call *calls = l.trace.calls.at;
     assert_true(calls[b.call].flags & calls[c.call].flags & CALL_OPEN);
@@ -575,8 +601,8 @@ static void test_cut(void **state)
     assert_int_equal(aim_add(&l.aim, ANY_VOCABULARY(&l.names), UID_NONE, SLICE("c * : hold"), &e),
                      0);
     struct track_run *r = begin(&l);
-    struct track_answer b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
-    struct track_answer c = arrive(&l, (struct arrival){.service = C, .caller = A}, NULL);
+    struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
+    struct call_fate c = arrive(&l, (struct arrival){.service = C, .caller = A}, NULL);
     track_cut(r);
     track_ended(l.t, b.run, b.call, OUTCOME(OUT_CLOSED, 0), 0, true, false, ++l.now);
     track_ended(l.t, c.run, c.call, OUTCOME(OUT_CLOSED, 0), 0, false, true, ++l.now);
@@ -638,8 +664,7 @@ static void test_foreign(void **state)
         {SLICE("traceparent"), SLICE("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")}};
     struct head h = {.fields = fields, .n_fields = 3}, sent;
     lab_open(&l, (struct track_options){0});
-    struct track_answer a =
-        arrive(&l, (struct arrival){.service = B, .caller = A, .head = &h}, &sent);
+    struct call_fate a = arrive(&l, (struct arrival){.service = B, .caller = A, .head = &h}, &sent);
     assert_int_equal(a.run, 0);
     assert_ptr_equal(sent.fields, fields);
     struct track_run *r = begin(&l);
@@ -676,7 +701,7 @@ static void learn(struct lab *l, struct track_lesson **lessons)
 static uid name_of(struct lab *l, struct arrival x)
 {
     struct track_run *r = begin(l);
-    struct track_answer a = arrive(l, x, NULL);
+    struct call_fate a = arrive(l, x, NULL);
     uid u = call_at(r, a.call)->uid;
     finish(l, r);
     return u;
@@ -739,7 +764,7 @@ static struct track_lesson *pair_lesson(struct lab *l, const char *first, const 
 {
     struct head heads[2] = {{.target = slice_of(first)}, {.target = slice_of(second)}};
     struct track_run *r = begin_in(l, 0, A, true);
-    struct track_answer calls[2];
+    struct call_fate calls[2];
     for (int i = 0; i < 2; i++) {
         calls[i] = arrive(
             l, (struct arrival){.service = B, .caller = A, .head = &heads[i], .whole = true}, NULL);
@@ -816,7 +841,7 @@ static struct track_lesson *deep_lesson(struct lab *l, bool swapped)
     static const char *const below[][2] = {{"/c/71", "/c/72"}, {"/c/81", "/c/82"}};
     struct track_run *r = begin_in(l, 0, A, true);
     struct head at_a = asked(l, r), at_b[2];
-    struct track_answer calls[6];
+    struct call_fate calls[6];
     for (int i = 0; i < 2; i++) {
         struct head from = passed(l, &at_a, STATE);
         from.target = slice_of(above[i ^ swapped]);
@@ -885,15 +910,15 @@ static void test_predecessors(void **state)
     for (int i = 0; i < 3; i++) {
         struct track_run *r = begin(&l);
         uint32_t first = i == 1 ? C : B;
-        struct track_answer x = arrive(&l, (struct arrival){.service = first, .caller = A}, NULL);
+        struct call_fate x = arrive(&l, (struct arrival){.service = first, .caller = A}, NULL);
         assert_int_equal(uid_element(&l.names, call_at(r, x.call)->uid)->before, 0);
-        struct track_answer y =
+        struct call_fate y =
             arrive(&l, (struct arrival){.service = first == B ? C : B, .caller = A}, NULL);
         assert_int_equal(uid_element(&l.names, call_at(r, y.call)->uid)->before, 0);
         ended(&l, y);
         if (i < 2)
             ended(&l, x);
-        struct track_answer d = arrive(&l, (struct arrival){.service = D, .caller = A}, NULL);
+        struct call_fate d = arrive(&l, (struct arrival){.service = D, .caller = A}, NULL);
         before[i] = uid_element(&l.names, call_at(r, d.call)->uid)->before;
         finish(&l, r);
     }
@@ -952,6 +977,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_no_head),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_asked),
