@@ -23,7 +23,7 @@ static void show(const struct search *search, const struct tally *tally,
 {
     struct search_stats stats;
     search_stats(search, &stats);
-    progress->show(progress->ctx, stats.runs, stats.queued, tally_failed(tally));
+    progress->show(progress->ctx, stats.runs, stats.queued, tally_findings(tally));
 }
 
 /* Says under which faultload a run was impossible. */

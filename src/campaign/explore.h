@@ -28,7 +28,7 @@ struct explore_budget {
 /* Called now and then, so that somebody can show progress. */
 struct explore_progress {
     void *ctx;
-    void (*show)(void *ctx, uint64_t runs, uint64_t queued, uint64_t failed);
+    void (*show)(void *ctx, uint64_t runs, uint64_t queued, uint64_t findings);
 };
 
 /* What is explored, and how. */

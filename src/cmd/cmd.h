@@ -147,6 +147,13 @@ int cmd_completion(const struct args *args);
 struct summary;
 int cmd_code(const struct summary *s);
 
+/* The worse of two: a broken scenario, then findings, then what is not known. */
+int cmd_worse(int a, int b);
+
+/* Writes a report out, and frees it. */
+struct buf;
+void cmd_print(struct buf *text, FILE *out);
+
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */
 int cmd_fail(const struct err *e);
 

@@ -24,16 +24,16 @@ static int code_of(const struct summary *s)
 int deps_print(const struct args *args, const struct deps_report *list, uint32_t n)
 {
     int code = EXIT_OK;
-    for (uint32_t i = 0; i < n; i++) {
-        int one = code_of(list[i].summary);
-        code = code == EXIT_ENVIRONMENT || !one ? code : one;
-    }
+    struct buf out = BUF_INIT(SIZE_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        code = cmd_worse(code, code_of(list[i].summary));
     if (args->json)
-        report_deps_json(list, n, stdout);
+        report_deps_json(list, n, &out);
     else if (args->dot)
-        report_deps_dot(list, n, stdout);
+        report_deps_dot(list, n, &out);
     else
-        report_deps_text(list, n, style_for(1, args->color), stdout);
+        report_deps_text(list, n, style_for(1, args->color), &out);
+    cmd_print(&out, stdout);
     return code;
 }
 

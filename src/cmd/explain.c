@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox explain: why a faultload of a stored campaign was run, or not. */
+#include "cmd/reports.h"
 #include "cmd/subject.h"
 #include "report/report.h"
+
+void explain_print(const struct args *args, const struct summary *s, const struct search *search,
+                   const faultload *meant, uint32_t n)
+{
+    struct explanation x[MEANT_MAX];
+    struct buf out = BUF_INIT(SIZE_MAX);
+    for (uint32_t i = 0; i < n; i++)
+        search_explain(search, meant[i], &x[i]);
+    struct explanations all = {s, n, meant, x};
+    (args->json ? report_explanations_json : report_explanations)(&all, &out);
+    cmd_print(&out, stdout);
+}
 
 /* The faultloads that are meant: of a finding, or by what was written. */
 static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT_MAX], uint32_t *n,
@@ -33,7 +46,6 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
 static int explain(struct session *s, struct err *e)
 {
     faultload meant[MEANT_MAX];
-    struct explanation x[MEANT_MAX];
     uint32_t n = 0;
     struct campaign *c = s->campaigns.at[0];
     int status = campaign_restore(c, e);
@@ -44,16 +56,7 @@ static int explain(struct session *s, struct err *e)
                 session_scenario(s, 0));
     if (status || read_meant(s, c, meant, &n, e))
         return EXIT_USAGE;
-    for (uint32_t i = 0; i < n; i++)
-        search_explain(campaign_search(c), meant[i], &x[i]);
-    struct explanations all = {.system = s->config->name.p,
-                               .scenario = session_scenario(s, 0),
-                               .names = &s->names,
-                               .faultloads = &s->faultloads,
-                               .n = n,
-                               .faultload = meant,
-                               .explanation = x};
-    report_explanations(&all, s->args->json, stdout);
+    explain_print(s->args, reports_title(s, 0), campaign_search(c), meant, n);
     return EXIT_OK;
 }
 

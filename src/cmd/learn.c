@@ -83,8 +83,11 @@ static int write_contract(struct session *s, uint32_t i, bool *changed, struct e
     bool other = !failed && !slice_eq(before, buf_slice(&text));
     if (other)
         failed = write_whole(s, file, &text, e);
-    if (!failed && before.n && other)
-        report_difference(file, before, buf_slice(&text), stdout);
+    if (!failed && before.n && other) {
+        struct buf difference = BUF_INIT(SIZE_MAX);
+        report_difference(file, before, buf_slice(&text), &difference);
+        cmd_print(&difference, stdout);
+    }
     if (!failed)
         printf("%s %s\n", file, !before.n ? "written" : other ? "changed" : "is as it was");
     *changed |= other && before.n;

@@ -166,6 +166,12 @@ static bool asks_for_help(const char *arg)
     return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
+void cmd_print(struct buf *text, FILE *out)
+{
+    (void)fwrite(buf_text(text), 1, text->n, out); /* main sees what fails */
+    buf_deinit(text);
+}
+
 int cmd_fail(const struct err *e)
 {
     struct buf text = BUF_INIT(4096);

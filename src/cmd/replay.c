@@ -75,14 +75,17 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     const struct args *args = s->args;
     struct replayed result = conclude(s, subject, r);
     const struct summary *summary = reports_title(s, subject->campaign);
+    struct buf out = BUF_INIT(SIZE_MAX);
     if (args->json)
-        report_replay_json(s->config->name.p, summary, &result, &r->before, &r->faulty, stdout);
+        report_replay_json(s->config->name.p, summary, &result, &r->before, &r->faulty, &out);
     else
-        report_replay(summary, &r->before, &r->faulty, style_for(1, args->color), stdout);
+        report_replay(summary, &r->before, &r->faulty, style_for(1, args->color), &out);
+    cmd_print(&out, stdout);
     if (result.damage)
         print_after(args, r);
     if (subject->id && !args->json)
-        report_shown(&result, style_for(1, args->color), stdout);
+        report_shown(&result, style_for(1, args->color), &out);
+    cmd_print(&out, stdout);
     if (result.unfired)
         fputs("outfox: not every fault fired: no call was left that matches it\n", stderr);
     if (summary->doubt)
@@ -131,6 +134,7 @@ static int replay_all(struct session *s, const struct subjects *subjects)
     const struct style *style = style_for(1, s->args->color);
     struct replays all = {
         .system = s->config->name.p, .names = &s->names, .faultloads = &s->faultloads};
+    struct buf out = BUF_INIT(SIZE_MAX);
     int code = 0;
     for (uint32_t i = 0; i < subjects->list.n && !code; i++) {
         struct replay r = {0};
@@ -140,13 +144,15 @@ static int replay_all(struct session *s, const struct subjects *subjects)
             struct replayed result = conclude(s, &subjects->list.at[i], &r);
             vec_push(&all.list, result);
             if (!s->args->json)
-                report_shown(&result, style, stdout);
+                report_shown(&result, style, &out);
+            cmd_print(&out, stdout);
             fflush(stdout);
         }
         replay_deinit(&r);
         session_drop_campaigns(s);
     }
-    report_replays(&all, s->args->json, stdout);
+    (s->args->json ? report_replays_json : report_replays)(&all, &out);
+    cmd_print(&out, stdout);
     for (uint32_t i = 0; i < all.list.n && !code; i++)
         code = all.list.at[i].wrong ? EXIT_FINDINGS : 0;
     for (uint32_t i = 0; i < all.list.n && !code; i++)

@@ -15,7 +15,7 @@
 #include "report/report.h"
 #include "report/words.h"
 
-typedef void (*printer)(const struct report_source *source, FILE *out);
+typedef void (*printer)(const struct report_source *source, struct buf *out);
 
 /* A report that goes to a file of the user's choice. */
 struct wanted {
@@ -274,8 +274,7 @@ int cmd_code(const struct summary *s)
     return error ? EXIT_ENVIRONMENT : codes[c];
 }
 
-/* The worst of all scenarios: a broken one, then findings, then what is not known. */
-static int worse(int a, int b)
+int cmd_worse(int a, int b)
 {
     static const int order[] = {EXIT_ENVIRONMENT, EXIT_FINDINGS, EXIT_INCONCLUSIVE, EXIT_OK};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -288,11 +287,13 @@ static int worse(int a, int b)
 static int write_file(const struct report_source *source, const char *file, bool append,
                       printer print)
 {
+    struct buf text = BUF_INIT(SIZE_MAX);
     errno = 0;
     FILE *out = outlet_open(file, append);
     if (!out)
         return errno ? errno : EIO;
-    print(source, out);
+    print(source, &text);
+    cmd_print(&text, out);
     bool failed = fflush(out) || ferror(out);
     int number = errno;
     failed |= fclose(out) != 0;
@@ -310,7 +311,9 @@ static int write_wanted(const struct making *m, bool *on_stdout)
             continue;
         if (is_stdout(all[i].file)) {
             *on_stdout = true;
-            all[i].print(&m->source, stdout);
+            struct buf text = BUF_INIT(SIZE_MAX);
+            all[i].print(&m->source, &text);
+            cmd_print(&text, stdout);
             continue;
         }
         int number = write_file(&m->source, all[i].file, false, all[i].print);
@@ -326,7 +329,10 @@ static void tell_github(const struct making *m, FILE *out)
     const char *there = getenv("GITHUB_ACTIONS"), *summary = getenv("GITHUB_STEP_SUMMARY");
     if (!there || strcmp(there, "true") != 0)
         return;
-    report_github(&m->source, out);
+    struct buf text = BUF_INIT(SIZE_MAX);
+    report_github(&m->source, &text);
+    outlet_raw(out, buf_slice(&text)); /* commands indeed, and the text in them is harmless */
+    buf_deinit(&text);
     if (!summary || !*summary || m->session->args->markdown)
         return;
     int number = write_file(&m->source, summary, true, report_markdown);
@@ -342,12 +348,14 @@ int reports_make(struct session *s, const char *error)
     bool on_stdout = false, any = false;
     making_init(&m, s, error);
     for (uint32_t i = 0; i < m.scenarios.n; i++) {
-        code = worse(code, cmd_code(m.scenarios.at[i]));
+        code = cmd_worse(code, cmd_code(m.scenarios.at[i]));
         any |= m.scenarios.at[i]->runs_by_size.n > 0;
     }
     int failed = write_wanted(&m, &on_stdout);
+    struct buf text = BUF_INIT(SIZE_MAX);
     if (!on_stdout && (any || !error)) /* the error was printed: what else is there to say? */
-        report_campaign_text(&m.source, style_for(1, s->args->color), stdout);
+        report_text(&m.source, style_for(1, s->args->color), &text);
+    cmd_print(&text, stdout);
     contracts_print(s, on_stdout ? stderr : stdout);
     tell_github(&m, on_stdout ? stderr : stdout);
     making_deinit(&m);

@@ -19,4 +19,8 @@ bool search_is_quick(const struct search_options *options);
 void search_assumptions(const struct search_options *options, struct arena *arena,
                         struct summary *summary);
 
+/* Prints what becomes of faultloads in this search. s: names all of them. */
+void explain_print(const struct args *args, const struct summary *s, const struct search *search,
+                   const faultload *meant, uint32_t n);
+
 #endif

@@ -5,17 +5,16 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/outlet.h"
 #include "campaign/explore.h"
 #include "campaign/judging.h"
 #include "cmd/deps.h"
 #include "cmd/search_args.h"
 #include "data/yaml.h"
+#include "report/progress.h"
 #include "report/report.h"
-#include "report/words.h"
 #include "sim/sim.h"
 
-/* A loaded system with what is needed to run it. */
+/* A loaded system with what is needed to run it, and what came of exploring it. */
 struct bench {
     struct arena arena;
     struct names names;
@@ -28,7 +27,13 @@ struct bench {
     struct judging judging;
     struct judge *judge;
     struct buf body; /* what the client received, as text */
+    struct mode_list modes;
+    struct search *search;
+    struct summary summary; /* refers to the search */
 };
+
+#define FIRST_LINE_NS                                                                              \
+    500000000LL /* of progress in a log: runs in memory are made by the thousand */
 
 static volatile sig_atomic_t interrupted; /* the signal that did it, or 0 */
 
@@ -44,6 +49,8 @@ static int signal_code(void)
 
 static void bench_deinit(struct bench *b)
 {
+    summary_deinit(&b->summary);
+    search_free(b->search);
     judge_free(b->judge);
     judging_close(&b->judging);
     buf_deinit(&b->body);
@@ -142,15 +149,17 @@ static int print_run(struct bench *b, const struct args *args)
     struct verdict verdict;
     const struct node *body;
     struct err e = {0};
+    struct buf out = BUF_INIT(SIZE_MAX);
     int code;
     if (sim_run(b->sim, b->scenario, &b->aim, b->seed, &trace, &verdict, &body, &e)) {
         code = cmd_fail(&e);
     } else {
         if (args->json)
             report_tree_json(sim_name(b->sim), sim_scenario_name(b->sim, b->scenario), &trace,
-                             &b->names, &verdict, body, stdout);
+                             &b->names, &verdict, body, &out);
         else
-            report_tree(&trace, &b->names, &verdict, body, style_for(1, args->color), stdout);
+            report_tree(&trace, &b->names, &verdict, body, style_for(1, args->color), &out);
+        cmd_print(&out, stdout);
         int unfired = warn_unfired(b, args);
         code = !verdict.pass ? EXIT_FINDINGS : unfired ? EXIT_INCONCLUSIVE : EXIT_OK;
     }
@@ -204,137 +213,106 @@ static void make_judge(struct bench *b)
     b->judge = judge_new(&options);
 }
 
-/* Progress on stderr: a line that is rewritten on a terminal, a new line every few seconds
- * elsewhere. */
-struct progress {
-    bool terminal, shown;
-    int64_t next_ns;
+/* What is shown of it meanwhile. */
+struct watch {
+    const struct args *args;
+    struct progress *line;
+    int64_t start_ns;
 };
 
-static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t failed)
+static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t findings)
 {
-    struct progress *p = ctx;
+    const struct watch *w = ctx;
     int64_t now_ns = clock_ns();
-    if (now_ns < p->next_ns)
-        return;
-    p->next_ns = now_ns + (p->terminal ? 200000000 : 5000000000);
-    p->shown = true;
-    struct buf line = BUF_INIT(256);
-    buf_addf(&line,
-             p->terminal ? "\r\033[K%llu runs, %llu queued, %llu failed"
-                         : "%llu runs, %llu queued, %llu failed\n",
-             (unsigned long long)runs, (unsigned long long)queued, (unsigned long long)failed);
-    outlet_raw(stderr, buf_slice(&line));
-    buf_deinit(&line);
+    struct progress_facts facts = {.runs = runs,
+                                   .queued = queued,
+                                   .findings = findings,
+                                   .elapsed_ns = now_ns - w->start_ns,
+                                   .max_time_ns = w->args->max_time_ns,
+                                   .max_runs = w->args->max_runs};
+    progress_show(w->line, &facts, now_ns);
 }
 
-/* Explores; the caller frees the search, which the summary refers to. */
-static int explore_bench(struct bench *b, const struct args *args, struct mode_list *modes,
-                         struct search **search, struct summary *summary, struct err *e)
+static int explore_bench(struct bench *b, const struct args *args, struct err *e)
 {
-    struct search_options options;
     const struct mode_list *of_file = sim_modes(b->sim);
-    options = (struct search_options){.modes = of_file->at, .n_modes = of_file->n};
-    if (search_args(args, sim_speaks(b->sim), modes, &options, e))
+    struct search_options options = {.modes = of_file->at, .n_modes = of_file->n};
+    if (search_args(args, sim_speaks(b->sim), &b->modes, &options, e))
         return -1;
     make_judge(b);
-    *search = search_new(&b->names, &b->faultloads, &options);
-    *summary = (struct summary){.system = sim_name(b->sim),
-                                .scenario = sim_scenario_name(b->sim, b->scenario),
-                                .file = args->positional[0],
-                                .modes = options.modes,
-                                .n_modes = options.n_modes,
-                                .order = order_rows[options.order].name,
-                                .seed = args->seed,
-                                .quick = search_is_quick(&options),
-                                .random = sim_random(b->sim)};
-    struct progress state = {.terminal = style_terminal(2), .next_ns = clock_ns() + 500000000};
-    struct explore_progress progress = {&state, show_progress};
+    b->search = search_new(&b->names, &b->faultloads, &options);
+    b->summary = (struct summary){.system = sim_name(b->sim),
+                                  .scenario = sim_scenario_name(b->sim, b->scenario),
+                                  .file = args->positional[0],
+                                  .modes = options.modes,
+                                  .n_modes = options.n_modes,
+                                  .order = order_rows[options.order].name,
+                                  .seed = args->seed,
+                                  .quick = search_is_quick(&options),
+                                  .random = sim_random(b->sim)};
+    struct watch watch = {.args = args, .start_ns = clock_ns()};
+    struct explore_progress progress = {&watch, show_progress};
+    if (!args->quiet) {
+        watch.line = progress_new(stderr, style_terminal(2));
+        progress_first(watch.line, FIRST_LINE_NS);
+    }
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
-    struct exploration x = {.search = *search,
+    struct exploration x = {.search = b->search,
                             .names = &b->names,
                             .faultloads = &b->faultloads,
                             .runner = {b, run_in_memory},
                             .budget = {args->max_runs, args->max_time_ns, &interrupted},
                             .progress = args->quiet ? NULL : &progress,
                             .judge = b->judge};
-    int status = explore(&x, summary, e);
-    if (state.shown && state.terminal)
-        outlet_raw(stderr, SLICE("\r\033[K"));
-    search_assumptions(&options, &b->arena, summary);
+    int status = explore(&x, &b->summary, e);
+    progress_end(watch.line);
+    search_assumptions(&options, &b->arena, &b->summary);
     return status;
-}
-
-static int exit_code(const struct summary *s)
-{
-    return interrupted ? signal_code() : cmd_code(s);
 }
 
 int cmd_sim_explore(const struct args *args)
 {
     struct bench b;
-    struct search *search = NULL;
-    struct summary summary = {0};
     struct err e = {0};
-    struct mode_list modes;
+    struct buf out = BUF_INIT(SIZE_MAX);
     int code = bench_load(&b, args);
     if (code)
         return code;
-    int failed = explore_bench(&b, args, &modes, &search, &summary, &e);
-    code = failed ? cmd_fail(&e) : exit_code(&summary);
-    if (!failed || summary.runs > 0) { /* what is known is told even when a run was impossible */
+    int failed = explore_bench(&b, args, &e);
+    code = failed ? cmd_fail(&e) : interrupted ? signal_code() : cmd_code(&b.summary);
+    if (!failed || b.summary.runs > 0) { /* what is known is told even when a run was impossible */
+        const struct summary *summary = &b.summary;
+        struct report_source source = {.n = 1, .scenarios = &summary};
         if (args->json)
-            report_json(&summary, stdout);
+            report_json(summary, &out);
         else
-            report_text(&summary, style_for(1, args->color), stdout);
+            report_text(&source, style_for(1, args->color), &out);
     }
-    summary_deinit(&summary);
-    search_free(search);
+    cmd_print(&out, stdout);
     bench_deinit(&b);
     return code;
 }
 
 /* ---- explain ---- */
 
-static void print_explanations(const struct bench *b, const struct search *search,
-                               const faultload *meant, uint32_t n, const struct args *args)
-{
-    struct explanation x[MEANT_MAX];
-    for (uint32_t i = 0; i < n; i++)
-        search_explain(search, meant[i], &x[i]);
-    struct explanations all = {.system = sim_name(b->sim),
-                               .scenario = sim_scenario_name(b->sim, b->scenario),
-                               .names = &b->names,
-                               .faultloads = &b->faultloads,
-                               .n = n,
-                               .faultload = meant,
-                               .explanation = x};
-    report_explanations(&all, args->json, stdout);
-}
-
 int cmd_sim_explain(const struct args *args)
 {
     struct bench b;
-    struct search *search = NULL;
-    struct summary summary = {0};
     struct err e = {0};
-    struct mode_list modes;
     faultload meant[MEANT_MAX];
     uint32_t n;
     int code = bench_load(&b, args);
     if (code)
         return code;
-    if (explore_bench(&b, args, &modes, &search, &summary, &e) ||
-        search_meant(search, &b.words, sim_request(b.sim, b.scenario),
+    if (explore_bench(&b, args, &e) ||
+        search_meant(b.search, &b.words, sim_request(b.sim, b.scenario),
                      slice_of(args->positional[1]), meant, &n, &e)) {
         code = cmd_fail(&e);
     } else {
-        print_explanations(&b, search, meant, n, args);
-        code = interrupted ? signal_code() : summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
+        explain_print(args, &b.summary, b.search, meant, n);
+        code = interrupted ? signal_code() : b.summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
     }
-    summary_deinit(&summary);
-    search_free(search);
     bench_deinit(&b);
     return code;
 }
@@ -344,26 +322,21 @@ int cmd_sim_explain(const struct args *args)
 int cmd_sim_deps(const struct args *args)
 {
     struct bench b;
-    struct search *search = NULL;
-    struct summary summary = {0};
     struct err e = {0};
-    struct mode_list modes;
     int code = deps_check(args);
     if (!code)
         code = bench_load(&b, args);
     if (code)
         return code;
-    if (explore_bench(&b, args, &modes, &search, &summary, &e)) {
+    if (explore_bench(&b, args, &e)) {
         code = cmd_fail(&e);
     } else {
-        struct deps_report report = {.summary = &summary};
+        struct deps_report report = {.summary = &b.summary};
         deps_build(b.judge, &report.deps);
         code = deps_print(args, &report, 1);
         code = interrupted ? signal_code() : code;
         deps_deinit(&report.deps);
     }
-    summary_deinit(&summary);
-    search_free(search);
     bench_deinit(&b);
     return code;
 }

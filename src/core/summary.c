@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/summary.h"
 
+#include "core/run.h"
+
 const char *const finding_kind_names[FINDING_KINDS] = {
     [FINDING_EXPECTATION] = "expectation",
     [FINDING_HANG] = "hang",
@@ -8,6 +10,14 @@ const char *const finding_kind_names[FINDING_KINDS] = {
     [FINDING_BLAST] = "blast-radius",
     [FINDING_CONTRACT] = "contract",
 };
+
+enum finding_kind finding_kind_of(uint32_t run_flags)
+{
+    return run_flags & RUN_CRASHED    ? FINDING_CRASH
+           : run_flags & RUN_HUNG     ? FINDING_HANG
+           : run_flags & RUN_CONTRACT ? FINDING_CONTRACT
+                                      : FINDING_EXPECTATION;
+}
 
 const char *const finding_state_names[FINDING_STATES] = {
     [FINDING_SEEN] = "seen",

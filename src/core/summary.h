@@ -27,6 +27,10 @@ enum finding_state {
 };
 
 extern const char *const finding_kind_names[FINDING_KINDS];
+
+/* What a failed run is, by its flags (enum run_flag). */
+enum finding_kind finding_kind_of(uint32_t run_flags);
+
 extern const char *const finding_state_names[FINDING_STATES];
 
 /* A call that fails in a finding, all its tries together. */

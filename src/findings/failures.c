@@ -194,10 +194,7 @@ static struct failure make(const struct failures *f, const struct run *run, stru
                         .why = run->verdict.why,
                         .status = run->verdict.status,
                         .shrunk = run->purpose == RUN_SHRINK,
-                        .kind = run->flags & RUN_CRASHED    ? FINDING_CRASH
-                                : run->flags & RUN_HUNG     ? FINDING_HANG
-                                : run->flags & RUN_CONTRACT ? FINDING_CONTRACT
-                                                            : FINDING_EXPECTATION};
+                        .kind = finding_kind_of(run->flags)};
     find_hits(&run->trace, a, &x);
     x.places = arena_alloc(a, (x.n_hits + 1) * sizeof *x.places);
     find_places(f, &x);

@@ -52,11 +52,6 @@ uint64_t tally_findings(const struct tally *t)
     return failures_count(t->failures);
 }
 
-uint64_t tally_failed(const struct tally *t)
-{
-    return t->out->failed_runs;
-}
-
 void tally_run(struct tally *t, const struct run *run)
 {
     uint32_t n;

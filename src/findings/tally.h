@@ -26,9 +26,8 @@ bool tally_is_new(const struct tally *t, const struct run *run);
  * are enough. If it fails, it counts among the failures. */
 void tally_smaller(struct tally *t, const struct run *run);
 
-/* How many findings there are so far (failures_count); how many runs failed. */
+/* How many findings there are so far (failures_count). */
 uint64_t tally_findings(const struct tally *t);
-uint64_t tally_failed(const struct tally *t);
 
 /* All runs of the search were told. */
 void tally_finish(struct tally *t);

@@ -4,8 +4,6 @@
 #ifndef OUTFOX_REPORT_DEPS_H
 #define OUTFOX_REPORT_DEPS_H
 
-#include <stdio.h>
-
 #include "core/dependency.h"
 #include "core/summary.h"
 #include "report/style.h"
@@ -18,13 +16,13 @@ struct deps_report {
 
 /* A matrix of dependencies and modes for each scenario. */
 void report_deps_text(const struct deps_report *list, uint32_t n, const struct style *style,
-                      FILE *out);
+                      struct buf *out);
 
 /* One JSON document (docs/json.md). */
-void report_deps_json(const struct deps_report *list, uint32_t n, FILE *out);
+void report_deps_json(const struct deps_report *list, uint32_t n, struct buf *out);
 
 /* One directed graph; several scenarios are clusters of it. */
-void report_deps_dot(const struct deps_report *list, uint32_t n, FILE *out);
+void report_deps_dot(const struct deps_report *list, uint32_t n, struct buf *out);
 
 /* ---- words ---- */
 

@@ -38,12 +38,11 @@ static json_t *label_text(label l)
 
 static void add_faultload(json_t *out, const struct summary *s, faultload f, uint64_t number)
 {
-    struct remark as = {.faultload = f, .number = number};
     struct buf text = BUF_INIT(1 << 20);
     faultload_print(s->names, s->faultloads, f, &text);
     json_object_set_new(out, "faultload", doc_take(&text));
     json_object_set_new(out, "run", json_integer((json_int_t)number));
-    words_remark_replay(s, &as, &text);
+    words_replay_run(s, f, number, &text);
     json_object_set_new(out, "replay", doc_take(&text));
     buf_deinit(&text);
 }
@@ -151,7 +150,7 @@ static json_t *scenario_json(const struct deps_report *r)
     return out;
 }
 
-void report_deps_json(const struct deps_report *list, uint32_t n, FILE *out)
+void report_deps_json(const struct deps_report *list, uint32_t n, struct buf *out)
 {
     json_t *doc = json_object(), *scenarios = json_array();
     json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));

@@ -147,30 +147,23 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
     }
 }
 
-static void print_explanation(const struct explanations *all, uint32_t i, FILE *out)
+void report_explanations(const struct explanations *all, struct buf *out)
 {
-    const struct explanation *x = &all->explanation[i];
-    struct buf text = BUF_INIT(1 << 16);
-    if (all->n > 1) {
-        faultload_print(all->names, all->faultloads, all->faultload[i], &text);
-        fprintf(out, "%s%s\n", i ? "\n" : "", buf_text(&text));
-        buf_clear(&text);
-    }
-    words_explanation(all->names, all->faultloads, x, &text);
-    fprintf(out, "This faultload %s.\n", buf_text(&text));
-    if (x->policy != POLICY_NONE)
-        fprintf(out, "Other tools call this: %s.\n", policy_name(x->policy));
-    buf_deinit(&text);
-}
-
-void report_explanations(const struct explanations *all, bool json, FILE *out)
-{
-    if (json) {
-        report_explanations_json(all, out);
-        return;
-    }
+    const struct names *names = all->s->names;
+    const struct faultloads *fl = all->s->faultloads;
     if (all->n > 1)
-        fprintf(out, "This means %u faultloads:\n\n", (unsigned)all->n);
-    for (uint32_t i = 0; i < all->n; i++)
-        print_explanation(all, i, out);
+        buf_addf(out, "This means %u faultloads:\n\n", (unsigned)all->n);
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct explanation *x = &all->explanation[i];
+        if (all->n > 1) {
+            buf_adds(out, i ? "\n" : "");
+            faultload_print(names, fl, all->faultload[i], out);
+            buf_addc(out, '\n');
+        }
+        buf_adds(out, "This faultload ");
+        words_explanation(names, fl, x, out);
+        buf_adds(out, ".\n");
+        if (x->policy != POLICY_NONE)
+            buf_addf(out, "Other tools call this: %s.\n", policy_name(x->policy));
+    }
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Annotations: workflow commands of GitHub, one line each. It shows ten errors and ten warnings of
- * a step: of either there are no more. */
-#include "base/outlet.h"
-#include "report/campaign_int.h"
+ * a step: of either there are no more. They are commands indeed, and the text in them is harmless:
+ * whoever writes them out must do so past the filter of the stream (outlet_raw). */
+#include "report/card.h"
 #include "report/escape.h"
-#include "report/remarks_int.h"
 #include "report/words.h"
 
-enum { ANNOTATIONS_MAX = 10, REASONS_SHOWN = 10, MESSAGE_MAX = 8 * 1024 };
+enum { ANNOTATIONS_MAX = 10, REASONS_SHOWN = 10, TITLE_MAX = 512, MESSAGE_MAX = 8 * 1024 };
 
 struct annotating {
     const struct report_source *source;
-    FILE *out;
+    struct buf *out;
     uint32_t n[2]; /* errors, warnings */
     uint64_t left_out, warnings_left_out;
 };
@@ -26,64 +25,62 @@ static bool has_room(struct annotating *a, bool warning)
 }
 
 static void annotate(struct annotating *a, const struct summary *s, bool warning, const char *title,
-                     const char *message)
+                     const struct buf *message)
 {
-    struct buf line = BUF_INIT(4 * MESSAGE_MAX);
+    struct buf line = BUF_INIT(4 * MESSAGE_MAX), whole = BUF_INIT(TITLE_MAX);
     const char *file = a->source->path ? a->source->path : a->source->file;
     a->n[warning]++;
+    buf_addf(&whole, "%s / %s%s", s->system, s->scenario, title);
     buf_addf(&line, "::%s file=", warning ? "warning" : "error");
     escape_github(slice_of(file), true, &line);
     buf_addf(&line, ",line=%u,title=", s->line ? (unsigned)s->line : 1u);
-    escape_github(slice_of(title), true, &line);
+    escape_github(buf_slice(&whole), true, &line);
     buf_adds(&line, "::");
-    escape_github(slice_of(message), false, &line);
+    escape_github(buf_slice(message), false, &line);
     buf_addc(&line, '\n');
-    outlet_raw(a->out, buf_slice(&line)); /* a command indeed, and the text in it is harmless */
+    buf_add(a->out, buf_slice(&line));
     buf_deinit(&line);
+    buf_deinit(&whole);
 }
 
-static void annotate_finding(struct annotating *a, uint32_t scenario, uint32_t i)
+static void annotate_card(struct annotating *a, struct card *c)
 {
-    const struct summary *s = a->source->scenarios[scenario];
-    const struct finding *f = &s->findings.at[i];
-    struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX), then = BUF_INIT(512);
-    struct report_runs runs;
-    report_runs(a->source, scenario, f, &runs);
-    buf_addf(&title, "%s / %s: %s", s->system, s->scenario, f->why);
-    buf_adds(&message, "when ");
-    words_finding_runs(s, f, runs.plain, runs.seen, &message);
-    words_then(f, &then);
-    if (then.n)
-        buf_addf(&message, "\nthen %s", buf_text(&then));
-    if (f->detail)
-        buf_addf(&message, "\n%s", f->detail);
-    buf_addf(&message, "\n%s, %s\nreplay: ", words_kind(f->kind), words_state(f->state));
-    words_replay(s, f, &message);
-    annotate(a, s, f->state == FINDING_FLAKY, buf_text(&title), buf_text(&message));
-    report_runs_deinit(&runs);
+    struct buf title = BUF_INIT(TITLE_MAX), message = BUF_INIT(MESSAGE_MAX);
+    buf_addf(&title, ": %s", c->title);
+    buf_addf(&message, "when %s", c->when);
+    if (c->then)
+        buf_addf(&message, "\nthen %s", c->then);
+    if (c->detail)
+        buf_addf(&message, "\n%s", c->detail);
+    if (c->kind)
+        buf_addf(&message, "\n%s, %s", c->kind, c->state);
+    for (uint32_t i = 0; i < c->n_evidence; i++)
+        buf_addf(&message, "\n%s", c->evidence[i]);
+    buf_addf(&message, "\nreplay: %s", c->replay);
+    if (c->about)
+        buf_addf(&message, "\nabout: %s", c->about);
+    bool flaky = c->finding && c->finding->state == FINDING_FLAKY;
+    annotate(a, c->s, c->warning || flaky, buf_text(&title), &message);
     buf_deinit(&title);
     buf_deinit(&message);
-    buf_deinit(&then);
+    card_deinit(c);
 }
 
 static void annotate_broken(struct annotating *a, const struct summary *s)
 {
-    struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
-    buf_addf(&title, "%s / %s fails without any fault", s->system, s->scenario);
+    struct buf message = BUF_INIT(MESSAGE_MAX);
     buf_adds(&message, s->broken);
     if (s->broken_detail)
         buf_addf(&message, "\n%s", s->broken_detail);
     if (has_room(a, false))
-        annotate(a, s, false, buf_text(&title), buf_text(&message));
-    buf_deinit(&title);
+        annotate(a, s, false, " fails without any fault", &message);
     buf_deinit(&message);
 }
 
 /* That nothing was found proves nothing: why, and what to do about it. */
 static void annotate_doubt(struct annotating *a, const struct summary *s)
 {
-    struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
-    buf_addf(&title, "%s / %s is inconclusive", s->system, s->scenario);
+    struct buf message = BUF_INIT(MESSAGE_MAX);
     buf_adds(&message, s->doubt ? s->doubt : words_unsure(s));
     for (uint32_t i = 0; i < s->reasons.n && i < REASONS_SHOWN; i++) {
         buf_addc(&message, '\n');
@@ -92,38 +89,21 @@ static void annotate_doubt(struct annotating *a, const struct summary *s)
     for (uint32_t i = 0; i < s->notes.n; i++)
         buf_addf(&message, "\n%s", s->notes.at[i]);
     if (has_room(a, false))
-        annotate(a, s, false, buf_text(&title), buf_text(&message));
-    buf_deinit(&title);
+        annotate(a, s, false, " is inconclusive", &message);
     buf_deinit(&message);
 }
 
-static void annotate_remark(struct annotating *a, const struct summary *s, const struct remark *r)
-{
-    struct buf title = BUF_INIT(512), message = BUF_INIT(MESSAGE_MAX);
-    buf_addf(&title, "%s / %s: ", s->system, s->scenario);
-    words_remark(r, &title);
-    buf_adds(&message, "when ");
-    words_remark_when(s, r, NULL, NULL, &message);
-    for (uint32_t i = 0; i < r->n_evidence; i++) {
-        buf_addc(&message, '\n');
-        words_evidence(s, r, i, &message);
-    }
-    buf_adds(&message, "\nreplay: ");
-    words_remark_replay(s, r, &message);
-    buf_adds(&message, "\nabout: ");
-    words_about(r, &message);
-    annotate(a, s, r->severity == SEVERITY_WARNING, buf_text(&title), buf_text(&message));
-    buf_deinit(&title);
-    buf_deinit(&message);
-}
-
-static void annotate_remarks(struct annotating *a, const struct summary *s, enum severity severity)
+static void annotate_remarks(struct annotating *a, uint32_t scenario, enum severity severity)
 {
     bool warning = severity == SEVERITY_WARNING;
     struct remarks_shown shown;
-    remarks_choose(s, severity, ANNOTATIONS_MAX - a->n[warning], &shown);
-    for (uint32_t i = 0; i < shown.n; i++)
-        annotate_remark(a, s, &s->remarks.at[shown.at[i]]);
+    remarks_choose(a->source->scenarios[scenario], severity, ANNOTATIONS_MAX - a->n[warning],
+                   &shown);
+    for (uint32_t i = 0; i < shown.n; i++) {
+        struct card c;
+        card_remark(&c, a->source, scenario, shown.at[i]);
+        annotate_card(a, &c);
+    }
     *(warning ? &a->warnings_left_out : &a->left_out) += shown.left_out;
 }
 
@@ -137,24 +117,24 @@ static void annotate_scenario(struct annotating *a, uint32_t scenario)
     if (s->doubt || s->reasons.n)
         annotate_doubt(a, s);
     for (uint32_t i = 0; i < s->findings.n; i++)
-        if (has_room(a, s->findings.at[i].state == FINDING_FLAKY))
-            annotate_finding(a, scenario, i);
+        if (has_room(a, s->findings.at[i].state == FINDING_FLAKY)) {
+            struct card c;
+            card_finding(&c, a->source, scenario, i);
+            annotate_card(a, &c);
+        }
     a->left_out += s->more_findings;
-    annotate_remarks(a, s, SEVERITY_FINDING);
-    annotate_remarks(a, s, SEVERITY_WARNING);
+    annotate_remarks(a, scenario, SEVERITY_FINDING);
+    annotate_remarks(a, scenario, SEVERITY_WARNING);
 }
 
-static void count_left_out(uint64_t n, const char *one, const char *many, FILE *out)
+static void count_left_out(uint64_t n, const char *one, const char *many, struct buf *out)
 {
-    struct buf line = BUF_INIT(128);
     if (n)
-        buf_addf(&line, "::notice title=outfox::%llu more %s no annotation\n",
-                 (unsigned long long)n, plural(n, one, many));
-    outlet_raw(out, buf_slice(&line));
-    buf_deinit(&line);
+        buf_addf(out, "::notice title=outfox::%llu more %s no annotation\n", (unsigned long long)n,
+                 plural(n, one, many));
 }
 
-void report_github(const struct report_source *source, FILE *out)
+void report_github(const struct report_source *source, struct buf *out)
 {
     struct annotating a = {.source = source, .out = out};
     for (uint32_t i = 0; i < source->n; i++)

@@ -5,6 +5,7 @@
 #include "report/json_int.h"
 
 #include "base/printable.h"
+#include "report/card.h"
 #include "report/words.h"
 
 #define FIGURE_MAX 1e300
@@ -111,27 +112,35 @@ static json_t *evidence_json(const struct summary *s, const struct evidence *x)
     return out;
 }
 
-json_t *doc_remark(const struct summary *s, const struct remark *r)
+static json_t *card_json(const struct card *c)
 {
-    struct buf text = BUF_INIT(1 << 20);
+    const struct remark *r = c->remark;
     json_t *out = json_object(), *evidence = json_array();
     json_object_set_new(out, "oracle", doc_text(r->oracle));
     json_object_set_new(out, "severity", doc_text(severity_names[r->severity]));
     json_object_set_new(out, "why", doc_text(r->why));
-    json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, r->faultload));
-    words_remark_when(s, r, NULL, NULL, &text);
-    json_object_set_new(out, "when", doc_take(&text));
+    json_object_set_new(out, "faultload", doc_text(c->faultload));
+    json_object_set_new(out, "when", doc_text(c->when));
     json_object_set_new(out, "run", json_integer((json_int_t)r->number));
     json_object_set_new(out, "runs", json_integer((json_int_t)r->runs));
     for (uint32_t i = 0; i < r->n_evidence; i++)
-        json_array_append_new(evidence, evidence_json(s, &r->evidence[i]));
+        json_array_append_new(evidence, evidence_json(c->s, &r->evidence[i]));
     json_object_set_new(out, "evidence", evidence);
-    words_remark_replay(s, r, &text);
-    json_object_set_new(out, "replay", doc_take(&text));
-    words_about(r, &text);
-    json_object_set_new(out, "about", doc_take(&text));
-    buf_deinit(&text);
+    json_object_set_new(out, "replay", doc_text(c->replay));
+    json_object_set_new(out, "about", doc_text(c->about));
     return out;
+}
+
+json_t *doc_remarks(const struct report_source *source, uint32_t scenario)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < source->scenarios[scenario]->remarks.n; i++) {
+        struct card c;
+        card_remark(&c, source, scenario, i);
+        json_array_append_new(list, card_json(&c));
+        card_deinit(&c);
+    }
+    return list;
 }
 
 static json_t *suspect_json(const struct summary *s, const struct suspect *x)
@@ -204,26 +213,17 @@ static json_t *modes_json(const struct summary *s)
     return list;
 }
 
-struct printing {
-    FILE *out;
-    struct buf piece;
-};
-
 static int print_piece(const char *bytes, size_t n, void *ctx)
 {
-    struct printing *p = ctx;
-    buf_clear(&p->piece);
-    printable_json((slice){bytes, n}, &p->piece);
-    return fwrite(buf_text(&p->piece), 1, p->piece.n, p->out) == p->piece.n ? 0 : -1;
+    printable_json((slice){bytes, n}, ctx);
+    return 0;
 }
 
-void doc_print(json_t *doc, FILE *out)
+void doc_print(json_t *doc, struct buf *out)
 {
-    struct printing printing = {out, BUF_INIT(SIZE_MAX)};
-    (void)json_dump_callback(doc, print_piece, &printing,
+    (void)json_dump_callback(doc, print_piece, out,
                              JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
-    buf_deinit(&printing.piece);
-    fputc('\n', out);
+    buf_addc(out, '\n');
     json_decref(doc);
 }
 
@@ -267,18 +267,17 @@ static void add_figures(json_t *doc, const struct summary *s)
     json_object_set_new(doc, "skipped_estimated", json_boolean(s->skipped_estimated));
 }
 
-void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
+void doc_summary(json_t *doc, const struct report_source *source, uint32_t scenario,
+                 json_t *findings)
 {
+    const struct summary *s = source->scenarios[scenario];
     json_object_set_new(doc, "verdict", json_string(report_verdict(s)));
     add_figures(doc, s);
     json_t *suspects = json_array();
     for (uint32_t i = 0; i < s->n_suspects; i++)
         json_array_append_new(suspects, suspect_json(s, &s->suspects[i]));
     json_object_set_new(doc, "findings", findings);
-    json_t *remarks = json_array();
-    for (uint32_t i = 0; i < s->remarks.n; i++)
-        json_array_append_new(remarks, doc_remark(s, &s->remarks.at[i]));
-    json_object_set_new(doc, "remarks", remarks);
+    json_object_set_new(doc, "remarks", doc_remarks(source, scenario));
     json_object_set_new(doc, "remarks_total",
                         json_integer((json_int_t)(s->remarks.n + s->more_remarks)));
     json_object_set_new(doc, "failed_runs", json_integer((json_int_t)s->failed_runs));
@@ -293,12 +292,13 @@ void doc_summary(json_t *doc, const struct summary *s, json_t *findings)
     json_object_set_new(doc, "queued", json_integer((json_int_t)s->queued));
 }
 
-void report_json(const struct summary *s, FILE *out)
+void report_json(const struct summary *s, struct buf *out)
 {
     json_t *doc = document(s->system, s->scenario), *findings = json_array();
     for (uint32_t i = 0; i < s->findings.n; i++)
         json_array_append_new(findings, doc_finding(s, &s->findings.at[i]));
-    doc_summary(doc, s, findings);
+    struct report_source source = {.n = 1, .scenarios = &s};
+    doc_summary(doc, &source, 0, findings);
     doc_print(doc, out);
 }
 
@@ -339,7 +339,7 @@ json_t *doc_trace(const struct trace *trace, const struct names *names)
 
 void report_tree_json(const char *system, const char *scenario, const struct trace *trace,
                       const struct names *names, const struct verdict *verdict,
-                      const struct node *body, FILE *out)
+                      const struct node *body, struct buf *out)
 {
     json_t *doc = document(system, scenario);
     struct buf text = BUF_INIT(1 << 20);
@@ -362,19 +362,19 @@ static void put_explanation(const struct explanations *all, uint32_t i, json_t *
     const struct explanation *x = &all->explanation[i];
     struct buf text = BUF_INIT(1 << 20);
     json_object_set_new(doc, "faultload",
-                        doc_faultload(all->names, all->faultloads, all->faultload[i]));
+                        doc_faultload(all->s->names, all->s->faultloads, all->faultload[i]));
     json_object_set_new(doc, "answer", json_string(explain_name(x->kind)));
     json_object_set_new(doc, "policy", json_string(policy_name(x->policy)));
     json_object_set_new(doc, "reduction", x->reduction ? json_string(x->reduction) : json_null());
     json_object_set_new(doc, "run", x->run == UINT32_MAX ? json_null() : json_integer(x->run + 1));
-    words_explanation(all->names, all->faultloads, x, &text);
+    words_explanation(all->s->names, all->s->faultloads, x, &text);
     json_object_set_new(doc, "text", doc_take(&text));
     buf_deinit(&text);
 }
 
-void report_explanations_json(const struct explanations *all, FILE *out)
+void report_explanations_json(const struct explanations *all, struct buf *out)
 {
-    json_t *doc = document(all->system, all->scenario), *more = json_array();
+    json_t *doc = document(all->s->system, all->s->scenario), *more = json_array();
     put_explanation(all, 0, doc);
     for (uint32_t i = 1; i < all->n; i++) {
         json_t *one = json_object();

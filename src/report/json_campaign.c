@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A campaign as one JSON document; the fields are described in docs/json.md. */
-#include "report/campaign_int.h"
+#include "report/card.h"
 #include "report/json_int.h"
 #include "report/words.h"
 
@@ -28,11 +28,10 @@ static json_t *finding_json(const struct report_source *source, uint32_t scenari
 {
     const struct summary *s = source->scenarios[scenario];
     const struct finding *f = &s->findings.at[i];
-    struct buf text = BUF_INIT(1 << 16);
-    struct report_runs runs;
+    struct card c;
     json_t *out = doc_finding(s, f);
-    words_id(s, f, &text);
-    json_object_set_new(out, "id", doc_take(&text));
+    card_finding(&c, source, scenario, i);
+    json_object_set_new(out, "id", doc_text(c.id));
     json_object_set_new(out, "kind", json_string(finding_kind_names[f->kind]));
     json_object_set_new(out, "oracle",
                         f->kind == FINDING_CRASH || f->kind == FINDING_BLAST
@@ -43,12 +42,9 @@ static json_t *finding_json(const struct report_source *source, uint32_t scenari
     json_object_set_new(out, "log", log_json(f));
     json_object_set_new(out, "shrunk", json_boolean(f->shrunk));
     json_object_set_new(out, "run", json_integer((json_int_t)f->number));
-    report_runs(source, scenario, f, &runs);
-    json_object_set_new(out, "trace", runs.seen ? doc_trace(runs.seen, s->names) : json_null());
-    words_finding_runs(s, f, runs.plain, runs.seen, &text);
-    json_object_set_new(out, "when", doc_take(&text));
-    report_runs_deinit(&runs);
-    buf_deinit(&text);
+    json_object_set_new(out, "trace", c.seen ? doc_trace(c.seen, s->names) : json_null());
+    json_object_set_new(out, "when", doc_text(c.when));
+    card_deinit(&c);
     return out;
 }
 
@@ -75,7 +71,7 @@ static json_t *scenario_json(const struct report_source *source, uint32_t scenar
     json_object_set_new(doc, "scenario", doc_text(s->scenario));
     for (uint32_t i = 0; i < s->findings.n; i++)
         json_array_append_new(findings, finding_json(source, scenario, i));
-    doc_summary(doc, s, findings);
+    doc_summary(doc, source, scenario, findings);
     json_object_set_new(doc, "more_findings", json_integer((json_int_t)s->more_findings));
     json_object_set_new(doc, "resume", doc_text(words_resume(s)));
     json_object_set_new(doc, "broken", doc_text(s->broken));
@@ -92,7 +88,7 @@ static json_t *scenario_json(const struct report_source *source, uint32_t scenar
     return doc;
 }
 
-void report_campaign_json(const struct report_source *source, FILE *out)
+void report_campaign_json(const struct report_source *source, struct buf *out)
 {
     json_t *doc = json_object(), *list = json_array();
     json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
@@ -127,7 +123,7 @@ static json_t *run_json(json_t *out, const struct run *run, const struct names *
 }
 
 void report_replay_json(const char *system, const struct summary *s, const struct replayed *result,
-                        const struct run *plain, const struct run *faulty, FILE *out)
+                        const struct run *plain, const struct run *faulty, struct buf *out)
 {
     json_t *doc = json_object();
     json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
@@ -136,15 +132,13 @@ void report_replay_json(const char *system, const struct summary *s, const struc
     json_object_set_new(doc, "finding", result->id ? doc_text(result->id) : json_null());
     json_object_set_new(doc, "shows", result->id ? json_boolean(result->shows) : json_null());
     run_json(doc, faulty, s->names);
-    json_t *remarks = json_array();
-    for (uint32_t i = 0; i < s->remarks.n; i++)
-        json_array_append_new(remarks, doc_remark(s, &s->remarks.at[i]));
-    json_object_set_new(doc, "remarks", remarks);
+    struct report_source source = {.n = 1, .scenarios = &s};
+    json_object_set_new(doc, "remarks", doc_remarks(&source, 0));
     json_object_set_new(doc, "without_faults", run_json(json_object(), plain, s->names));
     doc_print(doc, out);
 }
 
-void report_replays_json(const struct replays *all, FILE *out)
+void report_replays_json(const struct replays *all, struct buf *out)
 {
     json_t *doc = json_object(), *list = json_array();
     uint32_t shown = 0;

@@ -10,7 +10,7 @@
  * 5. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
 #include "base/hash.h"
 #include "base/index.h"
-#include "report/campaign_int.h"
+#include "report/card.h"
 #include "report/escape.h"
 #include "report/words.h"
 
@@ -56,14 +56,6 @@ static const char *keep_text(struct suite *x, const char *text)
     return text ? arena_copy(&x->keep, text, strlen(text)) : NULL;
 }
 
-static enum finding_kind kind_of(uint32_t flags)
-{
-    return flags & RUN_CRASHED    ? FINDING_CRASH
-           : flags & RUN_HUNG     ? FINDING_HANG
-           : flags & RUN_CONTRACT ? FINDING_CONTRACT
-                                  : FINDING_EXPECTATION;
-}
-
 static int collect_run(void *ctx, const struct run *run)
 {
     static const bool counts[RUN_PURPOSES] = {
@@ -74,7 +66,7 @@ static int collect_run(void *ctx, const struct run *run)
         return 0;
     map_set(&x->at, key, x->cases.n);
     struct junit_case c = {.faultload = run->faultload,
-                           .kind = kind_of(run->flags),
+                           .kind = finding_kind_of(run->flags),
                            .took_ns = run->took_ns,
                            .number = run->number};
     if (!run->verdict.pass) {
@@ -185,52 +177,49 @@ static void suite_deinit(struct suite *x)
 
 /* ---- printing ---- */
 
-static void put(FILE *out, const char *text)
+/* Text that means nothing in XML. */
+static void put(struct buf *out, const char *text)
 {
     struct buf escaped = BUF_INIT(6 * TEXT_MAX);
     escape_xml(slice_of(text), &escaped);
-    fputs(buf_text(&escaped), out);
+    buf_add(out, buf_slice(&escaped));
     buf_deinit(&escaped);
 }
 
-static void put_seconds(FILE *out, int64_t ns)
+static void put_seconds(struct buf *out, int64_t ns)
 {
     ns = ns < 0 ? 0 : ns;
-    fprintf(out, "%lld.%06lld", (long long)(ns / 1000000000), (long long)(ns / 1000 % 1000000));
+    buf_addf(out, "%lld.%06lld", (long long)(ns / 1000000000), (long long)(ns / 1000 % 1000000));
 }
 
-static void put_property(FILE *out, const char *name, const char *value)
+static void put_property(struct buf *out, const char *name, const char *value)
 {
-    fprintf(out, "      <property name=\"%s\" value=\"", name);
+    buf_addf(out, "      <property name=\"%s\" value=\"", name);
     put(out, value);
-    fputs("\"/>\n", out);
+    buf_adds(out, "\"/>\n");
 }
 
-static void put_count(FILE *out, const char *name, uint64_t value)
+static void put_count(struct buf *out, const char *name, uint64_t value)
 {
-    char digits[DIGITS_MOST + 1];
-    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
-    put_property(out, name, digits);
+    buf_addf(out, "      <property name=\"%s\" value=\"%llu\"/>\n", name,
+             (unsigned long long)value);
 }
 
-static void put_properties(const struct suite *x, FILE *out)
+static void put_properties(const struct suite *x, struct buf *out)
 {
     const struct summary *s = x->s;
-    struct buf modes = BUF_INIT(TEXT_MAX);
+    struct buf modes = BUF_INIT(TEXT_MAX), untried = BUF_INIT(TEXT_MAX);
     for (uint32_t i = 0; i < s->n_modes; i++) {
-        if (i)
-            buf_adds(&modes, ", ");
+        buf_adds(&modes, i ? ", " : "");
         mode_print(s->modes[i], &modes);
     }
-    fputs("    <properties>\n", out);
+    buf_adds(out, "    <properties>\n");
     put_property(out, "version", x->source->version);
     put_property(out, "file", x->source->file);
     put_property(out, "verdict", report_verdict(s));
     put_property(out, "modes", buf_text(&modes));
-    struct buf untried = BUF_INIT(TEXT_MAX);
     if (words_untried(s, &untried))
         put_property(out, "not_tried", buf_text(&untried));
-    buf_deinit(&untried);
     put_property(out, "order", s->order);
     put_count(out, "seed", s->seed);
     put_count(out, "runs", s->runs);
@@ -243,12 +232,69 @@ static void put_properties(const struct suite *x, FILE *out)
         put_count(out, "cases_left_out", x->left_out);
     if (x->unread)
         put_property(out, "incomplete", "not all runs could be read from the store");
-    fputs("    </properties>\n", out);
+    buf_adds(out, "    </properties>\n");
     buf_deinit(&modes);
+    buf_deinit(&untried);
 }
 
-/* In words; the faultload itself where the words are those of another case too. */
-static void put_name(struct suite *x, const struct junit_case *c, FILE *out)
+/* A case up to its time, which follows. */
+static void open_case(const struct suite *x, const char *name, struct buf *out)
+{
+    buf_adds(out, "    <testcase name=\"");
+    put(out, name);
+    buf_adds(out, "\" classname=\"");
+    put(out, x->s->system);
+    buf_addc(out, '.');
+    put(out, x->s->scenario);
+    buf_adds(out, "\" time=\"");
+}
+
+/* What is wrong with a case, up to what else is said of it, which follows. */
+static void open_fault(const char *element, const char *type, const char *message, struct buf *out)
+{
+    buf_addf(out, "\">\n      <%s type=\"%s\" message=\"", element, type);
+    put(out, message);
+    buf_adds(out, "\">");
+}
+
+static void put_failure(const struct suite *x, const struct junit_case *c, struct buf *out)
+{
+    const struct finding *f = c->finding;
+    bool broken = c->faultload == FAULTLOAD_EMPTY && x->s->broken;
+    bool same = f && faultload_eq(x->s->faultloads, f->faultload, c->faultload);
+    bool flaky = same && f->state == FINDING_FLAKY;
+    const char *element = broken ? "error" : "failure";
+    struct buf text = BUF_INIT(TEXT_MAX);
+    open_fault(element,
+               broken  ? "broken"
+               : flaky ? "flaky"
+                       : finding_kind_names[c->kind],
+               c->why, out);
+    if (f) {
+        buf_adds(&text, "finding ");
+        words_id(x->s, f, &text);
+        buf_addf(&text, ": %s, %s\n", words_kind(f->kind), words_state(f->state));
+    }
+    if (c->detail)
+        buf_addf(&text, "%s\n", c->detail);
+    buf_adds(&text, "faultload: ");
+    faultload_print(x->s->names, x->s->faultloads, c->faultload, &text);
+    if (same && f->log)
+        buf_addf(&text, "\nlog of %s:\n%s", f->log_of, f->log);
+    put(out, buf_text(&text));
+    buf_clear(&text);
+    if (same)
+        words_replay(x->s, f, &text);
+    else
+        words_replay_faultload(x->s, c->faultload, &text);
+    buf_addf(out, "</%s>\n      <system-out>replay: ", element);
+    put(out, buf_text(&text));
+    buf_adds(out, "</system-out>\n    </testcase>\n");
+    buf_deinit(&text);
+}
+
+/* In words; by the faultload itself where the words are those of another case too. */
+static void put_case(struct suite *x, const struct junit_case *c, struct buf *out)
 {
     struct buf name = BUF_INIT(NAME_MAX_BYTES);
     struct finding only = {.faultload = c->faultload};
@@ -262,192 +308,122 @@ static void put_name(struct suite *x, const struct junit_case *c, FILE *out)
         name.max = TEXT_MAX;
         faultload_print(x->s->names, x->s->faultloads, c->faultload, &name);
     }
-    put(out, buf_text(&name));
-    buf_deinit(&name);
-}
-
-static void put_failure(const struct suite *x, const struct junit_case *c, FILE *out)
-{
-    bool broken = c->faultload == FAULTLOAD_EMPTY && x->s->broken;
-    bool flaky = c->finding && c->finding->state == FINDING_FLAKY &&
-                 faultload_eq(x->s->faultloads, c->finding->faultload, c->faultload);
-    struct buf text = BUF_INIT(TEXT_MAX);
-    fprintf(out, "      <%s type=\"%s\" message=\"", broken ? "error" : "failure",
-            broken  ? "broken"
-            : flaky ? "flaky"
-                    : finding_kind_names[c->kind]);
-    put(out, c->why);
-    fputs("\">", out);
-    if (c->finding) {
-        buf_adds(&text, "finding ");
-        words_id(x->s, c->finding, &text);
-        buf_addf(&text, ": %s, %s\n", words_kind(c->finding->kind), words_state(c->finding->state));
-    }
-    if (c->detail)
-        buf_addf(&text, "%s\n", c->detail);
-    buf_adds(&text, "faultload: ");
-    faultload_print(x->s->names, x->s->faultloads, c->faultload, &text);
-    if (c->finding && c->finding->log &&
-        faultload_eq(x->s->faultloads, c->finding->faultload, c->faultload))
-        buf_addf(&text, "\nlog of %s:\n%s", c->finding->log_of, c->finding->log);
-    put(out, buf_text(&text));
-    fprintf(out, "</%s>\n      <system-out>replay: ", broken ? "error" : "failure");
-    buf_clear(&text);
-    if (c->finding && faultload_eq(x->s->faultloads, c->finding->faultload, c->faultload))
-        words_replay(x->s, c->finding, &text);
-    else
-        words_replay_faultload(x->s, c->faultload, &text);
-    put(out, buf_text(&text));
-    fputs("</system-out>\n", out);
-    buf_deinit(&text);
-}
-
-static void put_classname(const struct suite *x, FILE *out)
-{
-    fputs("\" classname=\"", out);
-    put(out, x->s->system);
-    fputc('.', out);
-    put(out, x->s->scenario);
-}
-
-static void put_case(struct suite *x, const struct junit_case *c, FILE *out)
-{
-    fputs("    <testcase name=\"", out);
-    put_name(x, c, out);
-    put_classname(x, out);
-    fputs("\" time=\"", out);
+    open_case(x, buf_text(&name), out);
     put_seconds(out, c->took_ns);
-    if (!c->why) {
-        fputs("\"/>\n", out);
-        return;
-    }
-    fputs("\">\n", out);
-    put_failure(x, c, out);
-    fputs("    </testcase>\n", out);
+    if (c->why)
+        put_failure(x, c, out);
+    else
+        buf_adds(out, "\"/>\n");
+    buf_deinit(&name);
 }
 
 /* ---- what oracles say ---- */
 
 /* All but the sentence and the command. */
-static void put_remark_text(const struct suite *x, const struct remark *r, FILE *out)
+static void put_card_text(const struct card *c, struct buf *out)
 {
     struct buf text = BUF_INIT(TEXT_MAX);
-    buf_adds(&text, "when ");
-    words_remark_when(x->s, r, NULL, NULL, &text);
-    for (uint32_t i = 0; i < r->n_evidence; i++) {
-        buf_addc(&text, '\n');
-        words_evidence(x->s, r, i, &text);
-    }
-    buf_adds(&text, "\nabout: ");
-    words_about(r, &text);
-    buf_adds(&text, "\nfaultload: ");
-    faultload_print(x->s->names, x->s->faultloads, r->faultload, &text);
+    buf_addf(&text, "when %s", c->when);
+    for (uint32_t i = 0; i < c->n_evidence; i++)
+        buf_addf(&text, "\n%s", c->evidence[i]);
+    buf_addf(&text, "\nabout: %s\nfaultload: %s", c->about, c->faultload);
     put(out, buf_text(&text));
     buf_deinit(&text);
 }
 
-static void put_remark_replay(const struct suite *x, const struct remark *r, FILE *out)
-{
-    struct buf text = BUF_INIT(TEXT_MAX);
-    buf_adds(&text, "replay: ");
-    words_remark_replay(x->s, r, &text);
-    put(out, buf_text(&text));
-    buf_deinit(&text);
-}
-
-static void put_remark(struct suite *x, const struct remark *r, FILE *out)
+static void put_remark(struct suite *x, const struct card *c, struct buf *out)
 {
     struct buf name = BUF_INIT(NAME_MAX_BYTES);
-    words_remark(r, &name);
+    buf_adds(&name, c->title);
     uint32_t same = map_count(&x->names, hash_slice(buf_slice(&name)));
-    fputs("    <testcase name=\"", out);
-    put(out, buf_text(&name));
+    name.max += DIGITS_MOST;
     if (same > 1)
-        fprintf(out, " (%u)", (unsigned)same);
-    put_classname(x, out);
-    fprintf(out, "\" time=\"0\">\n      <failure type=\"%s\" message=\"", r->oracle);
-    put(out, r->why);
-    fputs("\">", out);
-    put_remark_text(x, r, out);
-    fputs("</failure>\n      <system-out>", out);
-    put_remark_replay(x, r, out);
-    fputs("</system-out>\n    </testcase>\n", out);
+        buf_addf(&name, " (%u)", (unsigned)same);
+    open_case(x, buf_text(&name), out);
+    buf_addc(out, '0');
+    open_fault("failure", c->remark->oracle, c->remark->why, out);
+    put_card_text(c, out);
+    buf_adds(out, "</failure>\n      <system-out>replay: ");
+    put(out, c->replay);
+    buf_adds(out, "</system-out>\n    </testcase>\n");
     buf_deinit(&name);
 }
 
-static void put_notes(const struct suite *x, FILE *out)
+static void put_notes(const struct suite *x, struct buf *out)
 {
     for (uint32_t i = 0; i < x->s->notes.n; i++) {
         put(out, x->s->notes.at[i]);
-        fputc('\n', out);
+        buf_addc(out, '\n');
     }
 }
 
-static void put_warnings(const struct suite *x, FILE *out)
+static void put_warning(const struct card *c, struct buf *out)
 {
-    fputs("    <system-out>", out);
-    put_notes(x, out);
+    buf_adds(out, "warning: ");
+    put(out, c->title);
+    buf_addc(out, '\n');
+    put_card_text(c, out);
+    buf_adds(out, "\nreplay: ");
+    put(out, c->replay);
+    buf_adds(out, "\n\n");
+}
+
+/* Those of a severity. */
+static void put_remarks(struct suite *x, enum severity severity, struct buf *out)
+{
     for (uint32_t i = 0; i < x->s->remarks.n; i++) {
-        const struct remark *r = &x->s->remarks.at[i];
-        struct buf title = BUF_INIT(NAME_MAX_BYTES);
-        if (r->severity != SEVERITY_WARNING)
+        struct card c;
+        if (x->s->remarks.at[i].severity != severity)
             continue;
-        words_remark(r, &title);
-        fputs("warning: ", out);
-        put(out, buf_text(&title));
-        fputc('\n', out);
-        put_remark_text(x, r, out);
-        fputc('\n', out);
-        put_remark_replay(x, r, out);
-        fputs("\n\n", out);
-        buf_deinit(&title);
+        card_remark(&c, x->source, x->scenario, i);
+        if (c.warning)
+            put_warning(&c, out);
+        else
+            put_remark(x, &c, out);
+        card_deinit(&c);
     }
-    if (x->s->more_remarks)
-        fprintf(out, "... and %llu more\n", (unsigned long long)x->s->more_remarks);
-    fputs("</system-out>\n", out);
 }
 
 /* ---- suites ---- */
 
 /* It could not go on: that is no fault of the scenario. */
-static void put_error(const struct suite *x, FILE *out)
+static void put_error(const struct suite *x, struct buf *out)
 {
-    fputs("    <testcase name=\"the campaign goes on to its end", out);
-    put_classname(x, out);
-    fputs("\" time=\"0\">\n      <error type=\"environment\" message=\"", out);
+    open_case(x, "the campaign goes on to its end", out);
+    buf_adds(out, "0\">\n      <error type=\"environment\" message=\"");
     put(out, x->source->error ? x->source->error : words_stopped(x->s->stopped));
-    fputs("\"/>\n    </testcase>\n", out);
+    buf_adds(out, "\"/>\n    </testcase>\n");
 }
 
-static void put_doubt(const struct suite *x, FILE *out)
+static void put_doubt(const struct suite *x, struct buf *out)
 {
-    fputs("    <testcase name=\"the campaign is conclusive", out);
-    put_classname(x, out);
-    fputs("\" time=\"0\">\n      <error type=\"inconclusive\" message=\"", out);
-    put(out, x->s->doubt ? x->s->doubt : words_unsure(x->s));
-    fputs("\">", out);
-    if (words_resume(x->s)) {
-        fputs("to go on from there: ", out);
-        put(out, words_resume(x->s));
-        fputc('\n', out);
+    const char *resume = words_resume(x->s);
+    open_case(x, "the campaign is conclusive", out);
+    buf_addc(out, '0');
+    open_fault("error", "inconclusive", x->s->doubt ? x->s->doubt : words_unsure(x->s), out);
+    if (resume) {
+        buf_adds(out, "to go on from there: ");
+        put(out, resume);
+        buf_addc(out, '\n');
     }
     for (uint32_t i = 0; i < x->s->reasons.n; i++) {
-        struct buf text = BUF_INIT(1 << 16);
+        struct buf text = BUF_INIT(TEXT_MAX);
         words_reason_line(x->s, &x->s->reasons.at[i], &text);
         put(out, buf_text(&text));
-        fputc('\n', out);
+        buf_addc(out, '\n');
         buf_deinit(&text);
     }
     put_notes(x, out);
-    fputs("</error>\n    </testcase>\n", out);
+    buf_adds(out, "</error>\n    </testcase>\n");
 }
 
-static void put_counts(FILE *out, uint64_t tests, uint64_t failures, uint64_t errors, int64_t ns)
+static void put_counts(struct buf *out, uint64_t tests, uint64_t failures, uint64_t errors,
+                       int64_t ns)
 {
-    fprintf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"0\" time=\"",
-            (unsigned long long)tests, (unsigned long long)failures, (unsigned long long)errors);
+    buf_addf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"0\" time=\"",
+             (unsigned long long)tests, (unsigned long long)failures, (unsigned long long)errors);
     put_seconds(out, ns);
-    fputs("\">\n", out);
+    buf_adds(out, "\">\n");
 }
 
 static uint64_t tests_of(const struct suite *x)
@@ -455,27 +431,31 @@ static uint64_t tests_of(const struct suite *x)
     return x->cases.n + x->remarks + gave_up(x) + doubtful(x);
 }
 
-static void put_suite(struct suite *x, FILE *out)
+static void put_suite(struct suite *x, struct buf *out)
 {
-    fputs("  <testsuite name=\"", out);
+    buf_adds(out, "  <testsuite name=\"");
     put(out, x->s->scenario);
     put_counts(out, tests_of(x), x->failures, x->errors, x->took_ns);
     put_properties(x, out);
     for (uint32_t i = 0; i < x->cases.n; i++)
         put_case(x, &x->cases.at[i], out);
-    for (uint32_t i = 0; i < x->s->remarks.n; i++)
-        if (x->s->remarks.at[i].severity == SEVERITY_FINDING)
-            put_remark(x, &x->s->remarks.at[i], out);
+    put_remarks(x, SEVERITY_FINDING, out);
     if (gave_up(x))
         put_error(x, out);
     if (doubtful(x))
         put_doubt(x, out);
-    if (summary_warnings(x->s) || x->s->notes.n)
-        put_warnings(x, out);
-    fputs("  </testsuite>\n", out);
+    if (summary_warnings(x->s) || x->s->notes.n) {
+        buf_adds(out, "    <system-out>");
+        put_notes(x, out);
+        put_remarks(x, SEVERITY_WARNING, out);
+        if (x->s->more_remarks)
+            buf_addf(out, "... and %llu more\n", (unsigned long long)x->s->more_remarks);
+        buf_adds(out, "</system-out>\n");
+    }
+    buf_adds(out, "  </testsuite>\n");
 }
 
-void report_junit(const struct report_source *source, FILE *out)
+void report_junit(const struct report_source *source, struct buf *out)
 {
     struct suite *suites = mem_zero((source->n + 1) * sizeof *suites);
     uint64_t tests = 0, failures = 0, errors = 0;
@@ -488,13 +468,13 @@ void report_junit(const struct report_source *source, FILE *out)
         errors += suites[i].errors;
         took_ns += suites[i].took_ns;
     }
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"", out);
+    buf_adds(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"");
     put(out, source->system);
     put_counts(out, tests, failures, errors, took_ns);
     for (uint32_t i = 0; i < source->n; i++) {
         put_suite(&suites[i], out);
         suite_deinit(&suites[i]);
     }
-    fputs("</testsuites>\n", out);
+    buf_adds(out, "</testsuites>\n");
     mem_free(suites);
 }

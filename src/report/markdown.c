@@ -2,11 +2,8 @@
  *
  * Markdown for the summary of a CI job. GitHub refuses one of more than 1 MiB, so findings that do
  * not fit are left out, as a whole, and counted. */
-#include "report/campaign_int.h"
+#include "report/card.h"
 #include "report/escape.h"
-#include "report/remarks_int.h"
-#include "report/text_int.h"
-#include "report/tree_int.h"
 #include "report/words.h"
 
 enum {
@@ -31,17 +28,16 @@ static void add_sentence(struct buf *out, const char *text)
     buf_deinit(&escaped);
 }
 
-static void add_warnings(struct buf *out, const struct summary *s)
+static void add_line(struct buf *out, const char *before, const char *text)
 {
-    struct buf text = BUF_INIT(64);
-    if (words_warnings(s, &text))
-        buf_addf(out, ", %s", buf_text(&text));
-    buf_deinit(&text);
+    buf_adds(out, before);
+    add_sentence(out, text);
+    buf_addc(out, '\n');
 }
 
 static void add_verdict(struct buf *out, const struct summary *s)
 {
-    uint64_t n = summary_wrong(s) + s->more_findings;
+    uint64_t n = summary_wrong(s) + s->more_findings, warnings = summary_warnings(s);
     switch (summary_conclusion(s)) {
     case CONCLUSION_BROKEN:
         buf_adds(out, ":x: fails without any fault: ");
@@ -57,12 +53,9 @@ static void add_verdict(struct buf *out, const struct summary *s)
     case CONCLUSION_OK:
     case CONCLUSIONS: buf_adds(out, ":white_check_mark: no finding"); break;
     }
-    add_warnings(out, s);
-}
-
-static void add_number(struct buf *out, double n)
-{
-    words_number(n, out);
+    if (warnings)
+        buf_addf(out, ", %llu %s", (unsigned long long)warnings,
+                 plural(warnings, "warning", "warnings"));
 }
 
 static void add_table(struct buf *out, const struct report_source *source)
@@ -71,16 +64,15 @@ static void add_table(struct buf *out, const struct report_source *source)
                   "|---|---|--:|--:|--:|\n");
     for (uint32_t i = 0; i < source->n && i < ROWS_MAX; i++) {
         const struct summary *s = source->scenarios[i];
+        const double figures[] = {(double)s->runs, s->points, s->space};
         buf_adds(out, "| ");
         add_sentence(out, s->scenario);
         buf_adds(out, " | ");
         add_verdict(out, s);
-        buf_adds(out, " | ");
-        add_number(out, (double)s->runs);
-        buf_adds(out, " | ");
-        add_number(out, s->points);
-        buf_adds(out, " | ");
-        add_number(out, s->space);
+        for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
+            buf_adds(out, " | ");
+            words_number(figures[k], out);
+        }
         buf_adds(out, " |\n");
     }
     if (source->n > ROWS_MAX)
@@ -102,13 +94,6 @@ static void add_resume(struct buf *out, const struct report_source *source)
     }
 }
 
-static void add_words(struct buf *out, const char *before, const struct buf *text)
-{
-    buf_adds(out, before);
-    add_sentence(out, buf_text(text));
-    buf_addc(out, '\n');
-}
-
 static void add_details(struct buf *out, const char *title, slice text)
 {
     struct buf code = BUF_INIT(FINDING_MAX);
@@ -119,141 +104,91 @@ static void add_details(struct buf *out, const char *title, slice text)
     buf_deinit(&code);
 }
 
-static void add_heading(struct buf *out, const struct summary *s, const struct finding *f)
+/* A finding has a heading of its own, a warning is folded: its title is one line within a tag, where
+ * Markdown means nothing. */
+static void add_title(struct buf *out, const struct card *c)
 {
-    struct buf id = BUF_INIT(SENTENCE_MAX);
-    words_id(s, f, &id);
-    buf_adds(out, "### Finding ");
-    add_sentence(out, buf_text(&id));
-    buf_adds(out, ": ");
-    add_sentence(out, f->why);
-    buf_addf(out, "\n\n%s, %s.\n\n", words_kind(f->kind), words_state(f->state));
-    buf_deinit(&id);
-}
-
-static void add_finding(struct buf *out, const struct report_source *source, uint32_t scenario,
-                        uint32_t i)
-{
-    const struct summary *s = source->scenarios[scenario];
-    const struct finding *f = &s->findings.at[i];
-    struct buf text = BUF_INIT(FINDING_MAX);
-    struct report_runs runs;
-    report_runs(source, scenario, f, &runs);
-    add_heading(out, s, f);
-    words_finding_runs(s, f, runs.plain, runs.seen, &text);
-    add_words(out, "- **when** ", &text);
-    buf_clear(&text);
-    words_then(f, &text);
-    if (text.n)
-        add_words(out, "- **then** ", &text);
-    if (f->detail) {
-        buf_adds(out, "- ");
-        add_sentence(out, f->detail);
+    struct buf line = BUF_INIT(SENTENCE_MAX), escaped = BUF_INIT(6 * SENTENCE_MAX);
+    if (c->warning) {
+        escape_line(slice_of(c->title), &line);
+        escape_xml(buf_slice(&line), &escaped);
+        buf_addf(out, "<details><summary>%s</summary>\n\n", buf_text(&escaped));
+    } else {
+        buf_adds(out, "### Finding ");
+        add_sentence(out, c->id);
+        add_line(out, ": ", c->title);
         buf_addc(out, '\n');
     }
-    buf_clear(&text);
-    words_replay(s, f, &text);
-    buf_addc(out, '\n');
-    escape_code(buf_slice(&text), "sh", out);
-    buf_clear(&text);
-    if (runs.seen) {
-        tree_text(runs.seen, s->names, CALLS_MAX, &text);
-        add_details(out, "calls", buf_slice(&text));
-    }
-    if (f->log)
-        add_details(out, "the end of the log", slice_of(f->log));
-    buf_addc(out, '\n');
-    report_runs_deinit(&runs);
-    buf_deinit(&text);
+    buf_deinit(&line);
+    buf_deinit(&escaped);
 }
 
+static void add_card(struct buf *out, const struct card *c)
+{
+    add_title(out, c);
+    if (c->kind)
+        buf_addf(out, "%s, %s.\n\n", c->kind, c->state);
+    add_line(out, "- **when** ", c->when);
+    if (c->then)
+        add_line(out, "- **then** ", c->then);
+    if (c->detail)
+        add_line(out, "- ", c->detail);
+    for (uint32_t i = 0; i < c->n_evidence; i++)
+        add_line(out, "- ", c->evidence[i]);
+    if (c->about)
+        add_line(out, "- about: ", c->about);
+    buf_addc(out, '\n');
+    escape_code(slice_of(c->replay), "sh", out);
+    if (c->finding && c->seen) {
+        struct buf calls = BUF_INIT(FINDING_MAX);
+        report_calls(c->seen, c->s->names, "", CALLS_MAX, &style_plain, &calls);
+        add_details(out, "calls", buf_slice(&calls));
+        buf_deinit(&calls);
+    }
+    if (c->finding && c->finding->log)
+        add_details(out, "the end of the log", slice_of(c->finding->log));
+    buf_adds(out, c->warning ? "\n</details>\n\n" : "\n");
+}
+
+/* Adds it and ends it; true: there was no room. */
+static bool leave_out(struct buf *out, struct card *c)
+{
+    struct buf one = BUF_INIT(4 * FINDING_MAX);
+    add_card(&one, c);
+    bool fits = !one.full && out->n + one.n <= DOCUMENT_MAX / 4 * 3;
+    if (fits)
+        buf_add(out, buf_slice(&one));
+    buf_deinit(&one);
+    card_deinit(c);
+    return !fits;
+}
+
+/* How many are left out. */
 static uint64_t add_findings(struct buf *out, const struct report_source *source, uint32_t scenario)
 {
     const struct summary *s = source->scenarios[scenario];
     uint64_t left_out = s->more_findings;
     for (uint32_t i = 0; i < s->findings.n; i++) {
-        struct buf one = BUF_INIT(4 * FINDING_MAX);
-        add_finding(&one, source, scenario, i);
-        if (one.full || out->n + one.n > DOCUMENT_MAX / 4 * 3)
-            left_out++;
-        else
-            buf_add(out, buf_slice(&one));
-        buf_deinit(&one);
+        struct card c;
+        card_finding(&c, source, scenario, i);
+        left_out += leave_out(out, &c);
     }
     return left_out;
 }
 
-/* ---- what oracles say ---- */
-
-static void add_evidence(struct buf *out, const struct summary *s, const struct remark *r)
-{
-    struct buf text = BUF_INIT(FINDING_MAX);
-    for (uint32_t i = 0; i < r->n_evidence; i++) {
-        buf_clear(&text);
-        words_evidence(s, r, i, &text);
-        add_words(out, "- ", &text);
-    }
-    buf_deinit(&text);
-}
-
-/* One line within a tag, where Markdown means nothing. */
-static void add_html(struct buf *out, slice text)
-{
-    struct buf line = BUF_INIT(SENTENCE_MAX), escaped = BUF_INIT(6 * SENTENCE_MAX);
-    escape_line(text, &line);
-    escape_xml(buf_slice(&line), &escaped);
-    buf_add(out, buf_slice(&escaped));
-    buf_deinit(&line);
-    buf_deinit(&escaped);
-}
-
-/* A finding has a heading of its own, a warning is folded. */
-static void add_remark(struct buf *out, const struct summary *s, const struct remark *r,
-                       uint64_t number)
-{
-    bool finding = r->severity == SEVERITY_FINDING;
-    struct buf text = BUF_INIT(FINDING_MAX);
-    words_remark(r, &text);
-    if (finding) {
-        buf_addf(out, "### Finding %llu: ", (unsigned long long)number);
-        add_sentence(out, buf_text(&text));
-    } else {
-        buf_adds(out, "<details><summary>");
-        add_html(out, buf_slice(&text));
-        buf_adds(out, "</summary>");
-    }
-    buf_clear(&text);
-    words_remark_when(s, r, NULL, NULL, &text);
-    add_words(out, "\n\n- **when** ", &text);
-    add_evidence(out, s, r);
-    buf_clear(&text);
-    words_about(r, &text);
-    add_words(out, "- about: ", &text);
-    buf_clear(&text);
-    words_remark_replay(s, r, &text);
-    buf_addc(out, '\n');
-    escape_code(buf_slice(&text), "sh", out);
-    buf_adds(out, finding ? "\n" : "\n</details>\n\n");
-    buf_deinit(&text);
-}
-
-/* How many are left out. */
-static uint64_t add_remarks(struct buf *out, const struct summary *s, enum severity severity)
+static uint64_t add_remarks(struct buf *out, const struct report_source *source, uint32_t scenario,
+                            enum severity severity)
 {
     bool finding = severity == SEVERITY_FINDING;
-    uint64_t before = finding ? s->findings.n + s->more_findings : 0;
     struct remarks_shown shown;
-    remarks_choose(s, severity, finding ? ROWS_MAX : WARNINGS_MAX, &shown);
+    remarks_choose(source->scenarios[scenario], severity, finding ? ROWS_MAX : WARNINGS_MAX,
+                   &shown);
     if (!finding && shown.n)
         buf_adds(out, "### Warnings\n\n");
     for (uint32_t i = 0; i < shown.n; i++) {
-        struct buf one = BUF_INIT(4 * FINDING_MAX);
-        add_remark(&one, s, &s->remarks.at[shown.at[i]], before + shown.number[i]);
-        if (one.full || out->n + one.n > DOCUMENT_MAX / 4 * 3)
-            shown.left_out++;
-        else
-            buf_add(out, buf_slice(&one));
-        buf_deinit(&one);
+        struct card c;
+        card_remark(&c, source, scenario, shown.at[i]);
+        shown.left_out += leave_out(out, &c);
     }
     return shown.left_out;
 }
@@ -266,24 +201,15 @@ static void add_left_out(struct buf *out, uint64_t n, const char *one, const cha
 
 static void add_notes(struct buf *out, const struct summary *s)
 {
-    for (uint32_t i = 0; i < s->notes.n && i < NOTES_MAX; i++) {
-        buf_adds(out, "- ");
-        add_sentence(out, s->notes.at[i]);
-        buf_addc(out, '\n');
-    }
     struct buf untried = BUF_INIT(4096);
-    if (words_untried(s, &untried)) {
-        buf_adds(out, "- Not tried: ");
-        add_sentence(out, buf_text(&untried));
-        buf_addc(out, '\n');
-    }
-    buf_deinit(&untried);
-    if (s->broken && s->broken_detail) {
-        buf_adds(out, "- ");
-        add_sentence(out, s->broken_detail);
-        buf_addc(out, '\n');
-    }
+    for (uint32_t i = 0; i < s->notes.n && i < NOTES_MAX; i++)
+        add_line(out, "- ", s->notes.at[i]);
+    if (words_untried(s, &untried))
+        add_line(out, "- Not tried: ", buf_text(&untried));
+    if (s->broken && s->broken_detail)
+        add_line(out, "- ", s->broken_detail);
     buf_addc(out, '\n');
+    buf_deinit(&untried);
 }
 
 static void add_reasons(struct buf *out, const struct summary *s)
@@ -294,9 +220,8 @@ static void add_reasons(struct buf *out, const struct summary *s)
     for (uint32_t i = 0; i < s->reasons.n && i < NOTES_MAX; i++) {
         struct buf text = BUF_INIT(SENTENCE_MAX);
         words_reason_line(s, &s->reasons.at[i], &text);
-        buf_addf(out, "%u. ", (unsigned)i + 1);
-        add_sentence(out, buf_text(&text));
-        buf_addc(out, '\n');
+        buf_addf(out, "%u", (unsigned)i + 1);
+        add_line(out, ". ", buf_text(&text));
         buf_deinit(&text);
     }
     buf_adds(out, s->reasons.n ? "\n" : "");
@@ -314,18 +239,12 @@ static void add_again(struct buf *out, const struct summary *s)
 /* The figures of the summary for people. */
 static void add_figures(struct buf *out, const struct summary *s)
 {
-    char *room = mem_zero(FIGURES_MAX + 1);
-    FILE *stream = fmemopen(room, FIGURES_MAX, "w"); /* what does not fit is not there */
-    if (stream) {
-        if (!s->broken)
-            text_what(s, stream);
-        text_figures(s, stream);
-        text_levels(s, stream);
-        text_volatile(s, stream);
-        fclose(stream);
-        add_details(out, "figures", slice_of(room));
-    }
-    mem_free(room);
+    struct buf text = BUF_INIT(FIGURES_MAX); /* what does not fit is not there */
+    if (!s->broken)
+        text_what(s, &text);
+    text_figures(s, &text);
+    add_details(out, "figures", buf_slice(&text));
+    buf_deinit(&text);
 }
 
 static void add_scenario(struct buf *out, const struct report_source *source, uint32_t scenario)
@@ -341,9 +260,10 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     if (s->broken)
         add_again(&one, s);
     uint64_t left_out = s->broken ? 0 : add_findings(&one, source, scenario);
-    left_out += add_remarks(&one, s, SEVERITY_FINDING);
+    left_out += add_remarks(&one, source, scenario, SEVERITY_FINDING);
     add_left_out(&one, left_out, "finding", "findings");
-    add_left_out(&one, add_remarks(&one, s, SEVERITY_WARNING), "warning", "warnings");
+    add_left_out(&one, add_remarks(&one, source, scenario, SEVERITY_WARNING), "warning",
+                 "warnings");
     add_reasons(&one, s);
     add_figures(&one, s);
     buf_addc(&one, '\n');
@@ -352,24 +272,22 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     buf_deinit(&one);
 }
 
-void report_markdown(const struct report_source *source, FILE *out)
+void report_markdown(const struct report_source *source, struct buf *out)
 {
     struct buf text = BUF_INIT(DOCUMENT_MAX);
-    buf_adds(&text, "# Outfox: ");
-    add_sentence(&text, source->system);
-    buf_adds(&text, "\n\n");
+    add_line(&text, "# Outfox: ", source->system);
+    buf_addc(&text, '\n');
     add_table(&text, source);
     add_resume(&text, source);
     if (source->error) {
-        buf_adds(&text, "> **It could not go on**: ");
-        add_sentence(&text, source->error);
-        buf_adds(&text, "\n\n");
+        add_line(&text, "> **It could not go on**: ", source->error);
+        buf_addc(&text, '\n');
     }
     for (uint32_t i = 0; i < source->n; i++)
         add_scenario(&text, source, i);
     buf_adds(&text, "<sub>outfox ");
     add_sentence(&text, source->version);
     buf_adds(&text, "</sub>\n");
-    fwrite(buf_text(&text), 1, text.n, out);
+    buf_add(out, buf_slice(&text));
     buf_deinit(&text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When and where progress is said; progress_line.c knows the words.
+ * Progress: the words, which are pieces of text of which as many are shown as fit; then when and
+ * where they are said.
  *
  * 1. Each update is one write, past the filter of the stream: it redraws a line.
  * 2. What is on the screen is remembered, so that it is drawn again below a note. */
@@ -11,13 +12,247 @@
 #include <sys/ioctl.h>
 
 #include "base/outlet.h"
+#include "base/printable.h"
 
 #define MS_NS         1000000LL
+#define S_NS          (1000 * MS_NS)
 #define REDRAW_NS     (100 * MS_NS)
-#define SENTENCE_NS   (5000 * MS_NS)
+#define SENTENCE_NS   (5 * S_NS)
 #define RATE_TIME_S   3.0 /* how long the past counts */
 #define CLEAR         "\r\033[K"
 #define WIDTH_UNKNOWN 80
+
+enum {
+    PIECE_MAX = 96,     /* bytes of one */
+    SCENARIO_MOST = 24, /* columns */
+    BAR_LEAST = 8,
+    BAR_MOST = 30,
+    BAR_ROUND = 4,        /* brackets and two blanks */
+    LEFT_RUNS_LEAST = 10, /* before that nobody knows the rate */
+};
+
+/* ---- figures ---- */
+
+/* Runs that are known to be due. */
+static uint64_t runs_due(const struct progress_facts *f)
+{
+    uint64_t left = f->queued;
+    if (f->max_runs) {
+        uint64_t allowed = f->max_runs > f->runs ? f->max_runs - f->runs : 0;
+        left = left < allowed ? left : allowed;
+    }
+    return left;
+}
+
+enum progress_left progress_left(const struct progress_facts *f, double runs_per_s, int64_t *ns)
+{
+    enum progress_left left = LEFT_UNKNOWN;
+    bool bounded = f->max_runs && runs_due(f) < f->queued;
+    if (f->queued && f->runs >= LEFT_RUNS_LEAST && runs_per_s > 0) {
+        double s = (double)runs_due(f) / runs_per_s;
+        *ns = s < 1e9 ? (int64_t)(s * S_NS) : 0;
+        left = s >= 1e9 ? LEFT_UNKNOWN : f->growing && !bounded ? LEFT_AT_LEAST : LEFT_ABOUT;
+    }
+    if (f->max_time_ns > 0) {
+        int64_t allowed = f->max_time_ns > f->elapsed_ns ? f->max_time_ns - f->elapsed_ns : 0;
+        if (left == LEFT_UNKNOWN || allowed < *ns) {
+            *ns = allowed;
+            left = LEFT_AT_MOST;
+        }
+    }
+    return left;
+}
+
+double progress_share(const struct progress_facts *f)
+{
+    double share = -1;
+    if (f->runs && (f->max_runs || (f->queued && !f->growing)))
+        share = (double)f->runs / ((double)f->runs + (double)runs_due(f));
+    if (f->max_time_ns > 0)
+        share = fmax(share, (double)f->elapsed_ns / (double)f->max_time_ns);
+    return fmin(share, 1);
+}
+
+/* 7s, 1m05s, 2h03m: two units at most, no fractions that flicker. */
+static void add_time(struct buf *out, int64_t ns)
+{
+    long long s = (ns < 0 ? 0 : ns) / S_NS;
+    if (s < 60)
+        buf_addf(out, "%llds", s);
+    else if (s < 3600)
+        buf_addf(out, "%lldm%02llds", s / 60, s % 60);
+    else
+        buf_addf(out, "%lldh%02lldm", s / 3600, s / 60 % 60);
+}
+
+static void add_rate(struct buf *out, double runs_per_s)
+{
+    buf_addf(out, runs_per_s < 9.95 ? "%.1f" : "%.0f", runs_per_s);
+}
+
+/* "at least 2m05s left"; nothing where nobody knows. */
+static void add_left(struct buf *out, const struct progress_facts *f, double rate,
+                     const char *about)
+{
+    int64_t ns = 0;
+    enum progress_left left = progress_left(f, rate, &ns);
+    if (left == LEFT_UNKNOWN)
+        return;
+    buf_adds(out, left == LEFT_ABOUT ? about : left == LEFT_AT_LEAST ? "at least " : "at most ");
+    add_time(out, ns);
+    buf_adds(out, " left");
+}
+
+/* ---- the line of a terminal ---- */
+
+enum piece_kind { SCENARIO, PHASE, BAR, RUNS, QUEUED, FINDINGS, RATE, ELAPSED, LEFT, PIECES };
+
+/* Left out in this order, as long as the line is too wide; the first two also for the bar. */
+static const enum piece_kind least_first[] = {PHASE,    ELAPSED, RATE,     LEFT,
+                                              SCENARIO, QUEUED,  FINDINGS, RUNS};
+
+struct piece {
+    struct buf text;
+    uint32_t columns; /* 0: it is not there */
+    const char *mark; /* style */
+};
+
+/* Adds at most `most` columns of a name; returns how many. Large characters count twice: a line
+ * that is too short does no harm, one that wraps does. */
+static uint32_t add_name(struct buf *out, const char *text, uint32_t most)
+{
+    uint32_t columns = 0;
+    enum opening at = OPENING_LINE;
+    slice rest = slice_of(text);
+    while (rest.n) {
+        struct glyph g = glyph_take(&rest);
+        bool hidden = glyph_hidden(g.code), opens = opening_next(&at, g.code);
+        uint32_t wide = (hidden || g.bytes.n < 3 ? 1 : 2) + opens;
+        if (columns + wide > most)
+            break;
+        buf_adds(out, opens ? " " : "");
+        buf_add(out, hidden ? SLICE("?") : g.bytes);
+        columns += wide;
+    }
+    return columns;
+}
+
+static void add_count(struct buf *out, uint64_t n, const char *one, const char *many)
+{
+    buf_addf(out, "%llu %s", (unsigned long long)n, plural(n, one, many));
+}
+
+/* All of them but the bar, which takes what is left. */
+static void make_pieces(const struct progress_facts *f, double rate, const struct style *style,
+                        struct piece piece[PIECES])
+{
+    for (int i = 0; i < PIECES; i++)
+        piece[i] = (struct piece){.text = BUF_INIT(PIECE_MAX), .mark = ""};
+    if (f->scenario)
+        piece[SCENARIO].columns = add_name(&piece[SCENARIO].text, f->scenario, SCENARIO_MOST);
+    if (f->phase)
+        piece[PHASE].columns = add_name(&piece[PHASE].text, f->phase, SCENARIO_MOST);
+    add_count(&piece[RUNS].text, f->runs, "run", "runs");
+    if (f->queued)
+        buf_addf(&piece[QUEUED].text, "%llu queued", (unsigned long long)f->queued);
+    add_count(&piece[FINDINGS].text, f->findings, "finding", "findings");
+    if (rate > 0) {
+        add_rate(&piece[RATE].text, rate);
+        buf_adds(&piece[RATE].text, "/s");
+    }
+    add_time(&piece[ELAPSED].text, f->elapsed_ns);
+    add_left(&piece[LEFT].text, f, rate, "~");
+    for (int i = RUNS; i < PIECES; i++)
+        piece[i].columns = (uint32_t)piece[i].text.n;
+    piece[SCENARIO].mark = style->bold;
+    piece[FINDINGS].mark = f->findings ? style->red : "";
+    piece[ELAPSED].mark = piece[LEFT].mark = style->dim;
+}
+
+/* Columns of the pieces with two blanks between them. */
+static uint32_t columns_of(const struct piece piece[PIECES])
+{
+    uint32_t n = 0;
+    for (int i = 0; i < PIECES; i++)
+        if (piece[i].columns)
+            n += piece[i].columns + (n ? 2 : 0);
+    return n;
+}
+
+static void make_bar(const struct progress_facts *f, uint32_t room, struct piece *bar)
+{
+    double share = progress_share(f);
+    if (share < 0 || room < BAR_LEAST + BAR_ROUND)
+        return;
+    uint32_t inside = room - BAR_ROUND < BAR_MOST ? room - BAR_ROUND : BAR_MOST;
+    uint32_t done = (uint32_t)(share * inside);
+    buf_addc(&bar->text, '[');
+    for (uint32_t i = 0; i < inside; i++)
+        buf_addc(&bar->text, i < done ? '#' : '-');
+    buf_addc(&bar->text, ']');
+    bar->columns = inside + 2;
+}
+
+void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t width,
+                   const struct style *style, struct buf *out)
+{
+    struct piece piece[PIECES];
+    uint32_t most = width ? width - 1 : 0;
+    uint32_t bar = progress_share(f) < 0 ? 0 : BAR_LEAST + BAR_ROUND;
+    make_pieces(f, runs_per_s, style, piece);
+    for (size_t i = 0; i < sizeof least_first / sizeof *least_first; i++) {
+        bool gives_way = least_first[i] == PHASE || least_first[i] == ELAPSED;
+        if (columns_of(piece) + (gives_way ? bar : 0) > most)
+            piece[least_first[i]].columns = 0;
+    }
+    make_bar(f, most - columns_of(piece), &piece[BAR]);
+    bool first = true;
+    for (int i = 0; i < PIECES; i++) {
+        if (piece[i].columns) {
+            buf_addf(out, "%s%s", first ? "" : "  ", piece[i].mark);
+            buf_add(out, buf_slice(&piece[i].text));
+            buf_adds(out, piece[i].mark[0] ? style->off : "");
+            first = false;
+        }
+        buf_deinit(&piece[i].text);
+    }
+}
+
+/* ---- the sentence ---- */
+
+void progress_sentence(const struct progress_facts *f, double runs_per_s, struct buf *out)
+{
+    const char *const names[] = {f->scenario, f->phase};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!names[i] || !names[i][0])
+            continue;
+        add_name(out, names[i], PIECE_MAX);
+        buf_adds(out, ": ");
+    }
+    add_count(out, f->runs, "run", "runs");
+    if (f->queued)
+        buf_addf(out, ", %llu queued", (unsigned long long)f->queued);
+    buf_adds(out, ", ");
+    add_count(out, f->findings, "finding", "findings");
+    if (runs_per_s > 0) {
+        buf_adds(out, ", ");
+        add_rate(out, runs_per_s);
+        buf_adds(out, " runs/s");
+    }
+    buf_adds(out, ", ");
+    add_time(out, f->elapsed_ns);
+    struct buf left = BUF_INIT(PIECE_MAX);
+    add_left(&left, f, runs_per_s, "about ");
+    buf_addf(out, "%s%s", left.n ? ", " : "", buf_text(&left));
+    buf_deinit(&left);
+}
+
+void progress_text(const char *text, uint32_t width, struct buf *out)
+{
+    (void)add_name(out, text, width ? width - 1 : 0);
+}
+
+/* ---- when and where ---- */
 
 struct progress {
     FILE *out;
@@ -25,6 +260,7 @@ struct progress {
     const struct style *style;
     struct buf line;   /* what is on the screen */
     struct buf update; /* in the making */
+    int64_t first_ns;  /* how long a log waits for its first line */
     int64_t due_ns;    /* when the next update is */
     bool begun;
     uint64_t runs;   /* as of the last update */
@@ -46,8 +282,14 @@ struct progress *progress_new(FILE *out, bool terminal)
                            .style = terminal ? style_for(outlet_fd(out), "auto") : &style_plain,
                            .line = BUF_INIT(4096),
                            .update = BUF_INIT(16384),
+                           .first_ns = SENTENCE_NS,
                            .rate = -1};
     return p;
+}
+
+void progress_first(struct progress *p, int64_t after_ns)
+{
+    p->first_ns = after_ns;
 }
 
 static uint32_t width_of(FILE *out)
@@ -64,8 +306,14 @@ static uint32_t width_of(FILE *out)
 
 static void emit(struct progress *p)
 {
-    outlet_raw(p->out, buf_slice(&p->update)); /* names in it are harmless (progress_line.c) */
+    outlet_raw(p->out, buf_slice(&p->update)); /* names in it are harmless (add_name) */
     buf_clear(&p->update);
+}
+
+static void redraw(struct progress *p)
+{
+    buf_addf(&p->update, "\r%s\033[K", buf_text(&p->line));
+    emit(p);
 }
 
 /* Runs per second, of late. Counts that go back mean that something else has begun. */
@@ -97,14 +345,11 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
     struct progress_facts facts = *f;
     facts.growing = p->growth > GROWING * p->rate;
     f = &facts;
-    p->due_ns = now_ns + (p->terminal ? REDRAW_NS : SENTENCE_NS);
+    p->due_ns = now_ns + (p->terminal ? REDRAW_NS : first ? p->first_ns : SENTENCE_NS);
     if (p->terminal) {
         buf_clear(&p->line);
         progress_line(f, p->rate, width_of(p->out), p->style, &p->line);
-        buf_adds(&p->update, "\r");
-        buf_add(&p->update, buf_slice(&p->line));
-        buf_adds(&p->update, "\033[K");
-        emit(p);
+        redraw(p);
     } else if (!first) { /* short work says nothing */
         progress_sentence(f, p->rate, &p->update);
         buf_addc(&p->update, '\n');
@@ -127,10 +372,7 @@ void progress_waiting(struct progress *p, const char *text, int64_t now_ns)
     }
     buf_clear(&p->line);
     progress_text(text, width_of(p->out), &p->line);
-    buf_adds(&p->update, "\r");
-    buf_add(&p->update, buf_slice(&p->line));
-    buf_adds(&p->update, "\033[K");
-    emit(p);
+    redraw(p);
 }
 
 void progress_note(struct progress *p, const char *text)

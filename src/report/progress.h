@@ -26,6 +26,9 @@ struct progress;
  * written to by nobody else until progress_end. */
 struct progress *progress_new(FILE *out, bool terminal);
 
+/* A log gets its first line after this time, instead of five seconds. */
+void progress_first(struct progress *p, int64_t after_ns);
+
 /* Says how far it is, when the time for that has come. Cheap: may be called for every run. now_ns:
  * of a clock that never goes back. */
 void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns);

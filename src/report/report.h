@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Printers. All of them print from values of core/ to a stream. */
+ * Printers. All of them print from values of core/ to text that grows: only cmd writes it out, and a
+ * page may serve it as well. */
 #ifndef OUTFOX_REPORT_REPORT_H
 #define OUTFOX_REPORT_REPORT_H
-
-#include <stdio.h>
 
 #include "core/run.h"
 #include "core/summary.h"
@@ -14,22 +13,16 @@
 
 #define REPORT_SCHEMA_VERSION 1
 
-/* The summary of an exploration, for people. */
-void report_text(const struct summary *s, const struct style *style, FILE *out);
-
-/* The same as one JSON document (docs/json.md). */
-void report_json(const struct summary *s, FILE *out);
-
-/* What came of a campaign: all its scenarios, and the runs behind them. */
+/* What came of a campaign, or of exploring one scenario: its scenarios, and the runs behind them. */
 struct report_source {
-    const char *system, *file, *version;
+    const char *system, *file, *version; /* of campaigns alone; else NULL */
     const char *path;  /* of the file, from the top of the repository; NULL: as in `file` */
     const char *error; /* why it could not go on; NULL: it could */
     uint32_t n;
-    const struct summary *const *scenarios; /* with `ids` and `replay` */
+    const struct summary *const *scenarios;
     void *ctx;
     /* The run that shows a faultload, as it is stored. 0: the caller frees its trace.calls; what
-     * else it points to lives as long as the source. 1: there is none. May be NULL. */
+     * else it points to lives until the next call. 1: there is none. May be NULL. */
     int (*run_of)(void *ctx, uint32_t scenario, faultload f, struct run *out);
     /* All runs of a scenario in their order, until `each` returns something else than 0. A run
      * lives during the call. -1: they cannot be read. May be NULL. */
@@ -38,7 +31,7 @@ struct report_source {
 };
 
 /* For people. */
-void report_campaign_text(const struct report_source *source, const struct style *style, FILE *out);
+void report_text(const struct report_source *source, const struct style *style, struct buf *out);
 
 /* A finding as it comes, of the expectation (r NULL) or an oracle's (f NULL): what fails, then
  * what, how to see it again. The last line has no newline. plain, seen: a run without faults and
@@ -47,13 +40,14 @@ void report_found(const struct summary *s, const struct finding *f, const struct
                   const struct trace *plain, const struct trace *seen, const struct style *style,
                   struct buf *out);
 
-/* One JSON document (docs/json.md). */
-void report_campaign_json(const struct report_source *source, FILE *out);
+/* One JSON document (docs/json.md): of a campaign, or of one scenario that was explored. */
+void report_campaign_json(const struct report_source *source, struct buf *out);
+void report_json(const struct summary *s, struct buf *out);
 
 /* JUnit XML, Markdown, and annotations for GitHub (docs/reports.md). */
-void report_junit(const struct report_source *source, FILE *out);
-void report_markdown(const struct report_source *source, FILE *out);
-void report_github(const struct report_source *source, FILE *out);
+void report_junit(const struct report_source *source, struct buf *out);
+void report_markdown(const struct report_source *source, struct buf *out);
+void report_github(const struct report_source *source, struct buf *out);
 
 /* "ok", "findings", "inconclusive" or "broken". */
 const char *report_verdict(const struct summary *s);
@@ -64,35 +58,32 @@ const char *report_worst(const struct report_source *source);
 /* One run as a tree of calls. body: what the client received, or NULL. */
 void report_tree(const struct trace *trace, const struct names *names,
                  const struct verdict *verdict, const struct node *body, const struct style *style,
-                 FILE *out);
+                 struct buf *out);
 
 /* The tree alone, with `indent` before each line and at most `most` lines. */
 void report_calls(const struct trace *trace, const struct names *names, const char *indent,
-                  uint32_t most, const struct style *style, FILE *out);
+                  uint32_t most, const struct style *style, struct buf *out);
 
 void report_tree_json(const char *system, const char *scenario, const struct trace *trace,
                       const struct names *names, const struct verdict *verdict,
-                      const struct node *body, FILE *out);
+                      const struct node *body, struct buf *out);
 
 /* Explanations of the faultloads that were meant, one at least. */
 struct explanations {
-    const char *system, *scenario;
-    const struct names *names;
-    const struct faultloads *faultloads;
+    const struct summary *s; /* names them */
     uint32_t n;
     const faultload *faultload;
     const struct explanation *explanation;
 };
 
-void report_explanations_json(const struct explanations *all, FILE *out);
-
-/* For people, or as JSON. */
-void report_explanations(const struct explanations *all, bool json, FILE *out);
+/* For people; as JSON. */
+void report_explanations(const struct explanations *all, struct buf *out);
+void report_explanations_json(const struct explanations *all, struct buf *out);
 
 /* A run with faults, how it differs from one without, and what oracles say of it (of the summary
  * its names and remarks are read). */
 void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
-                   const struct style *style, FILE *out);
+                   const struct style *style, struct buf *out);
 
 /* What came of a replay. */
 struct replayed {
@@ -114,16 +105,16 @@ struct replays {
 };
 
 void report_replay_json(const char *system, const struct summary *s, const struct replayed *result,
-                        const struct run *plain, const struct run *faulty, FILE *out);
+                        const struct run *plain, const struct run *faulty, struct buf *out);
 
 /* Does the finding show again? One line. */
-void report_shown(const struct replayed *result, const struct style *style, FILE *out);
+void report_shown(const struct replayed *result, const struct style *style, struct buf *out);
 
-/* How many of all findings do: one line after theirs, or the JSON document. */
-void report_replays(const struct replays *all, bool json, FILE *out);
-void report_replays_json(const struct replays *all, FILE *out);
+/* How many of all findings do: one line after theirs; the JSON document. */
+void report_replays(const struct replays *all, struct buf *out);
+void report_replays_json(const struct replays *all, struct buf *out);
 
 /* What changed in a file, line by line. */
-void report_difference(const char *file, slice before, slice after, FILE *out);
+void report_difference(const char *file, slice before, slice after, struct buf *out);
 
 #endif

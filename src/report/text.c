@@ -1,246 +1,430 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The summary for people: the verdict first, then each finding with how to replay it, then the
- * figures. */
-#include "report/text_int.h"
-
+ * The summary for people: the verdict first, then each finding with the calls of a run that shows
+ * it and how to replay it, then what else is worth knowing, then the figures. */
 #include <math.h>
 
+#include "report/card.h"
 #include "report/words.h"
 
-enum { REASONS_SHOWN = 10 };
+enum {
+    FINDINGS_SHOWN = 20,
+    WARNINGS_SHOWN = 10,
+    TREES_SHOWN = 5,
+    CALLS_SHOWN = 60,
+    REASONS_SHOWN = 10,
+    VOLATILE_SHOWN = 12
+};
 
-static void print_number(FILE *out, double n)
+/* "no finding, 3 warnings, but inconclusive: the budget of runs was used up" */
+static void print_verdict(const struct summary *s, const struct style *st, struct buf *out)
 {
-    struct buf text = BUF_INIT(64);
-    words_number(n, &text);
-    fputs(buf_text(&text), out);
-    buf_deinit(&text);
-}
-
-/* ", 3 warnings" */
-static void print_warnings(const struct summary *s, const struct style *st, FILE *out)
-{
-    struct buf text = BUF_INIT(64);
-    if (words_warnings(s, &text))
-        fprintf(out, ", %s%s%s", st->yellow, buf_text(&text), st->off);
-    buf_deinit(&text);
-}
-
-void text_verdict(const struct summary *s, const struct style *st, FILE *out)
-{
-    switch (summary_conclusion(s)) {
-    case CONCLUSION_BROKEN:
-        fprintf(out, "%sfails without any fault%s: %s", st->red, st->off, s->broken);
-        break;
-    case CONCLUSION_FINDINGS:
-        fprintf(out, "%s%u %s%s", st->red, (unsigned)summary_wrong(s),
-                plural(summary_wrong(s), "finding", "findings"), st->off);
-        print_warnings(s, st, out);
-        break;
-    case CONCLUSION_INCONCLUSIVE:
-        fprintf(out, "%sno finding%s", st->yellow, st->off);
-        print_warnings(s, st, out);
-        fprintf(out, "%s, but inconclusive%s: %s", st->yellow, st->off, words_unsure(s));
-        break;
-    case CONCLUSION_OK:
-    case CONCLUSIONS:
-        fprintf(out, "%sno finding%s", st->green, st->off);
-        print_warnings(s, st, out);
-        break;
+    enum conclusion conclusion = summary_conclusion(s);
+    uint64_t warnings = summary_warnings(s);
+    bool unsure = conclusion == CONCLUSION_INCONCLUSIVE;
+    if (conclusion == CONCLUSION_BROKEN) {
+        buf_addf(out, "%sfails without any fault%s: %s", st->red, st->off, s->broken);
+        return;
     }
+    if (conclusion == CONCLUSION_FINDINGS)
+        buf_addf(out, "%s%u %s%s", st->red, (unsigned)summary_wrong(s),
+                 plural(summary_wrong(s), "finding", "findings"), st->off);
+    else
+        buf_addf(out, "%sno finding%s", unsure ? st->yellow : st->green, st->off);
+    if (warnings)
+        buf_addf(out, ", %s%llu %s%s", st->yellow, (unsigned long long)warnings,
+                 plural(warnings, "warning", "warnings"), st->off);
+    if (unsure)
+        buf_addf(out, "%s, but inconclusive%s: %s", st->yellow, st->off, words_unsure(s));
 }
 
-static void print_count(FILE *out, uint64_t n, const char *one, const char *many)
+static void add_count(struct buf *out, uint64_t n, const char *one, const char *many)
 {
-    print_number(out, (double)n);
-    fputs(plural(n, one, many), out);
+    words_number((double)n, out);
+    buf_adds(out, plural(n, one, many));
 }
 
-void text_what(const struct summary *s, FILE *out)
+void text_what(const struct summary *s, struct buf *out)
 {
-    fputs("\n  ", out);
+    buf_adds(out, "\n  ");
     if (s->doubt && s->space <= 1) {
-        print_count(out, s->runs + s->repeats, " run was", " runs were");
-        fputs(" made, without any fault.\n", out);
+        add_count(out, s->runs + s->repeats, " run was", " runs were");
+        buf_adds(out, " made, without any fault.\n");
         return;
     }
     if (s->points == 0) {
-        print_count(out, s->runs, " run was", " runs were");
-        fprintf(out, " made%s%s; no call can fail.\n", s->stopped ? " before " : "",
-                s->stopped ? words_stopped(s->stopped) : "");
+        add_count(out, s->runs, " run was", " runs were");
+        buf_addf(out, " made%s%s; no call can fail.\n", s->stopped ? " before " : "",
+                 s->stopped ? words_stopped(s->stopped) : "");
         return;
     }
-    print_count(out, s->points, " call can fail", " calls can fail");
+    add_count(out, s->points, " call can fail", " calls can fail");
     if (s->conditional) {
-        fputs(" (", out);
-        print_count(out, s->conditional, " only after a fault)", " only after a fault)");
+        buf_adds(out, " (");
+        add_count(out, s->conditional, " only after a fault)", " only after a fault)");
     }
     /* modes of gRPC are none of HTTP, and the other way round */
     bool all = s->space >= pow(s->n_modes + 1.0, s->points) * 0.999;
-    fputs(all ? ", each in " : ", each in up to ", out);
-    print_count(out, s->n_modes, " way: ", " ways: ");
-    print_number(out, s->space);
-    fputs(s->space > 1 ? " combinations.\n  " : " combination.\n  ", out);
-    print_count(out, s->runs, " run ", " runs ");
+    buf_adds(out, all ? ", each in " : ", each in up to ");
+    add_count(out, s->n_modes, " way: ", " ways: ");
+    words_number(s->space, out);
+    buf_adds(out, s->space > 1 ? " combinations.\n  " : " combination.\n  ");
+    add_count(out, s->runs, " run ", " runs ");
     if (s->stopped) {
-        fprintf(out, "before %s; ", words_stopped(s->stopped));
-        print_number(out, (double)s->queued);
-        fputs(plural(s->queued, " more was waiting.\n", " more were waiting.\n"), out);
+        buf_addf(out, "before %s; ", words_stopped(s->stopped));
+        words_number((double)s->queued, out);
+        buf_adds(out, plural(s->queued, " more was waiting.\n", " more were waiting.\n"));
     } else if (s->all_suspects) {
-        fputs("made; what could not be tested is told under NOT SURE.\n", out);
+        buf_adds(out, "made; what could not be tested is told under NOT SURE.\n");
     } else if (s->shards) {
-        fprintf(out, "of part %u of %u; ", (unsigned)s->shard + 1, (unsigned)s->shards);
-        print_count(out, s->elsewhere, " faultload is", " faultloads are");
-        fputs(" left to the other parts.\n", out);
+        buf_addf(out, "of part %u of %u; ", (unsigned)s->shard + 1, (unsigned)s->shards);
+        add_count(out, s->elsewhere, " faultload is", " faultloads are");
+        buf_adds(out, " left to the other parts.\n");
     } else if (s->assumptions.n) {
-        fputs("to see every decision that the services can take, if these assumptions hold:\n",
-              out);
+        buf_adds(out,
+                 "to see every decision that the services can take, if these assumptions hold:\n");
     } else {
-        fputs("to see every decision that the services can take.\n", out);
+        buf_adds(out, "to see every decision that the services can take.\n");
     }
     for (uint32_t i = 0; i < s->assumptions.n; i++)
-        fprintf(out, "    %s\n", s->assumptions.at[i]);
+        buf_addf(out, "    %s\n", s->assumptions.at[i]);
 }
 
-void text_resume(const struct summary *s, const struct style *st, FILE *out)
+/* ---- what is wrong ---- */
+
+static void print_card(const struct card *c, bool calls, const struct style *st, struct buf *out)
 {
-    if (words_resume(s))
-        fprintf(out, "  To go on from there: %s%s%s\n", st->bold, words_resume(s), st->off);
+    const struct finding *f = c->finding;
+    buf_addf(out, "\n%s%s %s%s  %s%s%s\n", c->warning ? st->yellow : st->red,
+             c->warning ? "WARNING" : "FINDING", c->id, st->off, st->bold, c->title, st->off);
+    if (c->kind) {
+        const char *colour = f->state == FINDING_FLAKY ? st->yellow : "";
+        buf_addf(out, "  what    %s, %s%s%s%s\n", c->kind, colour, c->state, *colour ? st->off : "",
+                 f->shrunk ? "; faults that it does not need were left out" : "");
+    }
+    buf_addf(out, "  when    %s\n", c->when);
+    if (c->then)
+        buf_addf(out, "  then    %s (seen in %llu %s)\n", c->then, (unsigned long long)f->runs,
+                 plural(f->runs, "run", "runs"));
+    if (c->rest)
+        buf_addf(out, "  %s    %s\n", c->then ? "    " : "then", c->rest);
+    for (uint32_t i = 0; i < c->n_evidence; i++)
+        buf_addf(out, "  %-7s %s\n", i ? "" : "shows", c->evidence[i]);
+    if (calls && c->seen) {
+        buf_adds(out, "  calls\n");
+        report_calls(c->seen, c->s->names, "    ", CALLS_SHOWN, st, out);
+    }
+    if (f && f->log) { /* what the service that went wrong wrote, each line below the other */
+        slice rest = slice_of(f->log), line;
+        buf_addf(out, "  log     of %s, when it was confirmed, ends with\n", f->log_of);
+        while (slice_cut(&rest, '\n', &line))
+            buf_addf(out, "    %.*s\n", SLICE_ARG(line));
+    }
+    buf_addf(out, "  replay  %s%s%s\n", st->dim, c->replay, st->off);
 }
 
-static void print_finding(const struct summary *s, uint32_t i, const struct style *st, FILE *out)
+void report_found(const struct summary *s, const struct finding *f, const struct remark *r,
+                  const struct trace *plain, const struct trace *seen, const struct style *st,
+                  struct buf *out)
 {
-    const struct finding *f = &s->findings.at[i];
-    struct buf text = BUF_INIT(1 << 16);
-    fprintf(out, "\n%sFINDING %u%s  %s%s%s\n", st->red, (unsigned)i + 1, st->off, st->bold, f->why,
-            st->off);
-    words_finding(s, f, &text);
-    fprintf(out, "  when    %s\n", buf_text(&text));
-    buf_clear(&text);
-    words_statuses(f, &text);
-    fprintf(out, "  then    the client gets %s (seen in %llu %s)\n", buf_text(&text),
-            (unsigned long long)f->runs, plural(f->runs, "run", "runs"));
-    buf_clear(&text);
-    words_replay(s, f, &text);
-    fprintf(out, "  replay  %s%s%s\n", st->dim, buf_text(&text), st->off);
-    buf_deinit(&text);
+    struct card c;
+    bool several = s->ids && s->ids[0];
+    card_news(&c, s, f, r, plain, seen);
+    buf_addf(out, "%sFINDING%s  %s%s%s%s%s%s\n  when    %s", st->red, st->off, st->bold,
+             several ? s->scenario : "", several ? ": " : "", c.title, st->off,
+             f && f->state == FINDING_FLAKY ? " (not in a second run)" : "", c.when);
+    if (f)
+        buf_addf(out, "\n  then    %s%s%s", c.then ? c.then : "", c.then && c.rest ? ": " : "",
+                 c.rest    ? c.rest
+                 : !c.then ? words_kind(f->kind)
+                           : "");
+    buf_addf(out, "\n  replay  %s%s%s", st->dim, c.replay, st->off);
+    card_deinit(&c);
 }
 
-void text_more(const struct summary *s, FILE *out)
+static void print_findings(const struct report_source *source, uint32_t scenario,
+                           const struct style *st, struct buf *out)
 {
-    uint64_t more = s->findings.n > FINDINGS_SHOWN ? s->findings.n - FINDINGS_SHOWN : 0;
-    if (more + s->more_findings)
-        fprintf(out, "\n  ... and %s%llu more %s; --json lists up to 200.\n",
-                s->more_findings >= FINDINGS_MORE ? "at least " : "",
-                (unsigned long long)(more + s->more_findings),
-                plural(more + s->more_findings, "finding", "findings"));
+    const struct summary *s = source->scenarios[scenario];
+    uint64_t more = s->more_findings;
+    for (uint32_t i = 0; i < s->findings.n; i++) {
+        struct card c;
+        if (i >= FINDINGS_SHOWN) {
+            more++;
+            continue;
+        }
+        card_finding(&c, source, scenario, i);
+        print_card(&c, i < TREES_SHOWN, st, out);
+        card_deinit(&c);
+    }
+    if (more)
+        buf_addf(out, "\n  ... and %s%llu more %s; --json lists up to 200.\n",
+                 s->more_findings >= FINDINGS_MORE ? "at least " : "", (unsigned long long)more,
+                 plural(more, "finding", "findings"));
 }
+
+/* What oracles say. Where some are not shown, a number is missing. */
+static void print_remarks(const struct report_source *source, uint32_t scenario,
+                          const struct style *st, struct buf *out)
+{
+    static const struct {
+        enum severity severity;
+        uint32_t most;
+        const char *one, *many;
+    } rows[] = {
+        {SEVERITY_FINDING, FINDINGS_SHOWN, "finding of an oracle", "findings of oracles"},
+        {SEVERITY_WARNING, WARNINGS_SHOWN, "warning", "warnings"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        struct remarks_shown shown;
+        remarks_choose(source->scenarios[scenario], rows[k].severity, rows[k].most, &shown);
+        for (uint32_t i = 0; i < shown.n; i++) {
+            struct card c;
+            card_remark(&c, source, scenario, shown.at[i]);
+            print_card(&c, false, st, out);
+            card_deinit(&c);
+        }
+        if (shown.left_out)
+            buf_addf(out, "\n  ... and %llu more %s; --json lists up to 300.\n",
+                     (unsigned long long)shown.left_out,
+                     plural(shown.left_out, rows[k].one, rows[k].many));
+    }
+    if (source->scenarios[scenario]->remarks.n)
+        buf_adds(out, "\n  `outfox oracles NAME` says what one of these means, why it matters and "
+                      "what to do.\n");
+}
+
+/* ---- what else is worth knowing ---- */
 
 static void print_reason(const struct summary *s, const struct reason *r, uint32_t number,
-                         const struct style *st, FILE *out)
+                         const struct style *st, struct buf *out)
 {
     struct buf text = BUF_INIT(1 << 16);
     struct remedy remedy;
     words_reason(s, r, &text);
-    fprintf(out, "  %u. %s%s%s: %s\n", (unsigned)number, st->bold, words_reason_title(r), st->off,
-            buf_text(&text));
+    buf_addf(out, "  %u. %s%s%s: %s\n", (unsigned)number, st->bold, words_reason_title(r), st->off,
+             buf_text(&text));
     buf_clear(&text);
     words_reason_seen(s, r, &text);
-    fprintf(out, "     seen    %s\n", buf_text(&text));
+    buf_addf(out, "     seen    %s\n", buf_text(&text));
     for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
-        fprintf(out, "     %-7s %s%s%s  # %s\n", words_remedy_verb(r, i), st->bold,
-                buf_text(&remedy.line), st->off, buf_text(&remedy.where));
+        buf_addf(out, "     %-7s %s%s%s  # %s\n", words_remedy_verb(r, i), st->bold,
+                 buf_text(&remedy.line), st->off, buf_text(&remedy.where));
         remedy_deinit(&remedy);
     }
     buf_deinit(&text);
 }
 
-void text_unsure(const struct summary *s, const struct style *st, FILE *out)
+/* Why runs could not be relied on, and what helps. */
+static void print_unsure(const struct summary *s, const struct style *st, struct buf *out)
 {
     uint64_t told = 0;
     if (s->all_suspects == 0)
         return;
-    fprintf(out,
-            "\n%sNOT SURE%s  some runs did not go as planned, so not everything was tested. %s\n",
-            st->yellow, st->off, s->ids ? "What helps, in outfox.yaml:" : "Likely why:");
+    buf_addf(out,
+             "\n%sNOT SURE%s  some runs did not go as planned, so not everything was tested. %s\n",
+             st->yellow, st->off, s->ids ? "What helps, in outfox.yaml:" : "Likely why:");
     for (uint32_t i = 0; i < s->reasons.n; i++) {
         if (i < REASONS_SHOWN)
             print_reason(s, &s->reasons.at[i], i + 1, st, out);
         told += s->reasons.at[i].times;
     }
     if (s->reasons.n > REASONS_SHOWN)
-        fprintf(out, "  ... and %u more; --json lists all\n",
-                (unsigned)(s->reasons.n - REASONS_SHOWN));
+        buf_addf(out, "  ... and %u more; --json lists all\n",
+                 (unsigned)(s->reasons.n - REASONS_SHOWN));
     if (s->all_suspects > told)
-        fprintf(out,
-                "  %llu more %s something was not as planned; only the first %llu were sorted\n",
-                (unsigned long long)(s->all_suspects - told),
-                plural(s->all_suspects - told, "time", "times"), (unsigned long long)told);
+        buf_addf(out,
+                 "  %llu more %s something was not as planned; only the first %llu were sorted\n",
+                 (unsigned long long)(s->all_suspects - told),
+                 plural(s->all_suspects - told, "time", "times"), (unsigned long long)told);
 }
 
-void text_figures(const struct summary *s, FILE *out)
+static void print_notes(const struct summary *s, const struct style *st, struct buf *out)
 {
-    fprintf(out, "\n  runs by number of faults\n   ");
+    if (s->notes.n)
+        buf_addf(out, "\n%sNOTES%s\n", st->yellow, st->off);
+    for (uint32_t i = 0; i < s->notes.n; i++)
+        buf_addf(out, "  - %s\n", s->notes.at[i]);
+}
+
+/* The note, unless it was told among the notes. */
+static const char *level_note(const struct summary *s, const struct summary_level *l)
+{
+    for (uint32_t i = 0; l->note && i < s->notes.n; i++)
+        if (strcmp(s->notes.at[i], l->note) == 0)
+            return NULL;
+    return l->note;
+}
+
+/* The first service of which the same is noted, but for its name. */
+static const struct summary_level *level_like(const struct summary *s,
+                                              const struct summary_level *l)
+{
+    const struct summary_level *like = s->levels.at;
+    while (!like->note || strcmp(like->note + strnlen(like->service, strlen(like->note)),
+                                 l->note + strnlen(l->service, strlen(l->note))) != 0)
+        like++;
+    return like;
+}
+
+static void print_runs(const struct summary *s, struct buf *out)
+{
+    buf_addf(out, "\n  runs by number of faults\n   ");
     for (uint32_t i = 0; i < s->runs_by_size.n; i++)
-        fprintf(out, " %u: %llu%s", (unsigned)i, (unsigned long long)s->runs_by_size.at[i],
-                i + 1 < s->runs_by_size.n ? "," : "\n");
-    fprintf(out, "  what the client saw\n");
+        buf_addf(out, " %u: %llu%s", (unsigned)i, (unsigned long long)s->runs_by_size.at[i],
+                 i + 1 < s->runs_by_size.n ? "," : "\n");
+    buf_addf(out, "  what the client saw\n");
     for (uint32_t i = 0; i < s->outcomes.n; i++) {
         struct buf text = BUF_INIT(64);
         outcome_print(s->outcomes.at[i].status, &text);
-        fprintf(out, "    %-9s %8llu %s  %s\n", buf_text(&text),
-                (unsigned long long)s->outcomes.at[i].runs,
-                plural(s->outcomes.at[i].runs, "run ", "runs"),
-                s->outcomes.at[i].pass ? "as expected" : "NOT as expected");
+        buf_addf(out, "    %-9s %8llu %s  %s\n", buf_text(&text),
+                 (unsigned long long)s->outcomes.at[i].runs,
+                 plural(s->outcomes.at[i].runs, "run ", "runs"),
+                 s->outcomes.at[i].pass ? "as expected" : "NOT as expected");
         buf_deinit(&text);
     }
-    fprintf(out, "  not run, and why%s\n",
-            s->skipped_estimated ? " (exclusion, inclusion and unreachability: shares estimated)"
-                                 : "");
+    buf_addf(out, "  not run, and why%s\n",
+             s->skipped_estimated ? " (exclusion, inclusion and unreachability: shares estimated)"
+                                  : "");
     for (uint32_t i = 0; i < s->skipped.n; i++) {
         struct buf text = BUF_INIT(64);
         words_number(s->skipped.at[i].n, &text);
-        fprintf(out, "    %-14s %16s  %s\n", s->skipped.at[i].name, buf_text(&text),
-                s->skipped.at[i].why);
+        buf_addf(out, "    %-14s %16s  %s\n", s->skipped.at[i].name, buf_text(&text),
+                 s->skipped.at[i].why);
         buf_deinit(&text);
     }
     if (s->skipped.n == 0)
-        fprintf(
+        buf_addf(
             out,
             s->skipped_known
                 ? "    nothing\n"
                 : "    not known: it takes an exact, complete and stable search without delays\n");
-    fprintf(out, "  decisions of services seen: %llu", (unsigned long long)s->transcripts);
+    buf_addf(out, "  decisions of services seen: %llu", (unsigned long long)s->transcripts);
     if (s->repeats)
-        fprintf(out, "; runs repeated to learn what is stable: %llu",
-                (unsigned long long)s->repeats);
+        buf_addf(out, "; runs repeated to learn what is stable: %llu",
+                 (unsigned long long)s->repeats);
     if (s->audited)
-        fprintf(out, "; skipped ones run as an audit: %llu", (unsigned long long)s->audited);
-    fputc('\n', out);
+        buf_addf(out, "; skipped ones run as an audit: %llu", (unsigned long long)s->audited);
+    buf_addc(out, '\n');
 }
 
-void text_untried(const struct summary *s, const struct style *st, FILE *out)
+static void print_levels(const struct summary *s, struct buf *out)
 {
-    struct buf text = BUF_INIT(4096);
-    if (words_untried(s, &text))
-        fprintf(out, "\n%sNOT TRIED%s  %s\n", st->yellow, st->off, buf_text(&text));
-    buf_deinit(&text);
+    if (s->levels.n == 0)
+        return;
+    buf_adds(out, "  how calls are told apart, by the service that makes them\n");
+    for (uint32_t i = 0; i < s->levels.n; i++) {
+        const struct summary_level *l = &s->levels.at[i];
+        buf_addf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
+                 plural(l->calls, "call ", "calls"));
+        const char *note = level_note(s, l);
+        const struct summary_level *like = note ? level_like(s, l) : l;
+        if (like != l)
+            buf_addf(out, "%-6s  like %s\n", l->level, like->service);
+        else
+            buf_addf(out, note ? "%-6s  %s\n" : "%s%s\n", l->level, note ? note : "");
+    }
 }
 
-void report_text(const struct summary *s, const struct style *st, FILE *out)
+static void print_volatile(const struct summary *s, struct buf *out)
 {
-    fprintf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
-    text_verdict(s, st, out);
-    fputc('\n', out);
-    if (!s->broken)
+    for (uint32_t i = 0; i < s->volatile_.n && i < VOLATILE_SHOWN; i++)
+        buf_addf(out, "%s%s", i ? ", " : "  answers are compared without ", s->volatile_.at[i]);
+    if (s->volatile_.n > VOLATILE_SHOWN)
+        buf_addf(out, " and %u more", (unsigned)(s->volatile_.n - VOLATILE_SHOWN));
+    if (s->volatile_.n)
+        buf_adds(out, ": what differs between runs without faults, or is listed as volatile\n");
+}
+
+void text_figures(const struct summary *s, struct buf *out)
+{
+    print_runs(s, out);
+    print_levels(s, out);
+    print_volatile(s, out);
+}
+
+static void print_time(const struct summary *s, struct buf *out)
+{
+    struct buf took = BUF_INIT(64);
+    if (s->took_ns <= 0)
+        return;
+    int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
+    buf_add_ns(&took, s->took_ns / unit * unit);
+    double rate = report_rate(s);
+    buf_addf(out,
+             rate < 10 ? "  took %s, %.1f runs per second\n" : "  took %s, %.0f runs per second\n",
+             buf_text(&took), rate);
+    buf_deinit(&took);
+}
+
+/* ---- scenarios ---- */
+
+/* It fails without faults: what is to be seen of that, and how to see it again. */
+static void print_broken(const struct report_source *source, uint32_t scenario,
+                         const struct style *st, struct buf *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    struct run run = {0};
+    if (s->broken_detail)
+        buf_addf(out, "  %s\n", s->broken_detail);
+    if (source->run_of && source->run_of(source->ctx, scenario, FAULTLOAD_EMPTY, &run) == 0 &&
+        !run.verdict.pass) {
+        buf_adds(out, "  calls\n");
+        report_calls(&run.trace, s->names, "    ", CALLS_SHOWN, st, out);
+    }
+    buf_addf(out, "  again   %s", st->dim);
+    words_replay_faultload(s, FAULTLOAD_EMPTY, out);
+    buf_addf(out, "%s\n", st->off);
+    print_remarks(source, scenario, st, out);
+    print_notes(s, st, out);
+    vec_deinit(&run.trace.calls);
+}
+
+static void print_scenario(const struct report_source *source, uint32_t scenario,
+                           const struct style *st, struct buf *out)
+{
+    const struct summary *s = source->scenarios[scenario];
+    bool campaign = s->ids != NULL, begun = s->runs_by_size.n || !campaign;
+    buf_addf(out, "%s%s / %s%s: ", st->bold, s->system, s->scenario, st->off);
+    print_verdict(s, st, out);
+    buf_addc(out, '\n');
+    if (s->broken && campaign) {
+        print_broken(source, scenario, st, out);
+        return;
+    }
+    if (!s->broken && begun)
         text_what(s, out);
-    for (uint32_t i = 0; i < s->findings.n && i < FINDINGS_SHOWN; i++)
-        print_finding(s, i, st, out);
-    text_more(s, out);
-    text_remarks(NULL, 0, s, st, out);
-    text_unsure(s, st, out);
+    if (!s->broken && words_resume(s))
+        buf_addf(out, "  To go on from there: %s%s%s\n", st->bold, words_resume(s), st->off);
+    if (!begun)
+        return;
+    print_findings(source, scenario, st, out);
+    print_remarks(source, scenario, st, out);
+    print_unsure(s, st, out);
+    print_notes(s, st, out);
     text_figures(s, out);
-    if (s->quick) /* the modes of a simulated system are its author's choice */
-        text_untried(s, st, out);
+    print_time(s, out);
+    struct buf untried = BUF_INIT(4096);
+    /* the modes of a simulated system are its author's choice */
+    if ((campaign || s->quick) && words_untried(s, &untried))
+        buf_addf(out, "\n%sNOT TRIED%s  %s\n", st->yellow, st->off, buf_text(&untried));
+    buf_deinit(&untried);
+}
+
+void report_text(const struct report_source *source, const struct style *st, struct buf *out)
+{
+    if (source->n > 1) { /* one line for each */
+        buf_addf(out, "%s%s%s: %u scenarios\n", st->bold, source->system, st->off,
+                 (unsigned)source->n);
+        for (uint32_t i = 0; i < source->n; i++) {
+            buf_addf(out, "  %-20s ", source->scenarios[i]->scenario);
+            print_verdict(source->scenarios[i], st, out);
+            buf_addc(out, '\n');
+        }
+        buf_addc(out, '\n');
+    }
+    for (uint32_t i = 0; i < source->n; i++) {
+        buf_adds(out, i ? "\n" : "");
+        print_scenario(source, i, st, out);
+    }
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words for calls, modes, commands, and for what is suspect. */
+ * Words for calls, modes, commands, for what is suspect, for what oracles say, and for what was not
+ * tried. */
 #include "report/words.h"
 
 #include <stdio.h>
+
+#define MS_NS 1000000
+
+/* Below that, when something happened is nothing to wonder about. */
+enum { SPAN_TOLD_NS = 100 * MS_NS };
 
 void words_number(double n, struct buf *out)
 {
@@ -95,15 +101,6 @@ void words_mode(mode m, struct buf *out)
         buf_adds(out, " after the work is done");
 }
 
-void words_statuses(const struct finding *finding, struct buf *out)
-{
-    for (uint32_t i = 0; i < finding->n_statuses; i++) {
-        if (i)
-            buf_adds(out, i + 1 < finding->n_statuses ? ", " : " or ");
-        outcome_print(finding->status[i], out);
-    }
-}
-
 const char *words_kind(enum finding_kind kind)
 {
     static const char *const words[FINDING_KINDS] = {
@@ -128,19 +125,16 @@ const char *words_state(enum finding_state state)
 
 void words_then(const struct finding *finding, struct buf *out)
 {
-    if (finding->n_statuses == 0)
-        return;
-    bool command = outcome_kind(finding->status[0]) == OUT_EXIT;
-    buf_adds(out, command ? "the command ends with exit code " : "the client gets ");
-    if (!command)
-        words_statuses(finding, out);
-    for (uint32_t i = 0; command && i < finding->n_statuses; i++) {
-        if (i)
-            buf_adds(out, i + 1 < finding->n_statuses ? ", " : " or ");
-        if (outcome_kind(finding->status[i]) == OUT_EXIT)
-            buf_addf(out, "%u", (unsigned)outcome_code(finding->status[i]));
+    bool command = finding->n_statuses && outcome_kind(finding->status[0]) == OUT_EXIT;
+    for (uint32_t i = 0; i < finding->n_statuses; i++) {
+        outcome o = finding->status[i];
+        buf_adds(out, i > 0     ? (i + 1 < finding->n_statuses ? ", " : " or ")
+                      : command ? "the command ends with exit code "
+                                : "the client gets ");
+        if (command && outcome_kind(o) == OUT_EXIT)
+            buf_addf(out, "%u", (unsigned)outcome_code(o));
         else
-            outcome_print(finding->status[i], out);
+            outcome_print(o, out);
     }
 }
 
@@ -249,20 +243,10 @@ void words_replay_faultload(const struct summary *s, faultload f, struct buf *ou
     buf_deinit(&text);
 }
 
-static void replay_finding(const struct summary *s, const struct finding *finding, struct buf *out)
-{
-    struct buf id = BUF_INIT(1 << 12);
-    words_id(s, finding, &id);
-    buf_adds(out, "outfox replay ");
-    words_quoted(buf_slice(&id), out);
-    buf_adds(out, s->replay ? s->replay : "");
-    buf_deinit(&id);
-}
-
-void words_replay(const struct summary *s, const struct finding *finding, struct buf *out)
+void words_replay_run(const struct summary *s, faultload f, uint64_t number, struct buf *out)
 {
     if (s->ids) {
-        replay_finding(s, finding, out);
+        words_replay_faultload(s, f, out);
         return;
     }
     buf_adds(out, "outfox sim run ");
@@ -271,8 +255,23 @@ void words_replay(const struct summary *s, const struct finding *finding, struct
     words_quoted(slice_of(s->file), out);
     buf_addf(out, " --scenario %s", s->scenario);
     if (s->random) /* the same dice */
-        buf_addf(out, " --seed %llu", (unsigned long long)run_seed(s->seed, finding->number));
-    add_fault_flags(s, finding->faultload, out);
+        buf_addf(out, " --seed %llu",
+                 (unsigned long long)run_seed(s->seed, number ? number - 1 : 0));
+    add_fault_flags(s, f, out);
+}
+
+void words_replay(const struct summary *s, const struct finding *finding, struct buf *out)
+{
+    struct buf id = BUF_INIT(1 << 12);
+    if (!s->ids) {
+        words_replay_run(s, finding->faultload, finding->number + 1, out);
+        return;
+    }
+    words_id(s, finding, &id);
+    buf_adds(out, "outfox replay ");
+    words_quoted(buf_slice(&id), out);
+    buf_adds(out, s->replay ? s->replay : "");
+    buf_deinit(&id);
 }
 
 const char *suspect_name(enum suspect_kind kind)
@@ -385,4 +384,135 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
     case SUSPECT_NOT_SHOWN: words_not_shown(s, x, out); break;
     case SUSPECT_KINDS: break;
     }
+}
+
+/* ---- what oracles say ---- */
+
+struct finding words_as_finding(const struct remark *r)
+{
+    return (struct finding){.faultload = r->faultload, .number = r->number ? r->number - 1 : 0};
+}
+
+/* Do times matter: did something take long, or was something waited for? */
+static bool times_matter(const struct remark *r)
+{
+    int64_t first = INT64_MAX, last = 0;
+    for (uint32_t i = 0; i < r->n_evidence; i++) {
+        const struct evidence *x = &r->evidence[i];
+        if (x->end_ns <= x->start_ns)
+            continue; /* not known */
+        first = x->start_ns < first ? x->start_ns : first;
+        last = x->end_ns > last ? x->end_ns : last;
+    }
+    return last > first && last - first >= SPAN_TOLD_NS;
+}
+
+void words_evidence(const struct summary *s, const struct remark *r, uint32_t i, struct buf *out)
+{
+    const struct evidence *x = &r->evidence[i];
+    buf_addf(out, "%s: ", x->role);
+    words_call(s->names, x->call, out);
+    if (x->seen) {
+        buf_adds(out, "  ");
+        outcome_print(x->seen, out);
+    }
+    if (x->mode != MODE_NONE) {
+        buf_adds(out, "  <- injected ");
+        mode_print(x->mode, out);
+    }
+    if (x->end_ns > x->start_ns && times_matter(r)) {
+        buf_adds(out, "  (from ");
+        buf_add_ns(out, x->start_ns / MS_NS * MS_NS);
+        buf_adds(out, " to ");
+        buf_add_ns(out, x->end_ns / MS_NS * MS_NS);
+        buf_addc(out, ')');
+    }
+}
+
+/* ---- what was not tried ---- */
+
+/* The classes of the set `standard`, and what only they bring to light. */
+enum class { CLASS_ERROR, CLASS_BROKEN, CLASS_LOST, CLASS_NO_ANSWER, CLASSES };
+
+static const char *const class_words[CLASSES] = {
+    [CLASS_ERROR] = "error answers",
+    [CLASS_BROKEN] = "broken connections",
+    [CLASS_LOST] = "lost replies (they show work that is done twice)",
+    [CLASS_NO_ANSWER] = "missing answers (they show missing timeouts)",
+};
+
+static enum class class_of(mode m) {
+    static const enum class of[MODE_KINDS] =
+        {
+            [MODE_REFUSE] = CLASS_BROKEN,
+            [MODE_RESET] = CLASS_BROKEN,
+            [MODE_CLOSE] = CLASS_BROKEN,
+            [MODE_RST_STREAM] = CLASS_BROKEN,
+            [MODE_GOAWAY] = CLASS_BROKEN,
+            [MODE_STATUS] = CLASS_ERROR,
+            [MODE_GRPC] = CLASS_ERROR,
+            [MODE_CORRUPT] = CLASSES,
+            [MODE_TRUNCATE] = CLASSES,
+            [MODE_DUPLICATE] = CLASSES,
+            [MODE_HOLD] = CLASS_NO_ANSWER,
+        };
+    if (mode_waits(m)) return CLASS_NO_ANSWER;
+    bool after_work = mode_lost(m) || (mode_reached(m) && of[mode_kind(m)] == CLASS_BROKEN);
+    return after_work ? CLASS_LOST : of[mode_kind(m)];
+}
+
+static uint32_t classes_left(const struct summary *s)
+{
+    uint32_t left = (1u << CLASSES) - 1;
+    for (uint32_t i = 0; i < s->n_modes; i++)
+        left &= ~(1u << class_of(s->modes[i]));
+    return left;
+}
+
+/* What the assumptions in use have left out, as far as it was counted. */
+static double combinations_left(const struct summary *s)
+{
+    double n = 0;
+    for (uint32_t i = 0; i < s->skipped.n; i++)
+        for (uint32_t k = 0; k < s->assumptions.n; k++) {
+            slice name = slice_of(s->skipped.at[i].name), said = slice_of(s->assumptions.at[k]);
+            bool same =
+                slice_starts(said, name) && (said.p[name.n] == ':' || said.p[name.n] == ' ');
+            n += same ? s->skipped.at[i].n : 0;
+        }
+    return n;
+}
+
+static void print_command(const struct summary *s, struct buf *out)
+{
+    if (s->replay) {
+        buf_addf(out, ": outfox run%s --modes standard", s->replay);
+        return;
+    }
+    buf_adds(out, ": outfox sim explore ");
+    words_quoted(slice_of(s->file), out);
+    buf_adds(out, " --modes standard");
+}
+
+bool words_untried(const struct summary *s, struct buf *out)
+{
+    uint32_t left = classes_left(s);
+    size_t before = out->n;
+    if (s->broken || s->n_modes == 0 || s->points == 0)
+        return false;
+    for (enum class c = 0; c < CLASSES; c++)
+        if (left >> c & 1) {
+            bool more = left >> (c + 1), first = out->n == before;
+            buf_addf(out, "%s%s", first ? "" : more ? ", " : " and ", class_words[c]);
+        }
+    if (s->quick && combinations_left(s) > 0) {
+        double n = combinations_left(s);
+        buf_adds(out, out->n > before ? "; at least " : "at least ");
+        words_number(n, out);
+        buf_addf(out, " combination%s, because this was a quick look", n > 1 ? "s" : "");
+    }
+    if (out->n == before)
+        return false;
+    print_command(s, out);
+    return true;
 }

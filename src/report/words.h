@@ -36,9 +36,6 @@ const char *words_resume(const struct summary *s);
 /* Why "no finding" proves nothing (summary_unsure): "it was interrupted"; NULL: it does. */
 const char *words_unsure(const struct summary *s);
 
-/* "200 or 503": what the client saw. */
-void words_statuses(const struct finding *finding, struct buf *out);
-
 /* "users GET /users/[id] > bookings GET /bookings": from the caller, as far as needed to know
  * which. */
 void words_call(const struct names *names, uid u, struct buf *out);
@@ -85,28 +82,17 @@ void words_replay(const struct summary *s, const struct finding *finding, struct
 /* The same for any faultload of a campaign. */
 void words_replay_faultload(const struct summary *s, faultload f, struct buf *out);
 
+/* The same for the faultload of a run, by what there is: number: of the run, from 1; 0: not known.
+ */
+void words_replay_run(const struct summary *s, faultload f, uint64_t number, struct buf *out);
+
 /* ---- what oracles say ---- */
 
 /* Its faultload as that of a finding, which has words. */
 struct finding words_as_finding(const struct remark *r);
 
-/* "duplicate-effect: the card is charged twice" */
-void words_remark(const struct remark *r, struct buf *out);
-
-/* The smallest faultload that shows it; runs as in words_finding_runs. */
-void words_remark_when(const struct summary *s, const struct remark *r, const struct trace *plain,
-                       const struct trace *seen, struct buf *out);
-
 /* "the retry: checkout > payment POST /charge #1  200"; when, where times matter. */
 void words_evidence(const struct summary *s, const struct remark *r, uint32_t i, struct buf *out);
-
-void words_remark_replay(const struct summary *s, const struct remark *r, struct buf *out);
-
-/* The command that explains it. */
-void words_about(const struct remark *r, struct buf *out);
-
-/* "3 warnings"; nothing when there are none. Returns how many. */
-uint64_t words_warnings(const struct summary *s, struct buf *out);
 
 /* ---- */
 

@@ -84,23 +84,17 @@ static void check_explanations(struct fuzzed *z, const struct search *search)
 
 static void check_reports(const struct summary *summary)
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    MUST(out);
-    report_json(summary, out);
-    fclose(out);
+    struct buf out = BUF_INIT(SIZE_MAX);
+    struct report_source source = {.n = 1, .scenarios = &summary};
+    report_json(summary, &out);
     json_error_t why;
-    json_t *doc = json_loadb(text, n, 0, &why);
+    json_t *doc = json_loadb(buf_text(&out), out.n, 0, &why);
     MUST(doc);
     json_decref(doc);
-    free(text);
-    out = open_memstream(&text, &n);
-    MUST(out);
-    report_text(summary, &style_plain, out);
-    fclose(out);
-    MUST(n > 0);
-    free(text);
+    buf_clear(&out);
+    report_text(&source, &style_plain, &out);
+    MUST(out.n > 0);
+    buf_deinit(&out);
 }
 
 // Options that follow from a hash; half of the inputs are explored without any reduction.

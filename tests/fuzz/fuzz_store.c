@@ -335,26 +335,19 @@ static int run_of(void *ctx, uint32_t scenario, faultload f, struct run *out)
 
 static void report(struct telling *t)
 {
-    char *text = NULL;
-    size_t size = 0;
+    struct buf out = BUF_INIT(SIZE_MAX);
     const struct summary *summary = campaign_finish(t->campaign);
     struct report_source source = {
         .system = "shop", .file = "f", .version = "1", .n = 1, .scenarios = &summary, .ctx = t};
     source.run_of = run_of;
-    FILE *out = open_memstream(&text, &size);
-    MUST(out != NULL);
-    report_campaign_text(&source, style_for(1, "never"), out);
-    report_junit(&source, out);
-    fclose(out);
-    free(text);
-    out = open_memstream(&text, &size);
-    MUST(out != NULL);
-    report_campaign_json(&source, out);
-    fclose(out);
-    json_t *whole = json_loads(text, 0, NULL);
+    report_text(&source, style_for(1, "never"), &out);
+    report_junit(&source, &out);
+    buf_clear(&out);
+    report_campaign_json(&source, &out);
+    json_t *whole = json_loads(buf_text(&out), 0, NULL);
     MUST(json_is_object(whole));
     json_decref(whole);
-    free(text);
+    buf_deinit(&out);
 }
 
 static void read_store(struct world *w, struct store *s, const struct campaign_config *config,

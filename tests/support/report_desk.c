@@ -166,16 +166,12 @@ void desk_deinit(struct desk *d)
     arena_deinit(&d->text);
 }
 
-const char *desk_print(struct desk *d, void (*print)(const struct report_source *, FILE *))
+const char *desk_print(struct desk *d, void (*print)(const struct report_source *, struct buf *))
 {
-    char *text = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&text, &n);
-    assert_non_null(out);
-    print(&d->source, out);
-    fclose(out);
-    const char *copy = arena_copy(&d->text, text, n);
-    free(text);
+    struct buf out = BUF_INIT(SIZE_MAX);
+    print(&d->source, &out);
+    const char *copy = arena_copy(&d->text, buf_text(&out), out.n);
+    buf_deinit(&out);
     return copy;
 }
 

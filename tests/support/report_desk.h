@@ -43,7 +43,7 @@ struct remark *desk_remark(struct desk *d, const char *oracle, enum severity sev
                            const char *why, const char *call, const char *other);
 
 /* What a report prints; lives as long as the desk. */
-const char *desk_print(struct desk *d, void (*print)(const struct report_source *, FILE *));
+const char *desk_print(struct desk *d, void (*print)(const struct report_source *, struct buf *));
 
 /* How often the words stand in the text. */
 uint32_t text_count(const char *text, const char *words);

@@ -16,9 +16,9 @@
 
 /* ---- text ---- */
 
-static void print_text(const struct report_source *source, FILE *out)
+static void print_text(const struct report_source *source, struct buf *out)
 {
-    report_campaign_text(source, &style_plain, out);
+    report_text(source, &style_plain, out);
 }
 
 static const struct desk_call plain_rows[DESK_CALLS] = {
@@ -70,8 +70,7 @@ static void test_replay(void **state)
 {
     (void)state;
     struct desk d;
-    char *text = NULL;
-    size_t n = 0;
+    struct buf out = BUF_INIT(1 << 20);
     static const struct desk_call plain[DESK_CALLS] = {{A, "200", 0},
                                                        {A " > x GET /x", "200", 0},
                                                        {A " > x GET /x > y GET /y", "200", 0},
@@ -90,11 +89,9 @@ static void test_replay(void **state)
     faulty->verdict.detail = "status 502";
     faulty->body = SLICE("first\n::error::x\x1b[1m\n");
     faulty->event = "b died (signal 11)";
-    FILE *out = open_memstream(&text, &n);
-    report_replay(&d.summary, &d.runs.at[0], faulty, &style_plain, out);
-    fclose(out);
+    report_replay(&d.summary, &d.runs.at[0], faulty, &style_plain, &out);
     assert_string_equal(
-        text,
+        buf_text(&out),
         "~ a GET /                                                             502  (was 200)\n"
         "- |- x GET /x                                                         200\n"
         "- |  `- y GET /y                                                      200\n"
@@ -111,7 +108,7 @@ static void test_replay(void **state)
         "  | ::error::x?[1m\n"
         "b died (signal 11)\n"
         "NOT as expected: it fails (status 502)\n");
-    free(text);
+    buf_deinit(&out);
     desk_deinit(&d);
 }
 

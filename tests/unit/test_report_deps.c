@@ -47,9 +47,9 @@ static void add_way(struct dep *row, const char *way, enum dep_by by, uid at)
     }
 }
 
-typedef void (*deps_printer)(const struct deps_report *list, uint32_t n, FILE *out);
+typedef void (*deps_printer)(const struct deps_report *list, uint32_t n, struct buf *out);
 
-static void print_text(const struct deps_report *list, uint32_t n, FILE *out)
+static void print_text(const struct deps_report *list, uint32_t n, struct buf *out)
 {
     report_deps_text(list, n, &style_plain, out);
 }
@@ -57,13 +57,10 @@ static void print_text(const struct deps_report *list, uint32_t n, FILE *out)
 static const char *print(struct desk *d, const struct deps_report *list, uint32_t n,
                          deps_printer printer)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    printer(list, n, out);
-    fclose(out);
-    const char *copy = arena_copy(&d->text, text, size);
-    free(text);
+    struct buf out = BUF_INIT(SIZE_MAX);
+    printer(list, n, &out);
+    const char *copy = arena_copy(&d->text, buf_text(&out), out.n);
+    buf_deinit(&out);
     return copy;
 }
 

@@ -3,7 +3,7 @@
  * What oracles say, in every form of report: the words, the numbers, and the bounds. */
 #include <stdlib.h>
 
-#include "report/remarks_int.h"
+#include "report/card.h"
 #include "report/report.h"
 #include "report/words.h"
 #include "support/report_desk.h"
@@ -18,17 +18,19 @@ static void assert_has_not(const char *text, const char *words)
         fail_msg("\"%s\" is in:\n%.4000s", words, text);
 }
 
-static void print_text(const struct report_source *source, FILE *out)
+static void print_text(const struct report_source *source, struct buf *out)
 {
-    report_campaign_text(source, &style_plain, out);
+    report_text(source, &style_plain, out);
 }
 
 /* As `sim explore` prints it. */
-static void print_sim(const struct report_source *source, FILE *out)
+static void print_sim(const struct report_source *source, struct buf *out)
 {
     struct summary s = *source->scenarios[0];
     s.ids = s.replay = NULL;
-    report_text(&s, &style_plain, out);
+    const struct summary *one = &s;
+    struct report_source of_sim = {.n = 1, .scenarios = &one};
+    report_text(&of_sim, &style_plain, out);
 }
 
 static void add_twice(struct desk *d, enum severity severity)

@@ -63,14 +63,14 @@ static bool is_near(const struct step *steps, uint32_t n, uint32_t at)
     return false;
 }
 
-void report_difference(const char *file, slice before, slice after, FILE *out)
+void report_difference(const char *file, slice before, slice after, struct buf *out)
 {
     struct lines *a = mem_zero(sizeof *a), *b = mem_zero(sizeof *b);
     split(before, a);
     split(after, b);
-    fprintf(out, "--- %s\n+++ %s\n", file, file);
+    buf_addf(out, "--- %s\n+++ %s\n", file, file);
     if (!a->all || !b->all) {
-        fprintf(out, "(more than %d lines: not compared)\n", LINES_MAX);
+        buf_addf(out, "(more than %d lines: not compared)\n", LINES_MAX);
     } else {
         struct step *steps = mem_zero((a->n + b->n + 1) * sizeof *steps);
         uint32_t n = compare(a, b, steps), line = 1;
@@ -78,9 +78,9 @@ void report_difference(const char *file, slice before, slice after, FILE *out)
         for (uint32_t i = 0; i < n; i++) {
             bool near = is_near(steps, n, i);
             if (near && !shown)
-                fprintf(out, "@@ line %u @@\n", (unsigned)line);
+                buf_addf(out, "@@ line %u @@\n", (unsigned)line);
             if (near)
-                fprintf(out, "%c%.*s\n", steps[i].sign, SLICE_ARG(steps[i].line));
+                buf_addf(out, "%c%.*s\n", steps[i].sign, SLICE_ARG(steps[i].line));
             shown = near;
             line += steps[i].sign != '+';
         }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/card.h"
+
+#include "report/words.h"
+
+enum { CARD_TEXT_MAX = 1 << 20 };
+
+/* The text, which is kept and cleared; NULL: there is none. */
+static const char *keep(struct card *c, struct buf *text)
+{
+    const char *out = text->n ? arena_copy(&c->keep, buf_text(text), text->n) : NULL;
+    buf_clear(text);
+    return out;
+}
+
+static void tell_finding(struct card *c, struct buf *text)
+{
+    const struct finding *f = c->finding;
+    c->title = f->why;
+    c->kind = c->s->ids ? words_kind(f->kind) : NULL;
+    c->state = c->s->ids ? words_state(f->state) : NULL;
+    words_then(f, text);
+    c->then = keep(c, text);
+    c->detail = f->detail;
+    c->rest = words_detail(f);
+}
+
+static void tell_remark(struct card *c, struct buf *text)
+{
+    const struct remark *r = c->remark;
+    c->warning = r->severity == SEVERITY_WARNING;
+    buf_addf(text, "%s: %s", r->oracle, r->why);
+    c->title = keep(c, text);
+    for (; c->n_evidence < r->n_evidence; c->n_evidence++) {
+        words_evidence(c->s, r, c->n_evidence, text);
+        c->evidence[c->n_evidence] = keep(c, text);
+    }
+    buf_addf(text, "outfox oracles %s", r->oracle);
+    c->about = keep(c, text);
+}
+
+/* id: NULL: none yet. */
+static void tell(struct card *c, const char *id)
+{
+    struct buf text = BUF_INIT(CARD_TEXT_MAX);
+    struct finding as = c->finding ? *c->finding : words_as_finding(c->remark);
+    c->id = id ? arena_copy(&c->keep, id, strlen(id)) : NULL;
+    if (c->finding)
+        tell_finding(c, &text);
+    else
+        tell_remark(c, &text);
+    words_finding_runs(c->s, &as, c->plain, c->seen, &text);
+    c->when = keep(c, &text);
+    faultload_print(c->s->names, c->s->faultloads, as.faultload, &text);
+    c->faultload = keep(c, &text);
+    if (!id)
+        words_replay_faultload(c->s, as.faultload, &text);
+    else if (c->finding)
+        words_replay(c->s, c->finding, &text);
+    else
+        words_replay_run(c->s, as.faultload, c->remark->number, &text);
+    c->replay = keep(c, &text);
+    buf_deinit(&text);
+}
+
+static const struct trace *read_trace(const struct report_source *source, uint32_t scenario,
+                                      faultload f, struct trace *out)
+{
+    struct run run = {0};
+    if (!source->run_of || source->run_of(source->ctx, scenario, f, &run))
+        return NULL;
+    *out = run.trace;
+    return out;
+}
+
+static void read_runs(struct card *c, const struct report_source *source, uint32_t scenario,
+                      faultload f)
+{
+    c->plain = read_trace(source, scenario, FAULTLOAD_EMPTY, &c->own[0]);
+    c->seen = read_trace(source, scenario, f, &c->own[1]);
+}
+
+void card_finding(struct card *c, const struct report_source *source, uint32_t scenario, uint32_t i)
+{
+    const struct summary *s = source->scenarios[scenario];
+    struct buf id = BUF_INIT(CARD_TEXT_MAX);
+    *c = (struct card){.s = s, .finding = &s->findings.at[i]};
+    read_runs(c, source, scenario, c->finding->faultload);
+    words_id(s, c->finding, &id);
+    tell(c, buf_text(&id));
+    buf_deinit(&id);
+}
+
+void card_remark(struct card *c, const struct report_source *source, uint32_t scenario, uint32_t i)
+{
+    const struct summary *s = source->scenarios[scenario];
+    *c = (struct card){.s = s, .remark = &s->remarks.at[i]};
+    uint64_t number =
+        c->remark->severity == SEVERITY_FINDING ? s->findings.n + s->more_findings : 0;
+    for (uint32_t k = 0; k <= i; k++)
+        number += s->remarks.at[k].severity == c->remark->severity;
+    char digits[DIGITS_MOST + 1] = {0};
+    slice text = slice_of_u64(number, digits);
+    read_runs(c, source, scenario, c->remark->faultload);
+    tell(c, text.p);
+}
+
+void card_news(struct card *c, const struct summary *s, const struct finding *f,
+               const struct remark *r, const struct trace *plain, const struct trace *seen)
+{
+    *c = (struct card){.s = s, .finding = f, .remark = r, .plain = plain, .seen = seen};
+    tell(c, NULL);
+}
+
+void card_deinit(struct card *c)
+{
+    vec_deinit(&c->own[0].calls);
+    vec_deinit(&c->own[1].calls);
+    arena_deinit(&c->keep);
+}
+
+/* ---- which are shown ---- */
+
+/* How many remarks before it are of the same oracle and severity. */
+static uint32_t rank_of(const struct summary *s, uint32_t i)
+{
+    const struct remark *r = &s->remarks.at[i];
+    uint32_t rank = 0;
+    for (uint32_t k = 0; k < i; k++)
+        rank += s->remarks.at[k].severity == r->severity &&
+                strcmp(s->remarks.at[k].oracle, r->oracle) == 0;
+    return rank;
+}
+
+void remarks_choose(const struct summary *s, enum severity severity, uint32_t most,
+                    struct remarks_shown *out)
+{
+    VEC(uint32_t) rank = {0}, at = {0};
+    *out = (struct remarks_shown){0};
+    for (uint32_t i = 0; i < s->remarks.n; i++)
+        if (s->remarks.at[i].severity == severity) {
+            vec_push(&rank, rank_of(s, i));
+            vec_push(&at, i);
+        }
+    /* the rank up to which there is room, and how many of that rank still have it */
+    uint32_t limit = 0, room = most < REMARKS_SHOWN_MAX ? most : REMARKS_SHOWN_MAX;
+    for (;; limit++) {
+        uint32_t here = 0;
+        for (uint32_t i = 0; i < rank.n; i++)
+            here += rank.at[i] == limit;
+        if (here == 0 || here >= room)
+            break;
+        room -= here;
+    }
+    for (uint32_t i = 0; i < rank.n; i++) {
+        if (rank.at[i] > limit || (rank.at[i] == limit && room == 0))
+            continue;
+        room -= rank.at[i] == limit;
+        out->number[out->n] = i + 1;
+        out->at[out->n++] = at.at[i];
+    }
+    out->left_out = rank.n - out->n + (severity == SEVERITY_WARNING ? s->more_remarks : 0);
+    vec_deinit(&rank);
+    vec_deinit(&at);
+}
+
+/* ---- what all reports say alike ---- */
+
+const char *report_verdict(const struct summary *s)
+{
+    return conclusion_names[summary_conclusion(s)];
+}
+
+const char *report_worst(const struct report_source *source)
+{
+    enum conclusion worst = source->error ? CONCLUSION_INCONCLUSIVE : CONCLUSION_OK;
+    for (uint32_t i = 0; i < source->n; i++) {
+        enum conclusion one = summary_conclusion(source->scenarios[i]);
+        worst = one > worst ? one : worst;
+    }
+    return conclusion_names[worst];
+}
+
+double report_rate(const struct summary *s)
+{
+    return s->took_ns > 0 ? (double)(s->runs + s->repeats) / ((double)s->took_ns / 1e9) : 0;
+}
