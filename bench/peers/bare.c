@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "live/client.h"
+#include "http/client.h"
 
 struct bare {
     struct loop loop;

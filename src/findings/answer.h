@@ -1,23 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a scenario came to: the answer to its request, or the end of its command. Values, made in
- * live and held against expectations here. */
+ * What a scenario came to: the answer to its request (http/answer.h), or the end of its command.
+ * Values, made in live and held against expectations here. */
 #ifndef OUTFOX_FINDINGS_ANSWER_H
 #define OUTFOX_FINDINGS_ANSWER_H
 
-#include "core/mode.h"
-#include "wire/message.h"
-
-struct client_answer {
-    outcome seen;            /* status, gRPC code, or refused, reset, closed, timeout */
-    const struct head *head; /* of the answer; NULL: none */
-    const struct head *trailers;
-    slice body;
-    bool cut;                 /* there was more of the body */
-    const char *coded;        /* the body could not be decompressed: why; NULL: it is plain */
-    const char *error;        /* for people; NULL: there was an answer */
-    int64_t start_ns, end_ns; /* clock_ns; start: just before it is sent */
-};
+#include "http/answer.h"
 
 struct command_result {
     bool started;   /* else `error` says why not, or how it was lost */

@@ -2,8 +2,8 @@
 #include "live/ask.h"
 
 #include "data/json.h"
+#include "http/client.h"
 #include "io/foreground.h"
-#include "live/client.h"
 #include "live/control.h"
 
 static const int64_t ASK_NS = 5000000000; /* for all of it */

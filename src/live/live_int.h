@@ -6,7 +6,7 @@
 #define OUTFOX_LIVE_LIVE_INT_H
 
 #include "findings/expect.h"
-#include "live/client.h"
+#include "http/client.h"
 #include "live/command.h"
 #include "live/live.h"
 #include "live/services.h"

@@ -10,8 +10,8 @@
 #define OUTFOX_LIVE_SERVICES_H
 
 #include "config/config.h"
+#include "http/client.h"
 #include "io/process.h"
-#include "live/client.h"
 
 struct services;
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "http/client.h"
 #include "io/sys.h"
-#include "live/client_int.h"
 #include "support/unit.h"
 #include "wire/grpc.h"
 
@@ -506,7 +506,7 @@ static void raw_script(struct lab *b, const struct act *acts, uint32_t n)
 static uint32_t links_of(const struct client *c)
 {
     uint32_t n = 0;
-    for (const struct client_link *l = c->links; l; l = l->next)
+    for (const struct link *l = c->links; l; l = l->next)
         n++;
     return n;
 }
@@ -1017,7 +1017,7 @@ static void test_early_answer(void **state)
     raw_write(b.raw.peer[0].fd, "HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n", 45);
     PUMP(&b, g.n == 1);
     assert_int_equal(g.seen, OUTCOME(OUT_STATUS, 413));
-    assert_null(b.c->pools->free);
+    assert_null(b.c->pools->pool.idle);
     assert_int_equal(links_of(b.c), 1);
     assert_true(b.c->links->conn->expires_ns > 0);
     conn_expire(b.c->links->conn, clock_ns());

@@ -1,45 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The client, as far as calls are concerned.
- *
- *     client_send --> under way --answer, abort, timeout--> over --client_deliver--> spare
+ *     client_send --> under way --answer, abort, timeout--> over --turn of the loop--> spare
  *                       ^    |
  *                       +----+ a kept connection was stale
  *
- * 1. A call that is over waits in the list `over` until the event that ended it is done with its
- *    connection: only then it is known whether garbage follows the answer, and whoever is told may
- *    send the next request at once, on the same connection.
+ * 1. A call that is over waits in the list `over` until the events that came with its end are done
+ *    with its connection: only then it is known whether garbage follows the answer, and whoever is
+ *    told may send the next request at once, on the same connection.
  * 2. Calls are used again with all of their memory, so that a call allocates nothing. */
-#include "live/client_int.h"
+#include "http/client.h"
 
 #include <assert.h>
-#include <stdio.h>
 
-#include "io/sys.h"
 #include "wire/grpc.h"
 
 enum {
-    ATTEMPTS_MAX = 3,
     SPARE_MAX = 64,
     SPARE_BYTES = 256 * 1024, /* a call that holds more is not kept */
     BODY_MOST = 1 << 30,
+    FIELDS_ADDED = 2,
 };
 
-#define TIMEOUT_MOST_NS (366 * 24 * 3600 * 1000000000LL)
+#define SECOND_NS       1000000000LL
+#define TIMEOUT_MOST_NS (366 * 24 * 3600 * SECOND_NS)
 
 struct client_call {
     struct client_call *next, **self; /* in client->calls, over or spare */
     struct client *client;
-    struct client_pool *pool;
+    struct pool *pool;
     struct stream *stream; /* NULL: none (any more) */
+    struct sending sending;
     struct timer deadline;
     struct arena arena; /* holds the request and, but for its body, the answer */
     struct head *request;
     slice body; /* of the request */
-    bool grpc, pooled, begun, retried;
-    uint32_t attempts;
-    uint64_t acked; /* what the service's system had acknowledged before; UINT64_MAX: unknown */
-    uint64_t got;   /* bytes of the answer's body */
+    bool grpc, begun;
+    uint64_t got; /* bytes of the answer's body */
     int64_t timeout_ns;
     struct buf kept; /* of the answer's body */
     struct client_answer answer;
@@ -48,6 +44,105 @@ struct client_call {
 };
 
 static void on_deadline(struct timer *t);
+
+/* ---- the request as it is sent ---- */
+
+/* Does the field say what is ours to say, or what the rest of the head says? */
+static bool is_ours(const struct field *f)
+{
+    static const char *const names[] = {
+        "te",         "host",           "expect",         "upgrade",          "connection",
+        "keep-alive", "content-length", "http2-settings", "proxy-connection", "transfer-encoding"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (slice_eq_nocase(f->name, slice_of(names[i])))
+            return true;
+    return false;
+}
+
+/* The caller's fields, and what gRPC needs besides: in HTTP/2 `te` is a field like others. A Host
+ * that the caller has set is the authority. */
+static void make_fields(struct arena *a, struct head *h, bool grpc)
+{
+    struct field *fields = arena_alloc(a, (h->n_fields + FIELDS_ADDED) * sizeof *fields);
+    slice host = head_get(h, SLICE("host"));
+    uint32_t n = 0;
+    if (host.n)
+        h->authority = host;
+    if (grpc && !head_get(h, SLICE("content-type")).p)
+        fields[n++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
+    if (grpc)
+        fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        if (!is_ours(&h->fields[i]))
+            fields[n++] = h->fields[i];
+    h->fields = fields;
+    h->n_fields = n;
+}
+
+static slice join(struct arena *a, slice before, slice text)
+{
+    char *p = arena_alloc(a, before.n + text.n);
+    memcpy(p, before.p, before.n);
+    if (text.n)
+        memcpy(p + before.n, text.p, text.n);
+    return (slice){p, before.n + text.n};
+}
+
+/* The head and the body: what the caller left out is filled in, what frames a message is ours to
+ * say. */
+static void make_request(struct client_call *k, const struct client_request *r)
+{
+    struct arena *a = &k->arena;
+    struct head *h = k->request = head_copy(a, r->head);
+    char prefix[GRPC_PREFIX];
+    grpc_prefix((uint32_t)r->body.n, prefix);
+    k->body = r->grpc ? join(a, (slice){prefix, GRPC_PREFIX}, r->body) : slice_copy(a, r->body);
+    if (h->method.n == 0)
+        h->method = r->grpc ? SLICE("POST") : SLICE("GET");
+    h->scheme = r->tls ? SLICE("https") : SLICE("http");
+    make_fields(a, h, r->grpc);
+    if (h->authority.n == 0 && addr_is_unix(r->to)) {
+        h->authority = SLICE("localhost");
+    } else if (h->authority.n == 0) {
+        struct buf text = BUF_INIT(sizeof r->to->text);
+        addr_print(r->to, &text);
+        h->authority = slice_copy(a, buf_slice(&text));
+        buf_deinit(&text);
+    }
+    if (!slice_starts(h->target, SLICE("/")) && !slice_is(h->target, "*"))
+        h->target = join(a, SLICE("/"), h->target);
+    h->status = 0;
+    h->expects = h->te = h->bodiless = false;
+    h->upgrade = (slice){0};
+    bool may_have_body = !slice_is(h->method, "GET") && !slice_is(h->method, "HEAD");
+    h->has_length = !r->grpc && (k->body.n || may_have_body);
+    h->length = k->body.n;
+}
+
+/* Text that would end a line makes another request of it. */
+static bool breaks_lines(slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '\r' || s.p[i] == '\n' || s.p[i] == 0)
+            return true;
+    return false;
+}
+
+/* Why it cannot be sent; NULL: it can. */
+static const char *flaw_of(const struct head *h)
+{
+    const slice line[] = {h->method, h->authority, h->target};
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++)
+        for (size_t at = 0; at < line[i].n; at++)
+            if ((unsigned char)line[i].p[at] <= ' ' || line[i].p[at] == 127)
+                return "the request's method, host or path holds a blank or a control character; "
+                       "write it as %XX";
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        if (h->fields[i].name.n == 0 || breaks_lines(h->fields[i].name) ||
+            breaks_lines(h->fields[i].value))
+            return "a header of the request has no name or holds a line break; take it out";
+    return NULL;
+}
 
 /* ---- lists ---- */
 
@@ -83,11 +178,8 @@ static struct client_call *call_new(struct client *c)
     } else {
         k = mem_alloc(sizeof *k);
     }
-    *k = (struct client_call){.client = c,
-                              .arena = arena,
-                              .kept = kept,
-                              .acked = UINT64_MAX,
-                              .deadline.fire = on_deadline};
+    *k = (struct client_call){
+        .client = c, .arena = arena, .kept = kept, .deadline.fire = on_deadline};
     return k;
 }
 
@@ -113,18 +205,11 @@ static void call_put_away(struct client_call *k)
     c->n_spare++;
 }
 
-/* ---- the request ---- */
-
 /* Brings the request on its way, or again. */
 static void call_go(struct client_call *k)
 {
-    struct client_pool *p = k->pool;
-    k->stream = client_link_open(p, k->retried && (!p->h2 || k->attempts > 1));
+    k->stream = pool_open(k->pool, k->grpc, &k->sending);
     k->stream->user = k;
-    k->attempts++;
-    const struct client_link *l = client_link_of(k->stream);
-    k->pooled = l->pooled;
-    k->acked = k->pooled ? sys_acked(l->conn->fd) : UINT64_MAX;
     stream_head(k->stream, k->request, k->body.n == 0);
     if (k->body.n) {
         stream_data(k->stream, k->body);
@@ -156,7 +241,7 @@ static void call_over(struct client_call *k, outcome seen)
 {
     struct client *c = k->client;
     struct client_answer *a = &k->answer;
-    timer_stop(c->loop, &k->deadline);
+    timer_stop(c->terms.loop, &k->deadline);
     a->seen = seen;
     a->end_ns = clock_ns();
     a->body = buf_slice(&k->kept);
@@ -166,15 +251,16 @@ static void call_over(struct client_call *k, outcome seen)
     call_unlink(k);
     call_link(c->over_behind, k);
     c->over_behind = &k->next;
+    turn_start(c->terms.loop, &c->deliver);
 }
 
 /* The whole answer is here. */
 static void call_answered(struct client_call *k)
 {
-    struct client_link *l = client_link_of(k->stream);
+    struct link *l = link_of(k->stream);
     stream_release(k->stream);
     k->stream = NULL;
-    client_link_lost(l);
+    link_unuse(l);
     const struct client_answer *a = &k->answer;
     int code = k->grpc && a->trailers ? grpc_status(a->trailers) : -1;
     if (k->grpc && code < 0)
@@ -189,16 +275,17 @@ static void call_leave(struct client_call *k)
 {
     if (!k->stream)
         return;
-    struct client_link *l = client_link_of(k->stream);
+    struct link *l = link_of(k->stream);
     stream_abort(k->stream, FINISH_NOT, H2_CANCEL);
     k->stream = NULL;
-    client_link_left(l);
+    link_unuse(l);
+    if (l->n_calls == 0 && (!l->ready || l->wire->finish != FINISH_NOT))
+        link_close(l);
 }
 
 static void on_deadline(struct timer *t)
 {
     struct client_call *k = OWNER(t, struct client_call, deadline);
-    struct client *c = k->client;
     call_leave(k);
     if (k->answer.error) { /* it was not even sent */
         call_over(k, OUTCOME(OUT_REFUSED, 0));
@@ -210,18 +297,9 @@ static void on_deadline(struct timer *t)
         buf_deinit(&text);
         call_over(k, OUTCOME(OUT_TIMEOUT, 0));
     }
-    client_deliver(c);
 }
 
 /* ---- what streams tell ---- */
-
-/* A kept connection that the service closed before a byte of the call came: the rule is that of
- * proxy/answer.c for calls of a run. */
-static bool is_stale(const struct client_call *k, const struct client_link *l, enum wire_cut why)
-{
-    return k->pooled && why == CUT_CLOSED && k->acked != UINT64_MAX &&
-           k->acked == sys_acked(l->conn->fd);
-}
 
 static const char *words_for(const struct client_call *k, enum wire_cut why)
 {
@@ -239,14 +317,13 @@ static const char *words_for(const struct client_call *k, enum wire_cut why)
                     : "the connection was closed before the answer";
 }
 
-static void explain(struct client_call *k, const struct client_link *l, enum wire_cut why,
-                    uint32_t code)
+static void explain(struct client_call *k, const struct link *l, enum wire_cut why, uint32_t code)
 {
     struct buf text = BUF_INIT(400);
     bool lost = why == CUT_CLOSED || why == CUT_BAD;
     if (l->failed) {
         buf_addf(&text, "%s cannot be reached: %s", k->pool->to->text, l->why);
-    } else if (l->only_h2) {
+    } else if (!k->grpc && wire_is_settings((slice){l->sniffed, l->n_sniffed})) {
         buf_adds(&text, "the service speaks only HTTP/2, and `request` sends HTTP/1.1: let it take "
                         "both, or use `command: curl -f --http2-prior-knowledge {url:NAME}/path`");
     } else {
@@ -256,7 +333,7 @@ static void explain(struct client_call *k, const struct client_link *l, enum wir
             buf_adds(&text, words_for(k, why));
         if ((why == CUT_BAD || why == CUT_LIMIT) && l->wire->error)
             buf_addf(&text, ": %s", l->wire->error);
-        if (k->pool->h2 && lost && !k->begun)
+        if (k->grpc && lost && !k->begun)
             buf_adds(&text, " (gRPC takes a service that speaks HTTP/2)");
     }
     k->answer.error = arena_copy(&k->arena, buf_text(&text), text.n);
@@ -266,13 +343,11 @@ static void explain(struct client_call *k, const struct client_link *l, enum wir
 static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct client_call *k = s->user;
-    struct client_link *l = client_link_of(s);
-    bool again = !k->client->fresh && !k->begun && k->attempts < ATTEMPTS_MAX && !l->failed &&
-                 (is_stale(k, l, why) || why == CUT_REFUSED);
+    struct link *l = link_of(s);
+    bool again = pool_may_resend(&k->sending, s, why, k->begun, true);
     k->stream = NULL;
-    client_link_lost(l);
+    link_unuse(l);
     if (again) {
-        k->retried = true;
         call_go(k);
         return;
     }
@@ -314,7 +389,7 @@ static void on_sent(struct stream *s, size_t n)
     (void)s, (void)n;
 }
 
-const struct wire_events client_wire_events = {
+static const struct wire_events events = {
     .head = on_head,
     .data = on_data,
     .end = on_end,
@@ -324,10 +399,9 @@ const struct wire_events client_wire_events = {
 
 /* ---- the face ---- */
 
-void client_deliver(struct client *c)
+static void on_turn(struct turn *t)
 {
-    if (!c->over || c->delivering)
-        return;
+    struct client *c = OWNER(t, struct client, deliver);
     c->delivering = true;
     while (c->over) {
         struct client_call *k = c->over;
@@ -338,12 +412,43 @@ void client_deliver(struct client *c)
     c->delivering = false;
 }
 
+static struct pool *pool_for(struct client *c, const struct addr *to, struct tls_context *tls)
+{
+    for (struct client_pool *p = c->pools; p; p = p->next)
+        if (p->pool.tls == tls && p->pool.to->n == to->n &&
+            memcmp(&p->pool.to->sa, &to->sa, to->n) == 0)
+            return &p->pool;
+    struct client_pool *p = mem_zero(sizeof *p);
+    *p = (struct client_pool){.next = c->pools,
+                              .pool = {.terms = &c->terms,
+                                       .to = to,
+                                       .tls = tls ? tls_context_hold(tls) : NULL,
+                                       .most = UINT32_MAX}};
+    c->pools = p;
+    return &p->pool;
+}
+
 struct client *client_new(struct loop *l, bool fresh)
 {
+    /* services under test may send much, and may reset as many streams as faults make them */
+    static const struct wire_limits limits = {.head_bytes = 256 * 1024,
+                                              .head_fields = 512,
+                                              .streams = 1,
+                                              .resets = UINT32_MAX,
+                                              .interims = 100};
+    static const struct link_hooks hooks;
     struct client *c = mem_zero(sizeof *c);
-    c->loop = l;
-    c->fresh = fresh;
-    c->over_behind = &c->over;
+    *c = (struct client){.terms = {.loop = l,
+                                   .all = &c->links,
+                                   .hooks = &hooks,
+                                   .events = &events,
+                                   .limits = &limits,
+                                   .head_ns = 5 * SECOND_NS,
+                                   .idle_ns = 60 * SECOND_NS,
+                                   .total_ns = 5 * SECOND_NS},
+                         .fresh = fresh,
+                         .over_behind = &c->over,
+                         .deliver.fire = on_turn};
     return c;
 }
 
@@ -356,7 +461,15 @@ void client_free(struct client *c)
         client_cancel(c->calls);
     while (c->over)
         client_cancel(c->over);
-    client_pools_free(c);
+    turn_stop(c->terms.loop, &c->deliver);
+    while (c->links)
+        link_close(c->links);
+    while (c->pools) {
+        struct client_pool *p = c->pools;
+        c->pools = p->next;
+        tls_context_free(p->pool.tls);
+        mem_free(p);
+    }
     while (c->spare) {
         struct client_call *k = c->spare;
         c->spare = k->next;
@@ -372,15 +485,17 @@ struct client_call *client_send(struct client *c, const struct client_request *r
     size_t most = r->body_max < BODY_MOST ? r->body_max : BODY_MOST;
     k->grpc = r->grpc;
     k->kept.max = most + (r->grpc ? GRPC_PREFIX : 0);
-    k->pool = client_pool_for(c, r->to, r->tls, r->grpc);
+    k->pool = pool_for(c, r->to, r->tls);
     k->done = done;
     k->user = user;
     k->timeout_ns = r->timeout_ns < TIMEOUT_MOST_NS ? r->timeout_ns : TIMEOUT_MOST_NS;
-    k->request = client_request_make(&k->arena, r, &k->body);
+    k->sending.alone = c->fresh;
+    make_request(k, r);
     call_link(&c->calls, k);
-    k->answer.error = client_request_flaw(k->request);
+    k->answer.error = flaw_of(k->request);
     k->answer.start_ns = clock_ns();
-    timer_start(c->loop, &k->deadline, k->answer.start_ns + (k->answer.error ? 0 : k->timeout_ns));
+    timer_start(c->terms.loop, &k->deadline,
+                k->answer.start_ns + (k->answer.error ? 0 : k->timeout_ns));
     if (!k->answer.error)
         call_go(k);
     return k;
@@ -388,7 +503,7 @@ struct client_call *client_send(struct client *c, const struct client_request *r
 
 void client_cancel(struct client_call *call)
 {
-    timer_stop(call->client->loop, &call->deadline);
+    timer_stop(call->client->terms.loop, &call->deadline);
     call_leave(call);
     call_unlink(call);
     call_put_away(call);
