@@ -41,6 +41,7 @@ struct link_hooks {
 
 /* What links of one kind have in common. Outlives them. */
 struct link_terms {
+    void *user;
     struct loop *loop;
     struct link **all; /* the list that they are in */
     const struct link_hooks *hooks;
