@@ -65,29 +65,47 @@ static bool map_eq(const void *owner, uint32_t id, const void *key)
     return m->items.at[id].key == *k;
 }
 
-uint32_t *map_get(const struct map *m, uint64_t key)
+static uint32_t map_find(const struct map *m, uint64_t key)
 {
-    uint32_t id = index_get(&m->index, hash_mix(0, key), map_eq, m, &key);
+    return index_get(&m->index, hash_mix(0, key), map_eq, m, &key);
+}
+
+static void map_add(struct map *m, uint64_t key, uint32_t value)
+{
+    vec_push(&m->items, (struct map_item){key, value}); /* NOLINT: n < cap, so `at` is not NULL */
+    index_put(&m->index, hash_mix(0, key), m->items.n - 1);
+}
+
+const uint32_t *map_get(const struct map *m, uint64_t key)
+{
+    uint32_t id = map_find(m, key);
     return id == INDEX_NONE ? NULL : &m->items.at[id].value;
 }
 
 void map_set(struct map *m, uint64_t key, uint32_t value)
 {
-    uint32_t *old = map_get(m, key);
-    if (old) {
-        *old = value;
-        return;
-    }
-    vec_push(&m->items, (struct map_item){key, value}); /* NOLINT: n < cap, so `at` is not NULL */
-    index_put(&m->index, hash_mix(0, key), m->items.n - 1);
+    uint32_t id = map_find(m, key);
+    if (id == INDEX_NONE)
+        map_add(m, key, value);
+    else
+        m->items.at[id].value = value;
+}
+
+uint32_t map_index(struct map *m, uint64_t key, uint32_t next)
+{
+    uint32_t id = map_find(m, key);
+    if (id != INDEX_NONE)
+        return m->items.at[id].value;
+    map_add(m, key, next);
+    return next;
 }
 
 uint32_t map_count(struct map *m, uint64_t key)
 {
-    uint32_t *old = map_get(m, key);
-    if (old)
-        return ++*old;
-    map_set(m, key, 1);
+    uint32_t id = map_find(m, key);
+    if (id != INDEX_NONE)
+        return ++m->items.at[id].value;
+    map_add(m, key, 1);
     return 1;
 }
 

@@ -41,8 +41,12 @@ struct map {
 };
 
 /* The value's address, valid until the next map_set; NULL when the key is unknown. */
-uint32_t *map_get(const struct map *m, uint64_t key);
+const uint32_t *map_get(const struct map *m, uint64_t key);
 void map_set(struct map *m, uint64_t key, uint32_t value);
+
+/* The key's value; one that is new gets `next`. So a map finds the place of a key in a vector:
+ * where it gives the vector's length, the owner pushes the item. */
+uint32_t map_index(struct map *m, uint64_t key, uint32_t next);
 
 /* Adds 1 to the key's value (0 when new) and returns the sum. */
 uint32_t map_count(struct map *m, uint64_t key);

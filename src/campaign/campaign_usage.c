@@ -29,7 +29,8 @@ static void tell_leak(struct campaign *c, uint32_t service, bool broken)
         usage_print(kind, from, &u->at[u->n - 1], &text);
     }
     if (text.n)
-        judge_told(c->judge, ORACLE_LEAK, name, FAULTLOAD_EMPTY, c->number, buf_text(&text));
+        judge_note_service(c->judge, ORACLE_LEAK, name, FAULTLOAD_EMPTY, c->number,
+                           buf_text(&text));
     buf_deinit(&text);
 }
 

@@ -5,7 +5,7 @@
 #define OUTFOX_CMD_DEPS_H
 
 #include "cmd/cmd.h"
-#include "judge/deps.h"
+#include "judge/judge.h"
 #include "report/deps.h"
 
 /* Do the options go together? 0, or an exit code after the error was printed. */

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The judge: shows every run to the oracles, remembers what they say, and puts it in order. */
-#include "judge/judge.h"
-
 #include "judge/oracle_int.h"
-#include "judge/pace_int.h"
-#include "judge/view_int.h"
 
 const struct oracle_row oracle_rows[ORACLES] = {
 #define ORACLE(id, name, severity, says) {name, SEVERITY_##severity, says},
@@ -82,7 +78,7 @@ void judge_free(struct judge *j)
     if (!j)
         return;
     arena_deinit(&j->keep);
-    base_deinit(&j->base);
+    calm_deinit(&j->calm);
     pool_deinit(&j->pool);
     vec_deinit(&j->lost);
     view_deinit(&j->view);
@@ -125,10 +121,10 @@ void judge_run(struct judge *j, const struct run *run)
 {
     struct view *v = &j->view;
     bool calm = is_calm(run);
-    if (run->trace.calls.n == 0 || (!j->base.known && !calm))
+    if (run->trace.calls.n == 0 || (!j->calm.known && !calm))
         return;
     if (calm)
-        base_learn(j, run);
+        calm_learn(j, run);
     j->timed |= run->wall_ns != 0;
     view_make(j, run, v);
     for (uint32_t i = 1; i < v->n; i++)
@@ -158,7 +154,7 @@ uid judge_path(struct judge *j, uid call)
 
 void judge_learn(struct judge *j, const struct run *run)
 {
-    if (!j->base.known || run->trace.calls.n == 0)
+    if (!j->calm.known || run->trace.calls.n == 0)
         return;
     if (!is_calm(run)) {
         view_make(j, run, &j->view);
@@ -169,7 +165,7 @@ void judge_learn(struct judge *j, const struct run *run)
         if (wanted(j, BIT(RETRY_WITHOUT_EFFECT)))
             oracle_retry(&j->view);
     } else if (run_expected(run)) {
-        answers_learn(&j->base.usual, j->set, run);
+        answers_learn(&j->calm.usual, j->set, run);
     }
 }
 
@@ -256,12 +252,12 @@ static void list_volatile(struct judge *j, struct summary *out)
     out->volatile_.n = 0;
     for (uint32_t i = 0; i < j->set->volatile_.n; i++)
         vec_push(&out->volatile_, j->set->volatile_.at[i].p);
-    for (uint32_t i = 0; i < j->base.usual.n; i++) {
-        const struct usual_answer *u = &j->base.usual.at[i];
+    for (uint32_t i = 0; i < j->calm.usual.n; i++) {
+        const struct usual_answer *u = &j->calm.usual.at[i];
         for (uint32_t k = 0; k < u->mask.names.n; k++) {
             struct buf text = BUF_INIT(1 << 12);
-            if (j->base.usual.n > 1)
-                buf_addf(&text, "%s: ", judge_name(j, u->request));
+            if (j->calm.usual.n > 1)
+                buf_addf(&text, "%s: ", say_name(j, u->request));
             buf_add(&text, u->mask.names.at[k]);
             vec_push(&out->volatile_, slice_copy(&j->keep, buf_slice(&text)).p);
             buf_deinit(&text);
@@ -277,7 +273,7 @@ void judge_finish(struct judge *j, bool complete, struct summary *out)
     j->late.n = 0;
     j->complete = complete;
     for (size_t i = 0; i < sizeof end_oracles / sizeof *end_oracles; i++)
-        if (j->base.known && wanted(j, end_oracles[i].oracles))
+        if (j->calm.known && wanted(j, end_oracles[i].oracles))
             end_oracles[i].conclude(j);
     for (int severity = SEVERITY_FINDING; severity > SEVERITY_OFF; severity--)
         for (uint32_t o = 0; o < ORACLES; o++) {

@@ -10,6 +10,7 @@
 #ifndef OUTFOX_JUDGE_JUDGE_H
 #define OUTFOX_JUDGE_JUDGE_H
 
+#include "core/dependency.h"
 #include "core/pattern.h"
 #include "core/run.h"
 #include "core/summary.h"
@@ -152,9 +153,13 @@ enum severity judge_weigh(const struct judge *j, const struct remark *r, const s
  * complete: nothing was left untried. */
 void judge_finish(struct judge *j, bool complete, struct summary *out);
 
-/* What something outside of this room saw: a service that died or leaks. */
-void judge_told(struct judge *j, enum oracle oracle, slice service, faultload f, uint64_t number,
-                const char *why);
+/* What something outside of this room saw of a service: it died, or leaks. */
+void judge_note_service(struct judge *j, enum oracle oracle, slice service, faultload f,
+                        uint64_t number, const char *why);
+
+/* Which calls the scenario depends on, as far as is known by now; the caller calls deps_deinit.
+ * Nothing when no run without faults was shown. */
+void deps_build(const struct judge *j, struct deps *out);
 
 /* ---- side effects ---- */
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of judging.
+ * The inside of judging: what is known.
  *
  *   view       one run, indexed: what oracles about a single run read
+ *   calm       the run without faults, which views are compared with
  *   reaction   how the system reacts to one failing call, all else being fine: what is remembered
  *              over runs, and what oracles about the whole campaign read
  *
- * An oracle is a file oracle_*.c with a function of struct view (called for every run with faults,
- * or without) or of struct judge (called at the end). The table in judge.c lists both. */
+ * What oracles say, and what they share, is in oracle_int.h. */
 #ifndef OUTFOX_JUDGE_JUDGE_INT_H
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
 #include "base/pool.h"
-#include "judge/body_int.h"
 #include "judge/judge.h"
 #include "judge/request.h"
 
@@ -43,6 +42,15 @@ static inline uint32_t view_children(const struct view *v, uint32_t i)
 static inline uint32_t view_child(const struct view *v, uint32_t i, uint32_t k)
 {
     return v->order.child.at[v->order.first.at[i] + k];
+}
+
+static inline sym view_service(const struct view *v, uint32_t i)
+{
+    return uid_element(v->names, v->calls[i].uid)->service;
+}
+static inline slice view_interface(const struct view *v, uint32_t i)
+{
+    return names_text(v->names, uid_element(v->names, v->calls[i].uid)->interface);
 }
 
 /* Its caller did not get a success. */
@@ -79,27 +87,32 @@ bool view_below(const struct view *v, uint32_t above, uint32_t i);
 /* Calls that are equal but for their number: the same service, interface, payload and caller. */
 bool view_equal(const struct view *v, uint32_t a, uint32_t b);
 
-/* Is a call of this element (whatever its number) made by this handler without faults? */
-bool view_usual(const struct view *v, uint32_t handler, uid call);
+/* Does its handler make calls[i] without faults, too, whatever its number? */
+bool view_usual(const struct view *v, uint32_t i);
+
+/* Has calls[i] no effect? */
+bool view_reads(const struct view *v, uint32_t i);
 
 /* Does calls[i], which is made only now, take the effect of an earlier call back, or try to? */
 bool view_undoes(const struct view *v, uint32_t effect, uint32_t i);
 
-/* Is there a call after calls[effect] and before calls[until] that takes its effect back, or tries
- * to? */
+/* Does a call after calls[effect] and before calls[until] take its effect back, or try to? */
 bool view_undone(const struct view *v, uint32_t effect, uint32_t until);
 
 /* Did calls[i] fail, and was it tried again with success, so that its caller has what it wanted? */
 bool view_made_good(const struct view *v, uint32_t i);
 
-/* The last of the handler's first n calls that failed and was not made good; its place among them.
- * CALL_NONE: there is none. What ended after the handler had answered is no reason for its answer.
- */
+/* The last of the handler's first n calls that failed and was not made good; its place among them,
+ * or CALL_NONE. What ended after the handler had answered is no reason for its answer. */
 uint32_t view_failure(const struct view *v, uint32_t handler, uint32_t n);
 
-/* ---- the fault-free run ---- */
+/* Replaces what *v holds. */
+void view_make(struct judge *j, const struct run *run, struct view *v);
+void view_deinit(struct view *v);
 
-struct base {
+/* ---- the run without faults ---- */
+
+struct calm {
     bool known;
     struct trace trace;
     struct trace_order order;
@@ -110,11 +123,25 @@ struct base {
 };
 
 /* The index of a call in the fault-free trace; CALL_NONE: it is not there. */
-uint32_t base_find(const struct base *b, uid call);
+uint32_t calm_find(const struct calm *c, uid call);
+
+/* The calls that the handler at this index makes: calm_child(c, i, k) for k < calm_children(c, i). */
+static inline uint32_t calm_children(const struct calm *c, uint32_t i)
+{
+    return c->order.first.at[i + 1] - c->order.first.at[i];
+}
+static inline const struct call *calm_child(const struct calm *c, uint32_t i, uint32_t k)
+{
+    return &c->trace.calls.at[c->order.child.at[c->order.first.at[i] + k]];
+}
 
 /* How many calls equal to this one its handler makes without faults; of those of which it is known,
  * only the ones that ask for the same (request 0: whatever they ask for). */
-uint32_t base_equal(const struct judge *j, uid call, uint32_t request);
+uint32_t calm_equal(const struct judge *j, uid call, uint32_t request);
+
+/* One more fault-free run. */
+void calm_learn(struct judge *j, const struct run *run);
+void calm_deinit(struct calm *c);
 
 /* ---- over all runs ---- */
 
@@ -152,12 +179,35 @@ bool reaction_soft(const struct judge *j, uid call);
 /* What the client received, compared as far as is known by now what is volatile. */
 enum alike reaction_alike(const struct judge *j, const struct reaction *r);
 
+/* Remembers how the system reacted in this run, where one call failed alone. */
+void reaction_learn(const struct view *v);
+
+/* How soon a call is made again after it failed, over all runs: oracle_retry.c. */
+struct pace {
+    int64_t least_ns;
+    uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
+    faultload again;  /* passed, and the call failed twice in the same way; FAULTLOAD_EMPTY: none */
+};
+
+/* An answer in which something is lost, for the end: by then more is known of what is usual. */
+struct lost {
+    uid path, request; /* of the call to blame (judge_path), and of the client */
+    uint32_t body;     /* in the pool */
+};
+
+/* What was found in bodies, so that each is read once: oracle_body.c. */
+enum { BODIES_REMEMBERED = 256 };
+struct body_memory {
+    uint64_t hash; /* 0: none yet */
+    bool speaks;
+};
+
 struct judge {
     struct judge_options opt;
     const struct judge_settings *set;
     int64_t limit_ns;  /* how long the scenario may take under one fault; 0: not said */
     struct arena keep; /* sentences */
-    struct base base;
+    struct calm calm;
     struct pool pool; /* bodies */
     VEC(struct lost) lost;
     struct view view; /* reused from run to run */
@@ -172,12 +222,12 @@ struct judge {
     struct map decided;      /* (check, call): the call is left out when the check fails */
     struct map asked;        /* uid -> its request, where known; 0: not always the same */
     bool complete;
-    VEC(uint8_t) effects; /* by uid: enum effect + 1 */
-    VEC(uid) paths;       /* by uid: judge_path, where it is known */
-    struct dep_memory *deps;
+    VEC(uint8_t) effects;    /* by uid: enum effect + 1 */
+    VEC(uid) paths;          /* by uid: judge_path, where it is known */
+    struct dep_memory *deps; /* deps.c */
     struct body_memory bodies[BODIES_REMEMBERED];
     VEC(struct pace) paces;
-    struct map pace_at;       /* (call, outcome): pace.c */
+    struct map pace_at;       /* (call, outcome) */
     bool timed;               /* runs are real: times vary */
     struct slow_memory *slow; /* oracle_slow.c */
     struct waits *waits;      /* oracle_timeout.c */
@@ -188,5 +238,13 @@ enum effect judge_effect(struct judge *j, uid call);
 
 /* The same with the first number everywhere: which try it is, or of which item, does not count. */
 uid judge_path(struct judge *j, uid call);
+
+/* Of two faultloads that show the same, is a to be shown rather than b? Whichever was run first. */
+bool judge_prefers(const struct judge *j, faultload a, faultload b);
+
+/* What this run says about dependencies. */
+void deps_learn(const struct view *v);
+struct dep_memory *deps_memory_new(void);
+void deps_memory_free(struct dep_memory *m);
 
 #endif

@@ -10,12 +10,6 @@
  * 3. 4xx is an answer like others: a cache misses, a name is taken. Only where the scenario itself
  *    fails without any fault, the one that it fails because of is named. */
 #include "judge/oracle_int.h"
-#include "judge/words_int.h"
-
-static bool too_late(outcome o)
-{
-    return o == OUTCOME(OUT_STATUS, 504) || o == OUTCOME(OUT_GRPC, 4);
-}
 
 /* Nobody got the request, and no fault kept it away. */
 static bool unreachable(const struct view *v, uint32_t i)
@@ -26,52 +20,41 @@ static bool unreachable(const struct view *v, uint32_t i)
            kind != OUT_CANCELLED;
 }
 
-static bool failed_below(const struct view *v, uint32_t i)
-{
-    for (uint32_t k = i + 1; k < v->n; k++)
-        if (call_failed(&v->calls[k]) && view_below(v, i, k))
-            return true;
-    return false;
-}
-
-/* Can one of the run's faults, none of which is at or below the call, have reached it? */
-static bool fault_reaches(const struct view *v, uint32_t i)
-{
-    sym service = uid_element(v->names, v->calls[i].uid)->service;
-    if (too_late(v->calls[i].reply))
-        return true;
-    for (uint32_t k = 0; k < v->n; k++) {
-        const struct call *c = &v->calls[k];
-        bool same = uid_element(v->names, c->uid)->service == service;
-        if ((k < i && same && v->faults.at[k]) || (call_failed(c) && c->flags & CALL_AMBIGUOUS))
-            return true;
-    }
-    return false;
-}
-
 static bool fails_alone(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i];
     bool error = (c->handled || i == 0) && answer_is_error(c->reply);
     if (v->faults.at[i] || c->flags & CALL_OPEN || !(error || unreachable(v, i)))
         return false;
-    return !failed_below(v, i) && !(v->n_faults && fault_reaches(v, i));
+    for (uint32_t k = i + 1; k < v->n; k++)
+        if (call_failed(&v->calls[k]) && view_below(v, i, k))
+            return false;
+    if (!v->n_faults)
+        return true;
+    /* can one of the run's faults, none of which is at or below the call, have reached it? */
+    if (c->reply == OUTCOME(OUT_STATUS, 504) || c->reply == OUTCOME(OUT_GRPC, 4))
+        return false; /* too late */
+    for (uint32_t k = 0; k < v->n; k++)
+        if ((k < i && view_service(v, k) == view_service(v, i) && v->faults.at[k]) ||
+            (call_failed(&v->calls[k]) && v->calls[k].flags & CALL_AMBIGUOUS))
+            return false;
+    return true;
 }
 
 static void tell_alone(const struct view *v, uint32_t i)
 {
     struct judge *j = v->judge;
     const struct call *c = &v->calls[i];
-    if (!judge_wants(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
+    if (!remark_due(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
         return;
     struct witness witness = {i, "failed"};
     if (unreachable(v, i))
-        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                   "%s cannot be reached, and no fault keeps it away", judge_name(j, c->uid));
+        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                     "%s cannot be reached, and no fault keeps it away", say_name(j, c->uid));
     else
-        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                   "%s answers %s although nothing below it failed", judge_name(j, c->uid),
-                   judge_outcome(j, c->reply));
+        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                     "%s answers %s although nothing below it failed", say_name(j, c->uid),
+                     say_outcome(j, c->reply));
 }
 
 /* ---- scenarios that fail without any fault ---- */
@@ -82,8 +65,9 @@ static bool fails(outcome o)
 }
 
 /* From the client's answer down to where it comes from: the last call that failed, each time. */
-static uint32_t origin(const struct view *v)
+static void tell_origin(const struct view *v)
 {
+    struct judge *j = v->judge;
     uint32_t i = 0, below = 0;
     do {
         i = below;
@@ -91,28 +75,21 @@ static uint32_t origin(const struct view *v)
             if (fails(v->calls[view_child(v, i, k)].seen))
                 below = view_child(v, i, k);
     } while (below != i);
-    return i;
-}
-
-static void tell_origin(const struct view *v)
-{
-    struct judge *j = v->judge;
-    uint32_t i = origin(v);
     const struct call *c = &v->calls[i];
     enum outcome_kind kind = outcome_kind(c->seen);
     bool left = kind == OUT_TIMEOUT || kind == OUT_CANCELLED; /* at a door they are the same */
     if (fails_alone(v, i) || (kind != OUT_STATUS && kind != OUT_GRPC && !left) ||
-        !judge_wants(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
+        !remark_due(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
         return;
     struct witness witness = {i, "failed"};
     if (left)
-        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                   "%s does not answer in time without any fault, and so the scenario fails",
-                   judge_name(j, c->uid));
+        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                     "%s does not answer in time without any fault, and so the scenario fails",
+                     say_name(j, c->uid));
     else
-        judge_tell(j, v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                   "%s answers %s without any fault, and so the scenario fails",
-                   judge_name(j, c->uid), judge_outcome(j, c->seen));
+        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                     "%s answers %s without any fault, and so the scenario fails",
+                     say_name(j, c->uid), say_outcome(j, c->seen));
 }
 
 void oracle_cause(const struct view *v)

@@ -36,16 +36,6 @@ static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
            (!x->key || x->key != y->key) && same_request(x, y);
 }
 
-/* Does the second take back what was done after the first? */
-static bool undoes_another(const struct view *v, uint32_t first, uint32_t second)
-{
-    for (uint32_t i = first + 1; i < second; i++)
-        if (call_done(&v->calls[i]) && judge_effect(v->judge, v->calls[i].uid) != EFFECT_READ &&
-            view_undoes(v, i, second))
-            return true;
-    return false;
-}
-
 /* Up from both to the calls of one handler. False: one on the way is an effect done twice. */
 static bool find_retry(const struct view *v, struct doubled *d)
 {
@@ -59,13 +49,18 @@ static bool find_retry(const struct view *v, struct doubled *d)
     return true;
 }
 
-/* Is the second a repetition of the first, because something failed? */
+/* Is the second a repetition of the first, because something failed? Not where the effect was taken
+ * back in between, or where the second takes back what was done after the first. */
 static bool doubles(const struct view *v, const struct doubled *d)
 {
     const struct call *a = &v->calls[d->above], *b = &v->calls[d->retry];
-    return call_sure(a) && call_sure(b) && call_failed(a) && b->start_ns >= a->end_ns &&
-           same_request(a, b) && !view_undone(v, d->first, d->second) &&
-           !undoes_another(v, d->first, d->second);
+    if (!call_sure(a) || !call_sure(b) || !call_failed(a) || b->start_ns < a->end_ns ||
+        !same_request(a, b) || view_undone(v, d->first, d->second))
+        return false;
+    for (uint32_t i = d->first + 1; i < d->second; i++)
+        if (call_done(&v->calls[i]) && !view_reads(v, i) && view_undoes(v, i, d->second))
+            return false;
+    return true;
 }
 
 /* How many calls that may be repetitions of this one were done. */
@@ -79,19 +74,13 @@ static uint32_t count_done(const struct view *v, const struct call *calls, uint3
     return count;
 }
 
-static bool more_than_usual(const struct view *v, const struct call *like)
-{
-    const struct trace *base = &v->judge->base.trace;
-    return count_done(v, v->calls, v->n, like) > count_done(v, base->calls.at, base->calls.n, like);
-}
-
 /* What stands for a call and its repetitions: the one that is made without faults. */
 static uid usual_call(const struct judge *j, uid call)
 {
-    const struct trace *base = &j->base.trace;
-    for (uint32_t i = 1; i < base->calls.n; i++)
-        if (uid_alike(j->opt.names, base->calls.at[i].uid, call))
-            return base->calls.at[i].uid;
+    const struct trace *calm = &j->calm.trace;
+    for (uint32_t i = 1; i < calm->calls.n; i++)
+        if (uid_alike(j->opt.names, calm->calls.at[i].uid, call))
+            return calm->calls.at[i].uid;
     return call;
 }
 
@@ -101,55 +90,39 @@ static void tell(const struct view *v, const struct doubled *d)
     const struct call *above = &v->calls[d->above];
     uid effect = usual_call(j, v->calls[d->second].uid);
     topic t = topic_of(effect, judge_path(j, v->calls[d->retry].uid));
-    if (!judge_wants(j, v, ORACLE_DUPLICATE_EFFECT, t))
+    if (!remark_due(v, ORACLE_DUPLICATE_EFFECT, t))
         return;
     bool lost = call_failed(&v->calls[d->first]);
-    const char *name = judge_name(j, effect);
-    const char *who = judge_service(j, v->calls[above->parent].uid);
-    const char *saw = judge_outcome(j, above->seen);
+    const char *name = say_name(j, effect);
+    const char *who = say_service(j, v->calls[above->parent].uid);
+    const char *saw = say_outcome(j, above->seen);
     struct witness shown[3] = {{d->first, lost ? "done, but its answer was lost" : "done"}};
     uint32_t n = 1;
     if (d->above != d->first)
         shown[n++] = (struct witness){d->above, "fails nevertheless"};
     shown[n++] = (struct witness){d->second, "done again"};
     if (d->above == d->first)
-        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
-                   "%s is done twice: %s sees %s although it was done, and makes it again", name,
-                   who, saw);
+        remark_write(v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
+                     "%s is done twice: %s sees %s although it was done, and makes it again", name,
+                     who, saw);
     else
-        judge_tell(j, v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
-                   "%s is done twice: it was done when %s failed with %s, and %s makes that again",
-                   name, judge_name(j, above->uid), saw, who);
-}
-
-/* Is there a number on its path? Otherwise it is the repetition of nothing. */
-static bool numbered(const struct view *v, uint32_t i)
-{
-    for (; i != CALL_NONE; i = v->calls[i].parent) {
-        const struct element *e = uid_element(v->names, v->calls[i].uid);
-        if (e->n || e->before)
-            return true;
-    }
-    return false;
-}
-
-/* Did a service see it fail, or a call on whose behalf it was made? Only then it is repeated. */
-static bool seen_to_fail(const struct view *v, uint32_t i)
-{
-    while (i > 0 && !call_failed(&v->calls[i]))
-        i = v->calls[i].parent;
-    return i > 0 && i != CALL_NONE;
+        remark_write(
+            v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
+            "%s is done twice: it was done when %s failed with %s, and %s makes that again", name,
+            say_name(j, above->uid), saw, who);
 }
 
 /* Is calls[i] one of these done again? The last of them is told of for each retry above it. */
 static void see_repetition(const struct view *v, const uint32_t *failed, uint32_t n, uint32_t i)
 {
     const struct call *c = &v->calls[i];
+    const struct trace *calm = &v->judge->calm.trace;
     uint32_t told = CALL_NONE;
     while (n-- > 0) {
         struct doubled d = {failed[n], i, failed[n], i};
         if (!done_twice(v, d.first, i) || !uid_alike(v->names, v->calls[d.first].uid, c->uid) ||
-            !find_retry(v, &d) || d.retry == told || !doubles(v, &d) || !more_than_usual(v, c))
+            !find_retry(v, &d) || d.retry == told || !doubles(v, &d) ||
+            count_done(v, v->calls, v->n, c) <= count_done(v, calm->calls.at, calm->calls.n, c))
             continue;
         tell(v, &d);
         told = d.retry;
@@ -163,9 +136,20 @@ void oracle_duplicate(const struct view *v)
         const struct call *c = &v->calls[i];
         if (!call_done(c) || judge_effect(v->judge, c->uid) != EFFECT_ONCE)
             continue;
-        if (failed.n && numbered(v, i))
+        bool numbered =
+            false; /* somewhere on its path: otherwise it is the repetition of nothing */
+        for (uint32_t k = i; failed.n && k != CALL_NONE && !numbered; k = v->calls[k].parent) {
+            const struct element *e = uid_element(v->names, v->calls[k].uid);
+            numbered = e->n || e->before;
+        }
+        if (numbered)
             see_repetition(v, failed.at, failed.n, i);
-        if (seen_to_fail(v, i))
+        /* did a service see it fail, or a call on whose behalf it was made? only then is it made
+         * again */
+        uint32_t top = i;
+        while (top > 0 && top != CALL_NONE && !call_failed(&v->calls[top]))
+            top = v->calls[top].parent;
+        if (top > 0 && top != CALL_NONE)
             vec_push(&failed, i);
     }
     vec_deinit(&failed);
@@ -173,10 +157,7 @@ void oracle_duplicate(const struct view *v)
 
 void oracle_duplicate_end(struct judge *j)
 {
-    for (uint32_t i = 0; i < j->said.n; i++) {
-        struct remark *r = &j->said.at[i];
-        if (r->oracle != oracle_rows[ORACLE_DUPLICATE_EFFECT].name || !r->why)
-            continue;
+    for (struct remark *r = NULL; (r = remark_next(j, ORACLE_DUPLICATE_EFFECT, r));) {
         uid effect = usual_call(j, r->evidence[0].call);
         if (reaction_soft(j, effect) && !effect_listed(j->set, j->opt.names, effect))
             r->why = NULL;

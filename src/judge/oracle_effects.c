@@ -14,35 +14,23 @@
  *    While not all was tried, that is also assumed of what never failed.
  * 4. Of effects on behalf of each other only the topmost is told. */
 #include "judge/oracle_int.h"
-#include "judge/words_int.h"
 
 /* ---- what takes an effect back ---- */
 
-/* A call that the handler makes with or without faults. */
-static bool usual(const struct view *v, uint32_t i)
-{
-    return v->twin.at[i] != CALL_NONE || view_usual(v, v->calls[i].parent, v->calls[i].uid);
-}
-
-/* Is the second the same path, or one below it? PUT /locks/j, DELETE /locks/j. */
-static bool same_thing(slice effect, slice undo)
-{
-    size_t a = slice_find(effect, ' '), b = slice_find(undo, ' ');
-    slice path = slice_from(effect, a), other = slice_from(undo, b);
-    return a < effect.n && other.n >= path.n && memcmp(path.p, other.p, path.n) == 0 &&
-           (other.n == path.n || other.p[path.n] == '/');
-}
-
 /* By its name: DELETE, or cancel, refund ... of the same service. What is called without faults
  * too may be another thing that ends, unless it is the very one: a lock is released, come what may.
- */
+ * That has the same path, or one below it: PUT /locks/j, DELETE /locks/j. */
 static bool undoes_by_name(const struct view *v, uint32_t effect, uint32_t i)
 {
-    const struct element *e = uid_element(v->names, v->calls[effect].uid);
-    const struct element *u = uid_element(v->names, v->calls[i].uid);
-    slice interface = names_text(v->names, u->interface);
-    return e->service == u->service && words_undo(interface) &&
-           (!usual(v, i) || same_thing(names_text(v->names, e->interface), interface));
+    slice done = view_interface(v, effect), undo = view_interface(v, i);
+    if (view_service(v, effect) != view_service(v, i) || !sounds_like_undo(undo))
+        return false;
+    if (!view_usual(v, i))
+        return true;
+    size_t blank = slice_find(done, ' ');
+    slice path = slice_from(done, blank), other = slice_from(undo, slice_find(undo, ' '));
+    return blank < done.n && other.n >= path.n && memcmp(path.p, other.p, path.n) == 0 &&
+           (other.n == path.n || other.p[path.n] == '/');
 }
 
 bool view_undoes(const struct view *v, uint32_t effect, uint32_t i)
@@ -76,16 +64,6 @@ static bool ruled(const struct judge *j, uid call)
             pattern_matches(&j->set->effects.at[i].calls, j->opt.names, call))
             return true;
     return false;
-}
-
-/* What stands for a rule: the call that it is about without faults, else the scenario's request. */
-static uid rule_subject(const struct view *v, const struct effect_rule *r)
-{
-    const struct trace *t = &v->judge->base.trace;
-    for (uint32_t i = 1; i < t->calls.n; i++)
-        if (pattern_matches(&r->calls, v->names, t->calls.at[i].uid))
-            return t->calls.at[i].uid;
-    return v->calls[0].uid;
 }
 
 static void add_witness(struct witness *w, uint32_t *n, uint32_t call, const char *role)
@@ -127,12 +105,17 @@ static void rule_see(const struct view *v, uint32_t rule)
     if (n >= effect_rule_low(r, status) && n <= high)
         return;
     enum oracle o = !ok && n > high ? ORACLE_PARTIAL_EFFECTS : ORACLE_SKIPPED_EFFECT;
-    topic t = topic_of(rule_subject(v, r), rule + 1);
-    if (!judge_wants(j, v, o, t))
+    const struct trace *calm = &j->calm.trace;
+    uid subject = v->calls[0].uid; /* the call that the rule is about without faults, else this */
+    for (uint32_t i = calm->calls.n; i-- > 1;)
+        if (pattern_matches(&r->calls, v->names, calm->calls.at[i].uid))
+            subject = calm->calls.at[i].uid;
+    topic t = topic_of(subject, rule + 1);
+    if (!remark_due(v, o, t))
         return;
-    judge_tell(j, v, o, t, w, rule_evidence(v, r, w),
-               "\"%s\" is not kept: the client gets %s, and it is done %u %s", r->text,
-               judge_outcome(j, status), (unsigned)n, plural(n, "time", "times"));
+    remark_write(v, o, t, w, rule_evidence(v, r, w),
+                 "\"%s\" is not kept: the client gets %s, and it is done %u %s", r->text,
+                 say_outcome(j, status), (unsigned)n, plural(n, "time", "times"));
 }
 
 /* ---- effects that are left behind ---- */
@@ -156,69 +139,51 @@ static uint32_t blamed(const struct view *v, uint32_t effect)
     for (top = h; !is_request(v, top);)
         top = v->calls[top].parent;
     uint32_t twin = v->twin.at[top];
-    bool fine = twin != CALL_NONE && !call_failed(&v->judge->base.trace.calls.at[twin]);
+    bool fine = twin != CALL_NONE && !call_failed(&v->judge->calm.trace.calls.at[twin]);
     return fine && call_failed(&v->calls[top]) ? h : CALL_NONE;
-}
-
-/* Up to the handler: is this or a call that it is part of taken back, or an effect itself? */
-static bool covered(const struct view *v, uint32_t effect, uint32_t handler)
-{
-    if (view_undone(v, effect, v->n))
-        return true;
-    for (uint32_t i = v->calls[effect].parent; i != handler; i = v->calls[i].parent)
-        if (judge_effect(v->judge, v->calls[i].uid) != EFFECT_READ || view_undone(v, i, v->n))
-            return true;
-    return false;
-}
-
-/* Why the handler failed: the last of its calls that did, else a fault below it. */
-static uint32_t failure_of(const struct view *v, uint32_t handler)
-{
-    uint32_t k = view_failure(v, handler, view_children(v, handler));
-    if (k != CALL_NONE)
-        return view_child(v, handler, k);
-    for (uint32_t i = handler + 1; i < v->n; i++)
-        if (v->calls[i].mode != MODE_NONE && view_below(v, handler, i))
-            return i;
-    return CALL_NONE;
 }
 
 static void effect_see(const struct view *v, uint32_t i)
 {
     struct judge *j = v->judge;
     const struct call *c = &v->calls[i];
-    if (judge_effect(j, c->uid) == EFFECT_READ || !call_done(c) || call_failed(c) ||
-        is_request(v, i))
+    if (view_reads(v, i) || !call_done(c) || call_failed(c) || is_request(v, i))
         return;
-    uint32_t handler = blamed(v, i);
-    if (handler == CALL_NONE || !usual(v, i) || covered(v, i, handler) || ruled(j, c->uid) ||
-        !judge_wants(j, v, ORACLE_PARTIAL_EFFECTS, c->uid))
+    uint32_t handler = blamed(v, i), failure = CALL_NONE;
+    if (handler == CALL_NONE || !view_usual(v, i) || view_undone(v, i, v->n))
         return;
-    uint32_t failure = failure_of(v, handler);
+    /* up to the handler: is a call that it is part of taken back, or an effect itself? */
+    for (uint32_t k = c->parent; k != handler; k = v->calls[k].parent)
+        if (!view_reads(v, k) || view_undone(v, k, v->n))
+            return;
+    if (ruled(j, c->uid) || !remark_due(v, ORACLE_PARTIAL_EFFECTS, c->uid))
+        return;
+    /* why the handler failed: the last of its calls that did, else a fault below it */
+    uint32_t last = view_failure(v, handler, view_children(v, handler));
+    if (last != CALL_NONE)
+        failure = view_child(v, handler, last);
+    for (uint32_t k = handler + 1; k < v->n && failure == CALL_NONE; k++)
+        if (v->calls[k].mode != MODE_NONE && view_below(v, handler, k))
+            failure = k;
     struct witness w[] = {{i, "side effect"}, {failure, "failed"}};
-    judge_tell(j, v, ORACLE_PARTIAL_EFFECTS, c->uid, w, failure == CALL_NONE ? 1 : 2,
-               "%s answers %s although %s was done, and nothing takes that back",
-               judge_name(j, v->calls[handler].uid), judge_outcome(j, v->calls[handler].reply),
-               judge_name(j, c->uid));
-}
-
-static bool any_failed(const struct view *v)
-{
-    for (uint32_t i = 0; i < v->requests.n; i++)
-        if (!outcome_ok(v->requests.at[i].status))
-            return true;
-    return false;
+    remark_write(v, ORACLE_PARTIAL_EFFECTS, c->uid, w, failure == CALL_NONE ? 1 : 2,
+                 "%s answers %s although %s was done, and nothing takes that back",
+                 say_name(j, v->calls[handler].uid), say_outcome(j, v->calls[handler].reply),
+                 say_name(j, c->uid));
 }
 
 void oracle_effects(const struct view *v)
 {
     const struct judge_settings *s = v->judge->set;
+    bool failed = false;
     if (v->run->flags & (RUN_HUNG | RUN_CRASHED | RUN_OUTLIVED))
         return; /* what was done is not known to the end */
     for (uint32_t i = 0; i < s->effects.n; i++)
         if (s->effects.at[i].counted)
             rule_see(v, i);
-    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || !any_failed(v))
+    for (uint32_t i = 0; i < v->requests.n; i++)
+        failed |= !outcome_ok(v->requests.at[i].status);
+    if (s->severity[ORACLE_PARTIAL_EFFECTS] == SEVERITY_OFF || !failed)
         return;
     for (uint32_t i = 1; i < v->n; i++)
         effect_see(v, i);
@@ -226,30 +191,27 @@ void oracle_effects(const struct view *v)
 
 /* ---- at the end ---- */
 
-/* Answers that say: it is as you want it already. */
-static bool is_done_before(const struct judge *j, uid call, outcome o)
-{
-    slice interface = names_text(j->opt.names, uid_element(j->opt.names, call)->interface);
-    bool gone =
-        o == OUTCOME(OUT_STATUS, 404) || o == OUTCOME(OUT_STATUS, 410) || o == OUTCOME(OUT_GRPC, 5);
-    return o == OUTCOME(OUT_STATUS, 409) || o == OUTCOME(OUT_GRPC, 6) ||
-           (gone && words_undo(interface));
-}
-
 /* The client does not notice that this call, with all its tries, has failed. */
 static bool absorbed(const struct reaction *r)
 {
     return r->persistent && outcome_ok(r->status) && outcome_ok(r->reply) && r->instead == UID_NONE;
 }
 
-/* The call did not happen, and the answer says as much as it does without faults. */
+/* The call did not happen, and the answer says as much as it does without faults. Not: an answer
+ * that says that it is as one wants it already. */
 static bool skips(const struct judge *j, const struct reaction *r)
 {
+    outcome o = label_outcome(r->label);
     bool reached = r->label & LABEL_MODE && mode_reached(r->label & ~LABEL_MODE);
-    const struct usual_answer *usual = answers_find(&j->base.usual, r->request);
-    return absorbed(r) && !reached && usual && r->status == usual->status &&
-           reaction_alike(j, r) == ALIKE_SAME &&
-           !is_done_before(j, r->call, label_outcome(r->label));
+    const struct usual_answer *usual = answers_find(&j->calm.usual, r->request);
+    if (!absorbed(r) || reached || !usual || r->status != usual->status ||
+        reaction_alike(j, r) != ALIKE_SAME)
+        return false;
+    bool gone =
+        o == OUTCOME(OUT_STATUS, 404) || o == OUTCOME(OUT_STATUS, 410) || o == OUTCOME(OUT_GRPC, 5);
+    slice interface = names_text(j->opt.names, uid_element(j->opt.names, r->call)->interface);
+    return o != OUTCOME(OUT_STATUS, 409) && o != OUTCOME(OUT_GRPC, 6) &&
+           !(gone && sounds_like_undo(interface));
 }
 
 /* The call is needed: an answer that says that it failed fails the client. (A timeout would do so
@@ -273,10 +235,7 @@ static void unsay_unneeded(struct judge *j)
         if (absorbed(r) || !map_get(&seen, r->group))
             map_set(&seen, r->group, absorbed(r) ? SOFT : FAILED);
     }
-    for (uint32_t i = 0; i < j->said.n; i++) {
-        struct remark *r = &j->said.at[i];
-        if (r->oracle != oracle_rows[ORACLE_PARTIAL_EFFECTS].name || !r->why)
-            continue;
+    for (struct remark *r = NULL; (r = remark_next(j, ORACLE_PARTIAL_EFFECTS, r));) {
         uid call = r->evidence[0].call;
         const uint32_t *fate = map_get(&seen, names_uid_all(j->opt.names, call));
         bool needless = fate ? *fate == SOFT : !j->complete;
@@ -301,12 +260,12 @@ void oracle_effects_end(struct judge *j)
             continue;
         const struct reaction *hard = &j->reactions.at[*at];
         map_set(&needed, r->group, UINT32_MAX); /* once is enough */
-        judge_conclude(j, ORACLE_SKIPPED_EFFECT, r->call, r,
-                       "%s is left out when it fails with %s, and the client gets %s as if it had "
-                       "been done; when it fails with %s the client gets %s",
-                       judge_name(j, r->call), judge_outcome(j, label_outcome(r->label)),
-                       judge_outcome(j, r->status), judge_outcome(j, label_outcome(hard->label)),
-                       judge_outcome(j, hard->status));
+        remark_conclude(j, ORACLE_SKIPPED_EFFECT, r->call, r,
+                        "%s is left out when it fails with %s, and the client gets %s as if it had "
+                        "been done; when it fails with %s the client gets %s",
+                        say_name(j, r->call), say_outcome(j, label_outcome(r->label)),
+                        say_outcome(j, r->status), say_outcome(j, label_outcome(hard->label)),
+                        say_outcome(j, hard->status));
     }
     map_deinit(&needed);
 }

@@ -11,7 +11,6 @@
  *    because of it: what follows is its consequence.
  * 3. Only a service that does not work has failed. One that answers 404 works. */
 #include "judge/oracle_int.h"
-#include "judge/words_int.h"
 
 #define MS 1000000
 
@@ -23,16 +22,6 @@ static const int64_t AT_ONCE_NS = 100 * MS;        /* where the failure itself t
 
 /* ---- what is a fallback ---- */
 
-static sym service_of(const struct view *v, uint32_t i)
-{
-    return uid_element(v->names, v->calls[i].uid)->service;
-}
-
-static bool is_read(const struct view *v, uint32_t i)
-{
-    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
-}
-
 /* No answer, or one that says that the service does not work. */
 static bool is_down(const struct call *c)
 {
@@ -42,24 +31,12 @@ static bool is_down(const struct call *c)
     return kind != OUT_NONE;
 }
 
-/* GET /health, GET /users/ready ...: asks how somebody is, and replaces nothing. */
-static bool is_probe(const struct view *v, uint32_t i)
-{
-    return words_check(names_text(v->names, uid_element(v->names, v->calls[i].uid)->interface));
-}
-
-/* Is the call made without faults, too? (Of one that has a twin that is known at once.) */
-static bool is_usual(const struct view *v, uint32_t i)
-{
-    return v->twin.at[i] != CALL_NONE || view_usual(v, v->calls[i].parent, v->calls[i].uid);
-}
-
 /* A call f that the handler made only because c had failed, in place of it. */
 static bool is_fallback(const struct view *v, uint32_t c, uint32_t f)
 {
     return f != c && v->calls[f].start_ns >= v->calls[c].end_ns && !view_equal(v, c, f) &&
-           !is_usual(v, f) && is_read(v, c) == is_read(v, f) && !is_probe(v, f) &&
-           !view_undoes(v, c, f);
+           !view_usual(v, f) && view_reads(v, c) == view_reads(v, f) &&
+           !sounds_like_check(view_interface(v, f)) && !view_undoes(v, c, f);
 }
 
 /* Are all faults below its handler at c and its tries, or at calls that were made because of it? */
@@ -68,7 +45,7 @@ static bool is_cause(const struct view *v, uint32_t c)
     uint32_t handler = v->calls[c].parent, sum = 0;
     for (uint32_t k = 0; k < view_children(v, handler); k++) {
         uint32_t other = view_child(v, handler, k);
-        if (v->faults.at[other] && (view_equal(v, c, other) || !is_usual(v, other)))
+        if (v->faults.at[other] && (view_equal(v, c, other) || !view_usual(v, other)))
             sum += v->faults.at[other];
     }
     return sum == v->faults.at[handler];
@@ -76,24 +53,20 @@ static bool is_cause(const struct view *v, uint32_t c)
 
 /* ---- fallback-to-failed ---- */
 
-/* Is g the same thing as what failed, t? */
-static bool needs(const struct view *v, uint32_t t, uint32_t g)
-{
-    const struct element *a = uid_element(v->names, v->calls[t].uid);
-    const struct element *b = uid_element(v->names, v->calls[g].uid);
-    if (a->service != b->service || is_probe(v, g))
-        return false;
-    if (a->interface == b->interface) /* a retry that sends something else is no fallback */
-        return v->calls[t].parent != v->calls[g].parent;
-    return is_read(v, t) && is_read(v, g);
-}
-
-/* f, or the first call below it, that needs what failed; CALL_NONE: none does. */
+/* f, or the first call below it, that needs what failed, t: is the same thing. CALL_NONE: none. */
 static uint32_t needing(const struct view *v, uint32_t t, uint32_t f)
 {
-    for (uint32_t g = f; g < v->n; g++)
-        if (service_of(v, g) == service_of(v, t) && view_below(v, f, g) && needs(v, t, g))
+    const struct element *a = uid_element(v->names, v->calls[t].uid);
+    for (uint32_t g = f; g < v->n; g++) {
+        const struct element *b = uid_element(v->names, v->calls[g].uid);
+        if (a->service != b->service || !view_below(v, f, g) ||
+            sounds_like_check(view_interface(v, g)))
+            continue;
+        if (a->interface == b->interface /* a retry that sends something else is no fallback */
+                ? v->calls[t].parent != v->calls[g].parent
+                : view_reads(v, t) && view_reads(v, g))
             return g;
+    }
     return CALL_NONE;
 }
 
@@ -103,19 +76,19 @@ static void tell_to_failed(const struct view *v, uint32_t t, uint32_t c, uint32_
     uid fallback = v->calls[f].uid;
     struct witness witness[4] = {{c, "failed"}};
     uint32_t n = 1;
-    if (!judge_wants(j, v, ORACLE_FALLBACK_TO_FAILED, fallback))
+    if (!remark_due(v, ORACLE_FALLBACK_TO_FAILED, fallback))
         return;
     if (t != c)
         witness[n++] = (struct witness){t, "because of"};
     witness[n++] = (struct witness){f, "the fallback"};
     if (g != f)
         witness[n++] = (struct witness){g, "needs it too"};
-    const char *who = judge_service(j, v->calls[v->calls[c].parent].uid);
-    const char *from = judge_name(j, v->calls[c].uid), *to = judge_name(j, fallback);
-    const char *down = judge_service(j, v->calls[t].uid);
-    judge_tell(j, v, ORACLE_FALLBACK_TO_FAILED, fallback, witness, n,
-               "%s falls back from %s to %s%s%s: when %s is down, both fail", who, from, to,
-               g == f ? "" : ", which needs ", g == f ? "" : judge_name(j, v->calls[g].uid), down);
+    const char *who = say_service(j, v->calls[v->calls[c].parent].uid);
+    const char *from = say_name(j, v->calls[c].uid), *to = say_name(j, fallback);
+    const char *down = say_service(j, v->calls[t].uid);
+    remark_write(v, ORACLE_FALLBACK_TO_FAILED, fallback, witness, n,
+                 "%s falls back from %s to %s%s%s: when %s is down, both fail", who, from, to,
+                 g == f ? "" : ", which needs ", g == f ? "" : say_name(j, v->calls[g].uid), down);
 }
 
 /* ---- fallback-worse ---- */
@@ -129,65 +102,47 @@ static uint32_t good_fallback(const struct view *v, uint32_t c)
         bool again = view_equal(v, c, f);
         if (call_failed(&v->calls[f]) != again || (!again && v->faults.at[f]))
             return CALL_NONE;
-        if (!again && first == CALL_NONE && is_read(v, c) && is_fallback(v, c, f))
+        if (!again && first == CALL_NONE && view_reads(v, c) && is_fallback(v, c, f))
             first = f;
     }
     return first;
 }
 
-/* The failure came at once, and the handler took long, for the most part because of f. */
-static bool is_slower(const struct view *v, uint32_t c, uint32_t f)
-{
-    uint32_t handler = v->calls[c].parent, twin = v->twin.at[handler];
-    int64_t took = call_took(&v->calls[handler]);
-    return twin != CALL_NONE && took >= SLOW_NS &&
-           took > SLOWER_TIMES * v->judge->base.took.at[twin] &&
-           call_took(&v->calls[c]) <= AT_ONCE_NS && call_took(&v->calls[f]) > took / 2;
-}
-
+/* Slower: the failure came at once, and the handler took long, for the most part because of f. */
 static void see_worse(const struct view *v, uint32_t c)
 {
-    uint32_t handler = v->calls[c].parent, f = good_fallback(v, c);
+    uint32_t handler = v->calls[c].parent, twin = v->twin.at[handler], f = good_fallback(v, c);
+    if (f == CALL_NONE)
+        return;
     const struct call *h = &v->calls[handler];
     struct judge *j = v->judge;
+    int64_t took = call_took(h);
     bool error = h->handled && call_failed(h) && !outcome_ok(h->reply);
-    bool slow = f != CALL_NONE && is_slower(v, c, f);
-    if (f == CALL_NONE || (!error && run_expected(v->run) && !slow) ||
-        !judge_wants(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid))
+    bool slow = twin != CALL_NONE && took >= SLOW_NS &&
+                took > SLOWER_TIMES * j->calm.took.at[twin] &&
+                call_took(&v->calls[c]) <= AT_ONCE_NS && call_took(&v->calls[f]) > took / 2;
+    if ((!error && run_expected(v->run) && !slow) ||
+        !remark_due(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid))
         return;
     struct witness witness[] = {
         {c, "failed"}, {f, "the fallback"}, {handler, error ? "answered" : "took"}};
-    const char *who = judge_service(j, h->uid), *from = judge_name(j, v->calls[c].uid);
-    const char *to = judge_name(j, v->calls[f].uid);
+    const char *who = say_service(j, h->uid), *from = say_name(j, v->calls[c].uid);
+    const char *to = say_name(j, v->calls[f].uid);
     uint32_t n = error || slow ? 3 : 2;
     if (error)
-        judge_tell(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
-                   "%s answers %s although %s stood in for %s, and succeeded", who,
-                   judge_outcome(j, h->reply), to, from);
+        remark_write(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
+                     "%s answers %s although %s stood in for %s, and succeeded", who,
+                     say_outcome(j, h->reply), to, from);
     else if (slow)
-        judge_tell(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
-                   "%s fails at once, and %s, which stands in for it, makes %s more than %d times "
-                   "slower",
-                   from, to, who, SLOWER_TIMES);
+        remark_write(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
+                     "%s fails at once, and %s, which stands in for it, makes %s more than %d "
+                     "times slower",
+                     from, to, who, SLOWER_TIMES);
     else
-        judge_tell(j, v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
-                   "%s stands in for %s and succeeds, but what %s makes of it is not what is "
-                   "expected",
-                   to, from, who);
-}
-
-/* ---- one run ---- */
-
-/* c failed because of t, at it or below it. */
-static void see_failed(const struct view *v, uint32_t t, uint32_t c)
-{
-    uint32_t handler = v->calls[c].parent;
-    for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        uint32_t f = view_child(v, handler, k), g;
-        if (is_fallback(v, c, f) && (g = needing(v, t, f)) != CALL_NONE)
-            tell_to_failed(v, t, c, f, g);
-    }
-    see_worse(v, c);
+        remark_write(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
+                     "%s stands in for %s and succeeds, but what %s makes of it is not what is "
+                     "expected",
+                     to, from, who);
 }
 
 void oracle_fallback(const struct view *v)
@@ -195,33 +150,23 @@ void oracle_fallback(const struct view *v)
     for (uint32_t t = 1; t < v->n; t++) {
         if (v->calls[t].mode == MODE_NONE)
             continue;
+        /* c failed because of t, at it or below it */
         for (uint32_t c = t; c > 0 && is_down(&v->calls[c]) && is_cause(v, c);
-             c = v->calls[c].parent)
-            if (v->faults.at[v->calls[c].parent] == v->n_faults &&
-                v->twin.at[v->calls[c].parent] != CALL_NONE)
-                see_failed(v, t, c);
+             c = v->calls[c].parent) {
+            uint32_t handler = v->calls[c].parent;
+            if (v->faults.at[handler] != v->n_faults || v->twin.at[handler] == CALL_NONE)
+                continue;
+            for (uint32_t k = 0; k < view_children(v, handler); k++) {
+                uint32_t f = view_child(v, handler, k), g;
+                if (is_fallback(v, c, f) && (g = needing(v, t, f)) != CALL_NONE)
+                    tell_to_failed(v, t, c, f, g);
+            }
+            see_worse(v, c);
+        }
     }
 }
 
 /* ---- fallback-unreached ---- */
-
-/* A service that is not called may be for other scenarios. One with such a word in its name is
- * there to stand in. */
-static bool is_standby(slice name)
-{
-    static const struct word words[] = {
-        {"secondary", NULL}, {"backup", NULL},   {"fallback", NULL}, {"standby", NULL},
-        {"by", "stand"},     {"failover", NULL}, {"replica", NULL},  {NULL, NULL},
-    };
-    return words_find(words, name);
-}
-
-static bool is_called(const struct judge *j, slice service)
-{
-    sym s = names_sym(j->opt.names, service);
-    return map_get(&j->called, s) ||
-           s == uid_element(j->opt.names, j->base.trace.calls.at[0].uid)->service;
-}
 
 /* Which of the failures of what a service calls shows best that nothing stands in? */
 static bool shows_better(const struct judge *j, const struct reaction *a, const struct reaction *b)
@@ -250,19 +195,29 @@ static const struct reaction *best_failure(const struct judge *j, slice caller)
 
 void oracle_fallback_end(struct judge *j)
 {
+    /* a service that is not called may be for other scenarios; one with such a word in its name is
+     * there to stand in */
+    static const struct word standby[] = {
+        {"secondary", NULL}, {"backup", NULL},   {"fallback", NULL}, {"standby", NULL},
+        {"by", "stand"},     {"failover", NULL}, {"replica", NULL},  {NULL, NULL},
+    };
     struct map told = {0}; /* one caller of each is enough */
     for (uint32_t i = 0; j->complete && i < j->opt.n_wires; i++) {
         const struct judge_wire *w = &j->opt.wires[i];
-        if (!is_standby(w->callee) || is_called(j, w->callee) ||
-            map_get(&told, names_sym(j->opt.names, w->callee)))
+        if (!word_find(standby, w->callee))
+            continue;
+        sym callee = names_sym(j->opt.names, w->callee);
+        if (map_get(&j->called, callee) ||
+            callee == uid_element(j->opt.names, j->calm.trace.calls.at[0].uid)->service ||
+            map_get(&told, callee))
             continue;
         const struct reaction *r = best_failure(j, w->caller);
         if (!r)
             continue;
-        map_set(&told, names_sym(j->opt.names, w->callee), 1);
-        judge_conclude(j, ORACLE_FALLBACK_UNREACHED, UID_NONE, r,
-                       "%.*s can call %.*s, and does not under any failure", SLICE_ARG(w->caller),
-                       SLICE_ARG(w->callee));
+        map_set(&told, callee, 1);
+        remark_conclude(j, ORACLE_FALLBACK_UNREACHED, UID_NONE, r,
+                        "%.*s can call %.*s, and does not under any failure", SLICE_ARG(w->caller),
+                        SLICE_ARG(w->callee));
     }
     map_deinit(&told);
 }

@@ -7,10 +7,71 @@
  *    that asks for the same.
  * 2. Silent when a try of the call waits, when something else was called in between, and after a
  *    timeout, which was a wait.
- * 3. In memory a run shows how soon a retry comes. Of real runs all of them do, at the end. */
+ * 3. In memory a run shows how soon a retry comes. Of real runs all of them do, at the end.
+ *
+ * How soon is that? In memory times are exact: less than 5 ms is at once, more is a wait. Times of
+ * real runs are not: on a busy machine a retry at once comes after 10 ms, and a back-off that is
+ * drawn at random after one. But a wait that is there shows in the least of all times, and chance
+ * evens out over many. So real runs are only counted, and what they say is known at the end. Between
+ * the two there is a range in which nothing is said; a few more runs are asked for to leave it. */
 #include "base/hash.h"
 #include "judge/oracle_int.h"
-#include "judge/pace_int.h"
+
+#define MS 1000000
+
+enum {
+    AT_ONCE_NS = 5 * MS,
+    WAITS_NS = 20 * MS, /* of real runs: no retry at once comes so late each time */
+    HABIT_PART = 4,     /* of real runs: but for one in so many, retries at once come sooner */
+    ENOUGH = 24,        /* retries, to stay undecided about */
+};
+
+/* ---- pace: how soon a failed call is made again, over all runs ---- */
+
+static const outcome ANY_FAILURE = OUTCOME(OUT_NONE, 0);
+
+static uint64_t pace_key(struct judge *j, uid call, outcome seen)
+{
+    return hash_mix(hash_mix(1, judge_path(j, call)), seen);
+}
+
+/* NULL: after this failure it was never made again. */
+static struct pace *pace_find(struct judge *j, uid call, outcome seen)
+{
+    const uint32_t *at = map_get(&j->pace_at, pace_key(j, call, seen));
+    return at ? &j->paces.at[*at] : NULL;
+}
+
+static void pace_learn(struct judge *j, uid call, outcome seen, int64_t gap_ns)
+{
+    uint32_t at = map_index(&j->pace_at, pace_key(j, call, seen), j->paces.n);
+    if (at == j->paces.n)
+        vec_push(&j->paces, (struct pace){.least_ns = gap_ns});
+    struct pace *p = &j->paces.at[at];
+    p->least_ns = gap_ns < p->least_ns ? gap_ns : p->least_ns;
+    p->n++;
+    p->late += gap_ns >= WAITS_NS;
+}
+
+bool pace_waits(struct judge *j, uid call, outcome seen)
+{
+    const struct pace *own = pace_find(j, call, seen);
+    return own && own->least_ns >= (j->timed ? WAITS_NS : AT_ONCE_NS);
+}
+
+/* Of calls that were made again soon, but never quite at once. */
+uint32_t pace_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most)
+{
+    for (uint32_t i = 0; j->timed && i < j->paces.n && n < most; i++) {
+        const struct pace *p = &j->paces.at[i];
+        if (p->again != FAULTLOAD_EMPTY && p->n < ENOUGH && p->least_ns >= AT_ONCE_NS &&
+            p->least_ns < WAITS_NS)
+            n = doubt_add(out, n, p->again);
+    }
+    return n;
+}
+
+/* ---- one run ---- */
 
 /* Is b made because a failed? Of equal calls without known requests one may be the next of a loop.
  */
@@ -19,14 +80,9 @@ static bool repeats(const struct view *v, uint32_t a, uint32_t b)
     const struct call *x = &v->calls[a], *y = &v->calls[b];
     uint32_t twin = v->twin.at[b];
     if (!x->request || !y->request)
-        return base_equal(v->judge, y->uid, 0) == 1 && twin == CALL_NONE;
+        return calm_equal(v->judge, y->uid, 0) == 1 && twin == CALL_NONE;
     return x->request == y->request &&
-           (twin == CALL_NONE || v->judge->base.trace.calls.at[twin].request != y->request);
-}
-
-static bool waited(outcome o)
-{
-    return outcome_kind(o) == OUT_TIMEOUT || outcome_kind(o) == OUT_CANCELLED;
+           (twin == CALL_NONE || v->judge->calm.trace.calls.at[twin].request != y->request);
 }
 
 /* The try before the handler's k-th call, when nothing else was called in between. */
@@ -52,52 +108,48 @@ static bool waits_later(const struct view *v, uint32_t handler, uint32_t k)
         uint32_t c = view_child(v, handler, k);
         if (!view_equal(v, last, c))
             continue;
-        if (v->calls[c].start_ns - v->calls[last].end_ns >= PACE_AT_ONCE_NS)
+        if (v->calls[c].start_ns - v->calls[last].end_ns >= AT_ONCE_NS)
             return true;
         last = c;
     }
     return false;
 }
 
-/* Many HTTP libraries repeat a call themselves when its connection breaks before the answer. */
-static bool library_may(outcome o)
-{
-    return outcome_kind(o) == OUT_RESET || outcome_kind(o) == OUT_CLOSED;
-}
-
-static void see_repetition(const struct view *v, uint32_t handler, uint32_t a, uint32_t k)
-{
-    struct judge *j = v->judge;
-    uint32_t b = view_child(v, handler, k);
-    const struct call *x = &v->calls[a], *y = &v->calls[b];
-    bool real = v->run->wall_ns != 0, soon = y->start_ns - x->end_ns < PACE_AT_ONCE_NS;
-    topic t = topic_of(y->uid, y->seen);
-    if (x->seen == y->seen)
-        pace_failed_again(v, y->uid, x->seen);
-    if (x->seen != y->seen || waited(x->seen) || (!real && (!soon || waits_later(v, handler, k))) ||
-        !judge_wants(j, v, ORACLE_RETRY_WITHOUT_EFFECT, t))
-        return;
-    struct witness shown[] = {{a, "fails"}, {b, "fails again"}};
-    judge_tell(j, v, ORACLE_RETRY_WITHOUT_EFFECT, t, shown, 2,
-               "%s%s calls %s again at once after %s, with nothing changed, and it fails again",
-               judge_service(j, v->calls[handler].uid),
-               library_may(x->seen) ? ", or its HTTP library," : "", judge_name(j, y->uid),
-               judge_outcome(j, x->seen));
-}
-
 static void see_call(const struct view *v, uint32_t handler, uint32_t k)
 {
+    struct judge *j = v->judge;
     uint32_t b = view_child(v, handler, k);
     const struct element *e = uid_element(v->names, v->calls[b].uid);
     if (!e->n && !e->before)
         return; /* no equal one is made before it */
     uint32_t a = try_before(v, handler, k);
-    if (a == CALL_NONE || !call_failed(&v->calls[a]) || !call_sure(&v->calls[a]) ||
-        !call_sure(&v->calls[b]) || !repeats(v, a, b))
+    if (a == CALL_NONE)
         return;
-    pace_learn(v, v->calls[b].uid, v->calls[a].seen, v->calls[b].start_ns - v->calls[a].end_ns);
-    if (call_failed(&v->calls[b]))
-        see_repetition(v, handler, a, k);
+    const struct call *x = &v->calls[a], *y = &v->calls[b];
+    if (!call_failed(x) || !call_sure(x) || !call_sure(y) || !repeats(v, a, b))
+        return;
+    enum outcome_kind kind = outcome_kind(x->seen);
+    int64_t gap_ns = y->start_ns - x->end_ns;
+    bool waited = kind == OUT_TIMEOUT || kind == OUT_CANCELLED, real = v->run->wall_ns != 0;
+    pace_learn(j, y->uid, x->seen, gap_ns);
+    if (!waited) /* what follows a wait says nothing about other failures */
+        pace_learn(j, y->uid, ANY_FAILURE, gap_ns);
+    if (!call_failed(y) || x->seen != y->seen)
+        return;
+    struct pace *p = pace_find(j, y->uid, x->seen);
+    if (p->again == FAULTLOAD_EMPTY && v->run->verdict.pass) /* a failure is run again anyway */
+        p->again = v->run->faultload;
+    topic t = topic_of(y->uid, y->seen);
+    if (waited || (!real && (gap_ns >= AT_ONCE_NS || waits_later(v, handler, k))) ||
+        !remark_due(v, ORACLE_RETRY_WITHOUT_EFFECT, t))
+        return;
+    /* many HTTP libraries repeat a call themselves when its connection breaks before the answer */
+    bool library = kind == OUT_RESET || kind == OUT_CLOSED;
+    struct witness shown[] = {{a, "fails"}, {b, "fails again"}};
+    remark_write(v, ORACLE_RETRY_WITHOUT_EFFECT, t, shown, 2,
+                 "%s%s calls %s again at once after %s, with nothing changed, and it fails again",
+                 say_service(j, v->calls[handler].uid), library ? ", or its HTTP library," : "",
+                 say_name(j, y->uid), say_outcome(j, x->seen));
 }
 
 void oracle_retry(const struct view *v)
@@ -109,19 +161,22 @@ void oracle_retry(const struct view *v)
 
 /* ---- at the end ---- */
 
-static uid retried(struct judge *j, const struct remark *r)
+static uid retried(const struct remark *r)
 {
-    (void)j;
     return r->evidence[1].call;
 }
 
+/* Of real runs, where all of them are known: is the call made again at once? The failures of one
+ * kind may be few: that it can be made again at once is asked of all. */
 void oracle_retry_end(struct judge *j)
 {
-    for (uint32_t i = 0; i < j->said.n && j->timed; i++) {
-        struct remark *r = &j->said.at[i];
-        if (r->why && r->oracle == oracle_rows[ORACLE_RETRY_WITHOUT_EFFECT].name &&
-            !pace_at_once(j, r->evidence[1].call, r->evidence[1].seen))
+    for (struct remark *r = NULL;
+         j->timed && (r = remark_next(j, ORACLE_RETRY_WITHOUT_EFFECT, r));) {
+        const struct pace *own = pace_find(j, r->evidence[1].call, r->evidence[1].seen);
+        const struct pace *all = pace_find(j, r->evidence[1].call, ANY_FAILURE);
+        if (!own || !all || own->least_ns >= WAITS_NS || all->least_ns >= AT_ONCE_NS ||
+            all->late * HABIT_PART > all->n)
             r->why = NULL;
     }
-    judge_pick(j, ORACLE_RETRY_WITHOUT_EFFECT, retried); /* one failure of a call is enough */
+    remarks_pick(j, ORACLE_RETRY_WITHOUT_EFFECT, retried); /* one failure of a call is enough */
 }

@@ -59,24 +59,6 @@ static uint64_t fault_kind(const struct view *v, uint32_t faulty)
     return hash_mix(judge_path(v->judge, v->calls[faulty].uid), (uint64_t)quick << 1 | lasts);
 }
 
-static void count_fault(const struct view *v, uint32_t faulty)
-{
-    struct judge *j = v->judge;
-    if (!j->slow)
-        j->slow = mem_zero(sizeof *j->slow);
-    (void)map_count(&j->slow->faults, fault_kind(v, faulty));
-}
-
-static void count_slow(struct slow_memory *m, uid part, uint64_t fault, faultload f)
-{
-    uint64_t key = hash_mix(fault, part);
-    if (!map_get(&m->at, key)) {
-        map_set(&m->at, key, m->all.n);
-        vec_push(&m->all, (struct slow){part, fault, 0, f});
-    }
-    m->all.at[*map_get(&m->at, key)].runs++;
-}
-
 static bool is_sure(const struct slow_memory *m, const struct slow *s)
 {
     uint32_t runs = *map_get(&m->faults, s->fault);
@@ -94,9 +76,8 @@ uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t
     return n;
 }
 
-static uid slow_part(struct judge *j, const struct remark *r)
+static uid slow_part(const struct remark *r)
 {
-    (void)j;
     return r->evidence[0].call;
 }
 
@@ -104,153 +85,139 @@ void oracle_slow_end(struct judge *j)
 {
     for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n; i++) {
         const struct slow *s = &j->slow->all.at[i];
-        const char **said =
-            judge_said(j, ORACLE_SLOW_ELSEWHERE, topic_of(s->part, (uint32_t)s->fault));
-        if (said && !is_sure(j->slow, s))
-            *said = NULL;
+        struct remark *r =
+            remark_find(j, ORACLE_SLOW_ELSEWHERE, topic_of(s->part, (uint32_t)s->fault));
+        if (r && !is_sure(j->slow, s))
+            r->why = NULL;
     }
-    judge_pick(j, ORACLE_SLOW_ELSEWHERE, slow_part); /* one call that makes a part slow is enough */
+    remarks_pick(j, ORACLE_SLOW_ELSEWHERE,
+                 slow_part); /* one call that makes a part slow is enough */
 }
 
+/* v->calls[i] is slow, or its handler itself is: counted, and told. */
 static void tell(const struct view *v, uint32_t i, uint32_t faulty, bool itself)
 {
     struct judge *j = v->judge;
     uid part = judge_path(j, v->calls[i].uid);
     uint64_t fault = fault_kind(v, faulty);
     topic t = topic_of(part, (uint32_t)fault);
-    count_slow(j->slow, part, fault, v->run->faultload);
-    if (!judge_wants(j, v, ORACLE_SLOW_ELSEWHERE, t))
+    struct slow_memory *m = j->slow;
+    uint32_t at = map_index(&m->at, hash_mix(fault, part), m->all.n);
+    if (at == m->all.n)
+        vec_push(&m->all, (struct slow){part, fault, 0, v->run->faultload});
+    m->all.at[at].runs++;
+    if (!remark_due(v, ORACLE_SLOW_ELSEWHERE, t))
         return;
     struct witness shown[] = {{i, itself ? "slow by itself" : "slow"}, {faulty, "has the fault"}};
-    const char *slow = judge_name(j, part), *why = judge_name(j, v->calls[faulty].uid);
+    const char *slow = say_name(j, part), *why = say_name(j, v->calls[faulty].uid);
     if (itself)
-        judge_tell(j, v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
-                   "%s itself takes much longer when %s fails: it waits, and not for a call", slow,
-                   why);
+        remark_write(v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
+                     "%s itself takes much longer when %s fails: it waits, and not for a call",
+                     slow, why);
     else
-        judge_tell(j, v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
-                   "%s takes much longer when %s fails, a call that it has nothing to do with",
-                   slow, why);
+        remark_write(v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
+                     "%s takes much longer when %s fails, a call that it has nothing to do with",
+                     slow, why);
 }
 
 /* ---- calls ---- */
 
-/* Is calls[i] made because the faulty call is tried again, or below such a call? */
-static bool within_retry(const struct view *v, uint32_t i, uint32_t faulty)
-{
-    while (!v->faults.at[v->calls[i].parent])
-        i = v->calls[i].parent;
-    while (v->calls[faulty].parent != v->calls[i].parent && faulty)
-        faulty = v->calls[faulty].parent;
-    return faulty && view_equal(v, i, faulty);
-}
-
 /* Of its time that counts which was after from_ns. */
 static bool call_slow(const struct view *v, uint32_t i, int64_t from_ns)
 {
-    const struct base *b = &v->judge->base;
+    const struct calm *calm = &v->judge->calm;
     const struct call *c = &v->calls[i];
     uint32_t twin = v->twin.at[i];
     int64_t took = c->end_ns - (c->start_ns > from_ns ? c->start_ns : from_ns);
-    if (v->faults.at[i] || twin == CALL_NONE || !much_longer(took, b->took.at[twin]))
+    if (v->faults.at[i] || twin == CALL_NONE || !much_longer(took, calm->took.at[twin]))
         return false;
-    uint32_t was = b->trace.calls.at[twin].request;
-    return !was || !v->calls[i].request || was == v->calls[i].request;
-}
-
-static bool child_slow(const struct view *v, uint32_t i, int64_t from_ns)
-{
-    for (uint32_t k = 0; k < view_children(v, i); k++)
-        if (call_slow(v, view_child(v, i, k), from_ns))
-            return true;
-    return false;
+    uint32_t was = calm->trace.calls.at[twin].request;
+    return !was || !c->request || was == c->request;
 }
 
 static void see_call(const struct view *v, uint32_t i, uint32_t faulty)
 {
     int64_t from_ns = v->calls[faulty].start_ns;
-    if (call_slow(v, i, from_ns) && !view_below(v, faulty, i) && !within_retry(v, i, faulty) &&
-        !child_slow(v, i, from_ns))
-        tell(v, i, faulty, false);
+    if (!call_slow(v, i, from_ns) || view_below(v, faulty, i))
+        return;
+    /* is it made because the faulty call is tried again, or below such a call? */
+    uint32_t top = i, above = faulty;
+    while (!v->faults.at[v->calls[top].parent])
+        top = v->calls[top].parent;
+    while (v->calls[above].parent != v->calls[top].parent && above)
+        above = v->calls[above].parent;
+    if (above && view_equal(v, top, above))
+        return;
+    for (uint32_t k = 0; k < view_children(v, i); k++)
+        if (call_slow(v, view_child(v, i, k), from_ns))
+            return; /* the inner one is said */
+    tell(v, i, faulty, false);
 }
 
 /* ---- the time of a handler itself ---- */
 
-/* Does the handler's k-th call go to a service that has failed it before? It tries again, or asks
- * first what has become of its call. */
-static bool is_retry(const struct view *v, uint32_t handler, uint32_t k)
-{
-    sym service = uid_element(v->names, v->calls[view_child(v, handler, k)].uid)->service;
-    while (k-- > 0) {
-        const struct call *before = &v->calls[view_child(v, handler, k)];
-        if (uid_element(v->names, before->uid)->service == service && call_failed(before))
-            return true;
-    }
-    return false;
-}
-
-/* What the calls of the handler leave of its time after from_ns, waits before retries aside. */
+/* What the calls of the handler leave of its time after from_ns, waits before retries aside: before
+ * a call to a service that has failed the handler. It tries again, or asks first what has become of
+ * its call. */
 static int64_t own_time(const struct view *v, uint32_t i, int64_t from_ns)
 {
     int64_t at = from_ns, end = v->calls[i].end_ns, own = 0;
     for (uint32_t k = 0; k < view_children(v, i); k++) {
-        const struct call *c = &v->calls[view_child(v, i, k)];
-        if (c->start_ns > at && c->start_ns < end && !is_retry(v, i, k))
-            own += c->start_ns - at;
+        uint32_t call = view_child(v, i, k);
+        const struct call *c = &v->calls[call];
+        bool counts = c->start_ns > at && c->start_ns < end;
+        for (uint32_t b = 0; b < k && counts; b++) {
+            uint32_t before = view_child(v, i, b);
+            counts =
+                view_service(v, before) != view_service(v, call) || !call_failed(&v->calls[before]);
+        }
+        own += counts ? c->start_ns - at : 0;
         at = c->end_ns > at ? c->end_ns : at;
     }
     return at < end ? own + end - at : own;
 }
 
 /* The same without faults, of the slowest run that may have been. */
-static int64_t usual_own_time(const struct base *b, uint32_t i)
+static int64_t usual_own_time(const struct calm *calm, uint32_t i)
 {
-    const struct call *calls = b->trace.calls.at;
-    int64_t at = calls[i].start_ns, end = calls[i].end_ns, own = 0;
-    for (uint32_t k = b->order.first.at[i]; k < b->order.first.at[i + 1]; k++) {
-        const struct call *c = &calls[b->order.child.at[k]];
+    const struct call *handler = &calm->trace.calls.at[i];
+    int64_t at = handler->start_ns, end = handler->end_ns, own = 0;
+    for (uint32_t k = 0; k < calm_children(calm, i); k++) {
+        const struct call *c = calm_child(calm, i, k);
         own += c->start_ns > at ? c->start_ns - at : 0;
         at = c->end_ns > at ? c->end_ns : at;
     }
     own += at < end ? end - at : 0;
-    return own + b->took.at[i] - call_took(&calls[i]);
-}
-
-static void see_handler(const struct view *v, uint32_t i, uint32_t faulty)
-{
-    const struct base *b = &v->judge->base;
-    uint32_t twin = v->twin.at[i];
-    int64_t from_ns = v->calls[faulty].start_ns;
-    if (twin != CALL_NONE && call_took(&v->calls[i]) - b->took.at[twin] >= NOTICED_NS &&
-        much_longer(own_time(v, i, from_ns), usual_own_time(b, twin)))
-        tell(v, i, faulty, true);
-}
-
-/* The first call with a fault, when all others with one are tries of it; CALL_NONE: they are not.
- */
-static uint32_t the_faulty(const struct view *v)
-{
-    uint32_t first = CALL_NONE;
-    for (uint32_t i = 1; i < v->n; i++) {
-        if (v->calls[i].mode == MODE_NONE)
-            continue;
-        if (first == CALL_NONE)
-            first = i;
-        else if (!uid_alike(v->names, v->calls[first].uid, v->calls[i].uid))
-            return CALL_NONE;
-    }
-    return first;
+    return own + calm->took.at[i] - call_took(handler);
 }
 
 void oracle_slow(const struct view *v)
 {
-    uint32_t planned = faultload_size(v->judge->opt.faultloads, v->run->faultload);
-    uint32_t faulty = planned > v->n_faults ? CALL_NONE : the_faulty(v);
-    if (faulty == CALL_NONE || v->run->flags & (RUN_HUNG | RUN_CRASHED))
+    struct judge *j = v->judge;
+    uint32_t planned = faultload_size(j->opt.faultloads, v->run->faultload), faulty = CALL_NONE;
+    if (planned > v->n_faults || v->run->flags & (RUN_HUNG | RUN_CRASHED))
         return;
-    count_fault(v, faulty);
-    for (uint32_t i = faulty; i != 0 && call_sure(&v->calls[i]); i = v->calls[i].parent)
-        see_handler(v, v->calls[i].parent, faulty);
+    for (uint32_t i = 1; i < v->n; i++) { /* the first; the others are tries of it */
+        if (v->calls[i].mode == MODE_NONE)
+            continue;
+        if (faulty == CALL_NONE)
+            faulty = i;
+        else if (!uid_alike(v->names, v->calls[faulty].uid, v->calls[i].uid))
+            return;
+    }
+    if (faulty == CALL_NONE)
+        return;
+    if (!j->slow)
+        j->slow = mem_zero(sizeof *j->slow);
+    (void)map_count(&j->slow->faults, fault_kind(v, faulty));
+    for (uint32_t i = faulty; i != 0 && call_sure(&v->calls[i]); i = v->calls[i].parent) {
+        uint32_t handler = v->calls[i].parent, twin = v->twin.at[handler];
+        if (twin != CALL_NONE &&
+            call_took(&v->calls[handler]) - j->calm.took.at[twin] >= NOTICED_NS &&
+            much_longer(own_time(v, handler, v->calls[faulty].start_ns),
+                        usual_own_time(&j->calm, twin)))
+            tell(v, handler, faulty, true);
+    }
     for (uint32_t i = 1; i < v->n; i++)
         see_call(v, i, faulty);
 }

@@ -10,25 +10,11 @@
  *
  * A callee's 4xx that is passed on is mostly right: what is not there is not there. It is wrong
  * where an earlier call of the same handler had found the request to be good. */
-#include "judge/contrast_int.h"
 #include "judge/oracle_int.h"
-#include "judge/words_int.h"
 
 /* ---- forwarded ---- */
 
 static const char EFFECT_ROLE[] = "was done";
-
-/* Answers that callers take for "may be tried again". */
-static bool asks_to_retry(outcome o)
-{
-    return o == OUTCOME(OUT_STATUS, 503) || o == OUTCOME(OUT_STATUS, 504) ||
-           o == OUTCOME(OUT_GRPC, 14) || o == OUTCOME(OUT_GRPC, 4);
-}
-
-static bool is_read(const struct view *v, uint32_t i)
-{
-    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
-}
 
 /* The call whose failure is answered: the last that failed. But what is written only because
  * something could not be read, an alert say, gives no answer. CALL_NONE: it cannot be told, because
@@ -42,88 +28,48 @@ static uint32_t last_failed(const struct view *v, uint32_t handler)
     if (before == CALL_NONE)
         return last;
     uint32_t other = view_child(v, handler, before);
-    if (!is_read(v, last) && !view_usual(v, handler, v->calls[last].uid) && is_read(v, other))
+    if (!view_reads(v, last) && !view_usual(v, last) && view_reads(v, other))
         return other;
     bool beside = v->calls[other].end_ns > v->calls[last].start_ns;
     return beside && v->calls[other].seen != v->calls[last].seen ? CALL_NONE : last;
 }
 
-/* Is calls[e] an effect that must not be had twice, and that the handler leaves behind when it says
- * that its work was not begun? What a callee did that answers so itself is that one's to say. */
-static bool is_left(const struct view *v, uint32_t h, uint32_t callee, uint32_t e)
-{
-    const struct call *c = &v->calls[e];
-    bool usual = v->twin.at[e] != CALL_NONE || view_usual(v, c->parent, c->uid);
-    return call_done(c) && call_sure(c) && !c->key && usual && c->start_ns < v->calls[h].end_ns &&
-           judge_effect(v->judge, c->uid) == EFFECT_ONCE && view_below(v, h, e) &&
-           (!view_below(v, callee, e) || call_done(&v->calls[callee])) && !view_undone(v, e, v->n);
-}
-
-static void tell_forwarded(const struct view *v, uint32_t h, uint32_t callee, uint32_t e)
+/* An effect that must not be had twice, and that the handler leaves behind when it says that its
+ * work was not begun. What a callee did that answers so itself is that one's to say. */
+static void see_forwarded(const struct view *v, uint32_t h)
 {
     struct judge *j = v->judge;
     const struct call *c = &v->calls[h];
-    topic t = topic_of(c->uid, judge_path(j, v->calls[e].uid));
-    if (!judge_wants(j, v, ORACLE_WRONG_STATUS, t))
-        return;
-    struct witness witness[] = {{callee, "answered"}, {h, "passed on as"}, {e, EFFECT_ROLE}};
-    const char *status = judge_outcome(j, c->reply);
-    judge_tell(j, v, ORACLE_WRONG_STATUS, t, witness, 3,
-               "%s answers %s as its own after %s answered %s: whoever retries it does not know "
-               "that %s was done",
-               judge_service(j, c->uid), status, judge_name(j, v->calls[callee].uid), status,
-               judge_name(j, v->calls[e].uid));
-}
-
-static void see_forwarded(const struct view *v, uint32_t h)
-{
     uint32_t callee = last_failed(v, h);
-    if (callee == CALL_NONE || v->calls[callee].seen != v->calls[h].reply)
+    if (callee == CALL_NONE || v->calls[callee].seen != c->reply)
         return;
-    for (uint32_t e = h + 1; e < v->n; e++)
-        if (is_left(v, h, callee, e))
-            tell_forwarded(v, h, callee, e);
-}
-
-static bool is_forwarded(const struct remark *r)
-{
-    return r->n_evidence && r->evidence[r->n_evidence - 1].role == EFFECT_ROLE;
-}
-
-static uid forwarder(struct judge *j, const struct remark *r)
-{
-    (void)j;
-    return is_forwarded(r) ? r->evidence[1].call : UID_NONE;
-}
-
-/* Of the effects that a handler leaves behind, those that it can do without do not count, and one
- * of the others is enough. */
-static void pick_forwarded(struct judge *j)
-{
-    for (uint32_t i = 0; i < j->said.n; i++) {
-        struct remark *r = &j->said.at[i];
-        if (!r->why || r->oracle != oracle_rows[ORACLE_WRONG_STATUS].name || !is_forwarded(r))
+    for (uint32_t e = h + 1; e < v->n; e++) {
+        const struct call *done = &v->calls[e];
+        if (!call_done(done) || !call_sure(done) || done->key || !view_usual(v, e) ||
+            done->start_ns >= c->end_ns || judge_effect(j, done->uid) != EFFECT_ONCE ||
+            !view_below(v, h, e) || (view_below(v, callee, e) && !call_done(&v->calls[callee])) ||
+            view_undone(v, e, v->n))
             continue;
-        uid effect = r->evidence[r->n_evidence - 1].call;
-        if (reaction_soft(j, effect) && !effect_listed(j->set, j->opt.names, effect))
-            r->why = NULL;
+        topic t = topic_of(c->uid, judge_path(j, done->uid));
+        if (!remark_due(v, ORACLE_WRONG_STATUS, t))
+            continue;
+        struct witness witness[] = {{callee, "answered"}, {h, "passed on as"}, {e, EFFECT_ROLE}};
+        const char *status = say_outcome(j, c->reply);
+        remark_write(v, ORACLE_WRONG_STATUS, t, witness, 3,
+                     "%s answers %s as its own after %s answered %s: whoever retries it does not "
+                     "know that %s was done",
+                     say_service(j, c->uid), status, say_name(j, v->calls[callee].uid), status,
+                     say_name(j, done->uid));
     }
-    judge_pick(j, ORACLE_WRONG_STATUS, forwarder);
+}
+
+static uid forwarder(const struct remark *r)
+{
+    bool forwarded = r->n_evidence && r->evidence[r->n_evidence - 1].role == EFFECT_ROLE;
+    return forwarded ? r->evidence[1].call : UID_NONE;
 }
 
 /* ---- blamed ---- */
-
-/* Had a call before child k of the handler, other than a health check, found the request good? */
-static bool found_good(const struct view *v, uint32_t handler, uint32_t k)
-{
-    while (k-- > 0) {
-        const struct call *c = &v->calls[view_child(v, handler, k)];
-        slice interface = names_text(v->names, uid_element(v->names, c->uid)->interface);
-        if (!call_failed(c) && !words_check(interface))
-            return true;
-    }
-    return false;
-}
 
 /* The call because of which the caller is blamed; CALL_NONE: it may be right. */
 static uint32_t blame_cause(const struct view *v, uint32_t handler)
@@ -131,12 +77,18 @@ static uint32_t blame_cause(const struct view *v, uint32_t handler)
     uint32_t k = view_children(v, handler);
     while ((k = view_failure(v, handler, k)) != CALL_NONE) {
         uint32_t i = view_child(v, handler, k);
-        const struct call *c = &v->calls[i];
-        if (!answer_blames(c->seen))
+        if (!answer_blames(v->calls[i].seen))
             return v->faults.at[i] ? i : CALL_NONE;
-        if (v->faults.at[i]) /* not at it: then it comes from below, and that one is told of */
-            return c->mode != MODE_NONE && found_good(v, handler, k) ? i : CALL_NONE;
-        /* it refuses, with no fault at it: what failed before is why */
+        if (!v->faults.at[i])
+            continue; /* it refuses, with no fault at it: what failed before is why */
+        if (v->calls[i].mode == MODE_NONE)
+            return CALL_NONE; /* it comes from below, and that one is told of */
+        while (k-- > 0) {     /* had a call before, other than a health check, found it good? */
+            uint32_t before = view_child(v, handler, k);
+            if (!call_failed(&v->calls[before]) && !sounds_like_check(view_interface(v, before)))
+                return i;
+        }
+        return CALL_NONE;
     }
     return CALL_NONE;
 }
@@ -147,18 +99,19 @@ static void see_blamed(const struct view *v, uint32_t h)
     const struct call *c = &v->calls[h];
     if (v->twin.at[h] == CALL_NONE)
         return;
-    const struct call *twin = &j->base.trace.calls.at[v->twin.at[h]];
+    const struct call *twin = &j->calm.trace.calls.at[v->twin.at[h]];
     if (!outcome_ok(twin->reply) || twin->request != c->request)
         return;
     uint32_t callee = blame_cause(v, h);
-    if (callee == CALL_NONE || !judge_wants(j, v, ORACLE_WRONG_STATUS, c->uid))
+    if (callee == CALL_NONE || !remark_due(v, ORACLE_WRONG_STATUS, c->uid))
         return;
     struct witness witness[] = {{callee, "failed"}, {h, "blamed on its caller"}};
-    judge_tell(j, v, ORACLE_WRONG_STATUS, c->uid, witness, 2,
-               "%s answers %s after %s %s: the same request is fine without faults, so its caller "
-               "is not to blame",
-               judge_service(j, c->uid), judge_outcome(j, c->reply),
-               judge_name(j, v->calls[callee].uid), words_fate(j, v->calls[callee].seen));
+    remark_write(
+        v, ORACLE_WRONG_STATUS, c->uid, witness, 2,
+        "%s answers %s after %s %s: the same request is fine without faults, so its caller "
+        "is not to blame",
+        say_service(j, c->uid), say_outcome(j, c->reply), say_name(j, v->calls[callee].uid),
+        say_fate(j, v->calls[callee].seen));
 }
 
 void oracle_status(const struct view *v)
@@ -167,7 +120,9 @@ void oracle_status(const struct view *v)
         const struct call *c = &v->calls[i];
         if (!v->faults.at[i] || c->reply == OUTCOME_OK || !(c->handled || i == 0))
             continue;
-        if (asks_to_retry(c->reply))
+        /* answers that callers take for "may be tried again" */
+        if (c->reply == OUTCOME(OUT_STATUS, 503) || c->reply == OUTCOME(OUT_STATUS, 504) ||
+            c->reply == OUTCOME(OUT_GRPC, 14) || c->reply == OUTCOME(OUT_GRPC, 4))
             see_forwarded(v, i);
         else if (answer_blames(c->reply))
             see_blamed(v, i);
@@ -182,9 +137,8 @@ static bool silent(const struct judge *j, const struct reaction *r)
     return outcome_ok(r->reply) && r->instead == UID_NONE;
 }
 
-static bool shows(const struct judge *j, const struct reaction *r)
+static bool shows(const struct reaction *r)
 {
-    (void)j;
     return outcome_error(r->reply);
 }
 
@@ -192,16 +146,25 @@ static void tell_hidden(struct judge *j, const struct reaction *hidden,
                         const struct reaction *shown)
 {
     uid handler = uid_parent(j->opt.names, hidden->group);
-    judge_conclude(j, ORACLE_WRONG_STATUS, topic_of(handler, UINT32_MAX), hidden,
-                   "%s answers %s when %s answers %s, but %s when that answers %s: its caller "
-                   "cannot tell success from failure",
-                   judge_service(j, handler), judge_outcome(j, hidden->reply),
-                   judge_name(j, hidden->call), judge_outcome(j, hidden->label),
-                   judge_outcome(j, shown->reply), judge_outcome(j, shown->label));
+    remark_conclude(j, ORACLE_WRONG_STATUS, topic_of(handler, UINT32_MAX), hidden,
+                    "%s answers %s when %s answers %s, but %s when that answers %s: its caller "
+                    "cannot tell success from failure",
+                    say_service(j, handler), say_outcome(j, hidden->reply),
+                    say_name(j, hidden->call), say_outcome(j, hidden->label),
+                    say_outcome(j, shown->reply), say_outcome(j, shown->label));
 }
 
 void oracle_status_end(struct judge *j)
 {
-    pick_forwarded(j);
+    /* of the effects that a handler leaves behind, those that it can do without do not count, and
+     * one of the others is enough */
+    for (struct remark *r = NULL; (r = remark_next(j, ORACLE_WRONG_STATUS, r));) {
+        if (forwarder(r) == UID_NONE)
+            continue;
+        uid effect = r->evidence[r->n_evidence - 1].call;
+        if (reaction_soft(j, effect) && !effect_listed(j->set, j->opt.names, effect))
+            r->why = NULL;
+    }
+    remarks_pick(j, ORACLE_WRONG_STATUS, forwarder);
     contrast_find(j, &(struct contrast){silent, shows, tell_hidden});
 }

@@ -22,51 +22,34 @@ enum {
 
 /* ---- one handler ---- */
 
-/* How many calls equal to calls[c] the handler made; 0: not all of them failed. */
-static uint32_t count_failed(const struct view *v, uint32_t handler, uint32_t c)
-{
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        const struct call *x = &v->calls[view_child(v, handler, k)];
-        if (!view_equal(v, c, view_child(v, handler, k)) ||
-            (x->request && v->calls[c].request && x->request != v->calls[c].request))
-            continue;
-        if (!call_failed(x) || !call_sure(x))
-            return 0;
-        count++;
-    }
-    return count;
-}
-
-/* The first and the last of the handler's calls that are equal to calls[c]. */
-static void first_and_last(const struct view *v, uint32_t handler, uint32_t c,
-                           struct witness shown[2])
-{
-    shown[0].call = CALL_NONE;
-    for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        uint32_t x = view_child(v, handler, k);
-        if (!view_equal(v, c, x))
-            continue;
-        if (shown[0].call == CALL_NONE)
-            shown[0] = (struct witness){x, "fails"};
-        shown[1] = (struct witness){x, "the last try"};
-    }
-}
-
+/* Calls equal to calls[c], all of which failed: how many more than without faults? */
 static void see_call(const struct view *v, uint32_t handler, uint32_t c)
 {
     struct judge *j = v->judge;
     uid call = v->calls[c].uid;
-    uint32_t made = count_failed(v, handler, c);
-    uint32_t usual = base_equal(j, call, v->calls[c].request);
+    uint32_t made = 0;
+    struct witness shown[] = {{CALL_NONE, "fails"}, {CALL_NONE, "the last try"}};
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
+        uint32_t i = view_child(v, handler, k);
+        const struct call *x = &v->calls[i];
+        if (!view_equal(v, c, i))
+            continue;
+        shown[0].call = shown[0].call == CALL_NONE ? i : shown[0].call;
+        shown[1].call = i;
+        if (x->request && v->calls[c].request && x->request != v->calls[c].request)
+            continue;
+        if (!call_failed(x) || !call_sure(x))
+            return;
+        made++;
+    }
+    uint32_t usual = calm_equal(j, call, v->calls[c].request);
     uint32_t times = made / (usual ? usual : 1);
-    if (times <= STORM || !judge_wants(j, v, ORACLE_RETRY_STORM, call))
+    if (times <= STORM || !remark_due(v, ORACLE_RETRY_STORM, call))
         return;
-    struct witness shown[2];
-    first_and_last(v, handler, c, shown);
-    judge_tell(j, v, ORACLE_RETRY_STORM, call, shown, 2,
-               "a failing %s is called %" PRIu32 " times instead of once: %" PRIu32 " tries by %s",
-               judge_name(j, call), times, times, judge_service(j, v->calls[handler].uid));
+    remark_write(v, ORACLE_RETRY_STORM, call, shown, 2,
+                 "a failing %s is called %" PRIu32 " times instead of once: %" PRIu32
+                 " tries by %s",
+                 say_name(j, call), times, times, say_service(j, v->calls[handler].uid));
 }
 
 void oracle_storm(const struct view *v)
@@ -108,21 +91,10 @@ struct storms {
 static uint32_t factor(const struct storms *all, const struct reaction *r)
 {
     const uint32_t *limit = map_get(&all->limits, r->group);
-    uint32_t usual = base_equal(all->judge, r->call, 0);
+    uint32_t usual = calm_equal(all->judge, r->call, 0);
     uint32_t tries =
         r->tries > 1 && !r->persistent && limit && *limit > r->tries ? *limit : r->tries;
     return usual ? (usual + tries - 1) / usual : tries; /* tries >= 1 */
-}
-
-static void learn_limits(struct storms *all)
-{
-    const struct judge *j = all->judge;
-    for (uint32_t i = 0; i < j->reactions.n; i++) {
-        const struct reaction *r = &j->reactions.at[i];
-        const uint32_t *limit = map_get(&all->limits, r->group);
-        if (r->persistent && (!limit || *limit < r->tries))
-            map_set(&all->limits, r->group, r->tries);
-    }
 }
 
 /* How the handler that makes this call reacts to its failing so, as much as is known of it. */
@@ -137,25 +109,9 @@ static const struct reaction *reaction_to(const struct judge *j, uid call, label
     return NULL;
 }
 
-/* The client of the scenario may try as often as it likes. */
-static bool by_client(const struct judge *j, const struct reaction *r)
-{
-    uint32_t at = base_find(&j->base, r->call);
-    return at != CALL_NONE && j->base.trace.calls.at[at].flags & CALL_EXEMPT;
-}
-
-static void storm_add(const struct storms *all, struct storm *s, const struct reaction *r)
-{
-    uint32_t times = factor(all, r);
-    s->times = s->times > TIMES_MAX / times ? TIMES_MAX : s->times * times;
-    if (times <= 1 || s->n == STORM_DEPTH_MAX)
-        return;
-    s->by[s->n].handler = uid_parent(all->judge->opt.names, r->group);
-    s->by[s->n++].times = times;
-}
-
 /* What comes of a call that keeps failing: up from the handler that makes it, as long as what is
- * seen of a handler is a failure to which the reaction of the one above is known. */
+ * seen of a handler is a failure to which the reaction of the one above is known. The client of the
+ * scenario may try as often as it likes. */
 static void storm_follow(const struct storms *all, const struct reaction *inner, struct storm *s)
 {
     const struct judge *j = all->judge;
@@ -163,31 +119,19 @@ static void storm_follow(const struct storms *all, const struct reaction *inner,
     s->inner = inner;
     s->times = 1;
     s->n = 0;
-    for (uint32_t depth = 0; r && !by_client(j, r) && depth < STORM_DEPTH_MAX; depth++) {
+    for (uint32_t depth = 0; r && depth < STORM_DEPTH_MAX; depth++) {
+        uint32_t at = calm_find(&j->calm, r->call);
+        if (at != CALL_NONE && j->calm.trace.calls.at[at].flags & CALL_EXEMPT)
+            return;
         uid handler = uid_parent(j->opt.names, r->group);
-        storm_add(all, s, r);
+        uint32_t times = factor(all, r);
+        s->times = s->times > TIMES_MAX / times ? TIMES_MAX : s->times * times;
+        if (times > 1 && s->n < STORM_DEPTH_MAX) {
+            s->by[s->n].handler = handler;
+            s->by[s->n++].times = times;
+        }
         r = r->persistent && !outcome_ok(r->seen) ? reaction_to(j, handler, r->seen) : NULL;
     }
-}
-
-/* Is a to be said rather than b, of the same call? */
-static bool storm_precedes(const struct storm *a, const struct storm *b)
-{
-    if (a->times != b->times)
-        return a->times > b->times;
-    return a->inner->label < b->inner->label;
-}
-
-static void storm_tell(struct judge *j, const struct storm *s)
-{
-    struct buf by = BUF_INIT(600);
-    for (uint32_t i = 0; i < s->n; i++)
-        buf_addf(&by, "%s%" PRIu32 " %sby %s", i ? " times " : "", s->by[i].times,
-                 i ? "" : "tries ", judge_service(j, s->by[i].handler));
-    judge_conclude(j, ORACLE_RETRY_STORM, s->inner->call, s->inner,
-                   "a failing %s is called %" PRIu32 " times instead of once: %s",
-                   judge_name(j, s->inner->call), s->times, buf_text(&by));
-    buf_deinit(&by);
 }
 
 static void storm_see(struct storms *all, const struct reaction *r)
@@ -198,31 +142,44 @@ static void storm_see(struct storms *all, const struct reaction *r)
     storm_follow(all, r, &s);
     if (s.times <= STORM)
         return;
-    const uint32_t *known = map_get(&all->at, r->group);
-    if (!known) {
-        map_set(&all->at, r->group, all->found.n);
+    uint32_t at = map_index(&all->at, r->group, all->found.n);
+    if (at == all->found.n) {
         vec_push(&all->found, s);
         return;
     }
-    assert(*known < all->found.n);
-    struct storm *kept = &all->found.at[*known];
-    if (storm_precedes(&s, kept))
-        *kept = s;
+    assert(at < all->found.n);
+    const struct storm *kept = &all->found.at[at]; /* of one call the largest is said */
+    if (s.times != kept->times ? s.times > kept->times : s.inner->label < kept->inner->label)
+        all->found.at[at] = s;
 }
 
 void oracle_storm_end(struct judge *j)
 {
     struct storms all = {.judge = j};
-    learn_limits(&all);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        const uint32_t *limit = map_get(&all.limits, r->group);
+        if (r->persistent && (!limit || *limit < r->tries))
+            map_set(&all.limits, r->group, r->tries);
+    }
     for (uint32_t i = 0; i < j->reactions.n && all.found.n < STORMS_MAX; i++)
         storm_see(&all, &j->reactions.at[i]);
     for (uint32_t i = 0; i < all.found.n; i++) {
+        const struct storm *s = &all.found.at[i];
         bool part = false; /* of one that begins further down */
         for (uint32_t k = 0; k < all.found.n && !part; k++)
-            part = k != i && uid_contains(j->opt.names, all.found.at[i].inner->call,
-                                          all.found.at[k].inner->call);
-        if (!part)
-            storm_tell(j, &all.found.at[i]);
+            part =
+                k != i && uid_contains(j->opt.names, s->inner->call, all.found.at[k].inner->call);
+        if (part)
+            continue;
+        struct buf by = BUF_INIT(600);
+        for (uint32_t k = 0; k < s->n; k++)
+            buf_addf(&by, "%s%" PRIu32 " %sby %s", k ? " times " : "", s->by[k].times,
+                     k ? "" : "tries ", say_service(j, s->by[k].handler));
+        remark_conclude(j, ORACLE_RETRY_STORM, s->inner->call, s->inner,
+                        "a failing %s is called %" PRIu32 " times instead of once: %s",
+                        say_name(j, s->inner->call), s->times, buf_text(&by));
+        buf_deinit(&by);
     }
     vec_deinit(&all.found);
     map_deinit(&all.limits);

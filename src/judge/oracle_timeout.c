@@ -39,41 +39,26 @@ static bool gave_up(const struct call *c)
 /* Without faults the handler has answered before this call ends: nobody waits for it. */
 static bool in_background(const struct view *v, uint32_t i)
 {
-    const struct call *base = v->judge->base.trace.calls.at;
+    const struct call *calm = v->judge->calm.trace.calls.at;
     uint32_t twin = v->twin.at[i];
-    return twin != CALL_NONE && twin > 0 && base[twin].end_ns > base[base[twin].parent].end_ns;
-}
-
-/* Did the handler that made the call wait until the end of it? */
-static bool waited_for(const struct view *v, uint32_t i)
-{
-    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
-    if (above->end_ns >= c->end_ns)
-        return true;
-    /* its own caller gave up, so its end says nothing; but why else would that have given up? */
-    return gave_up(above) && v->n_faults == 1 && v->twin.at[i] != CALL_NONE;
+    return twin != CALL_NONE && twin > 0 && calm[twin].end_ns > calm[calm[twin].parent].end_ns;
 }
 
 /* ---- no-timeout ---- */
 
-/* Nobody waits any more for the handler that made this call, since long, and the call, which is
+/* The only call that its handler waits for when the run is cut off, and nothing below it is. Or
+ * nobody waits any more for the handler that made this call, since long, and the call, which is
  * held, goes on until the run is cut off. */
-static bool is_forgotten(const struct view *v, uint32_t i)
-{
-    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
-    return mode_kind(c->mode) == MODE_HOLD && gave_up(above) &&
-           c->end_ns - above->end_ns >= FORGOTTEN_NS;
-}
-
-/* The only call that its handler waits for when the run is cut off, and nothing below it is. */
 static bool is_stuck(const struct view *v, uint32_t i)
 {
-    uint32_t above = v->calls[i].parent;
-    bool hung = above == 0 && v->run->flags & RUN_HUNG && !(v->run->flags & RUN_HURRIED);
-    if (!hung && !(v->calls[above].flags & CALL_OPEN) && !is_forgotten(v, i))
+    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
+    bool hung = c->parent == 0 && v->run->flags & RUN_HUNG && !(v->run->flags & RUN_HURRIED);
+    bool forgotten = mode_kind(c->mode) == MODE_HOLD && gave_up(above) &&
+                     c->end_ns - above->end_ns >= FORGOTTEN_NS;
+    if (!hung && !(above->flags & CALL_OPEN) && !forgotten)
         return false;
-    for (uint32_t k = 0; k < view_children(v, above); k++) {
-        uint32_t other = view_child(v, above, k);
+    for (uint32_t k = 0; k < view_children(v, c->parent); k++) {
+        uint32_t other = view_child(v, c->parent, k);
         if (other != i && v->calls[other].flags & CALL_OPEN)
             return false;
     }
@@ -85,24 +70,27 @@ static bool is_stuck(const struct view *v, uint32_t i)
 
 static void see_no_timeout(const struct view *v, uint32_t i)
 {
-    const struct call *c = &v->calls[i];
+    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
     struct judge *j = v->judge;
-    bool held = mode_kind(c->mode) == MODE_HOLD && call_took(c) >= HOLD_NS && waited_for(v, i);
-    if (!held && !(c->flags & CALL_OPEN && is_stuck(v, i)))
-        return;
-    if (!judge_wants(j, v, ORACLE_NO_TIMEOUT, c->uid))
+    /* did the handler that made the call wait until the end of it? where its own caller gave up, its
+     * end says nothing; but why else would that have given up? */
+    bool waited = above->end_ns >= c->end_ns ||
+                  (gave_up(above) && v->n_faults == 1 && v->twin.at[i] != CALL_NONE);
+    bool held = mode_kind(c->mode) == MODE_HOLD && call_took(c) >= HOLD_NS && waited;
+    if ((!held && !(c->flags & CALL_OPEN && is_stuck(v, i))) ||
+        !remark_due(v, ORACLE_NO_TIMEOUT, c->uid))
         return;
     struct witness witness[] = {{i, "waited for until the end"}};
-    const char *who = judge_service(j, v->calls[c->parent].uid), *whom = judge_name(j, c->uid);
+    const char *who = say_service(j, v->calls[c->parent].uid), *whom = say_name(j, c->uid);
     if (held)
-        judge_tell(j, v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
-                   "%s waits for %s for as long as no answer comes: this call has no timeout", who,
-                   whom);
+        remark_write(v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
+                     "%s waits for %s for as long as no answer comes: this call has no timeout",
+                     who, whom);
     else
-        judge_tell(j, v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
-                   "%s still waits for %s when the run is cut off: this call has no timeout, or "
-                   "one that is too long",
-                   who, whom);
+        remark_write(v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
+                     "%s still waits for %s when the run is cut off: this call has no timeout, or "
+                     "one that is too long",
+                     who, whom);
 }
 
 /* ---- inverted-timeouts ---- */
@@ -172,22 +160,23 @@ static void tell_inverted(const struct view *v, uint32_t i, uint32_t d, bool equ
 {
     struct judge *j = v->judge;
     const struct call *c = &v->calls[i];
-    if (!judge_wants(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid))
+    if (!remark_due(v, ORACLE_INVERTED_TIMEOUTS, c->uid))
         return;
     struct witness witness[] = {{i, "gave up after"},
                                 {d, equal ? "was waited for" : "went on for"}};
-    const char *who = judge_service(j, v->calls[c->parent].uid), *whom = judge_name(j, c->uid);
-    const char *callee = judge_service(j, v->calls[v->calls[d].parent].uid);
-    const char *below = judge_name(j, v->calls[d].uid);
+    const char *who = say_service(j, v->calls[c->parent].uid), *whom = say_name(j, c->uid);
+    const char *callee = say_service(j, v->calls[v->calls[d].parent].uid);
+    const char *below = say_name(j, v->calls[d].uid);
     if (equal)
-        judge_tell(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
-                   "%s waits no longer for %s than %s does for %s: the timeouts are nearly equal, "
-                   "and no answer about it comes in time",
-                   who, whom, callee, below);
+        remark_write(
+            v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
+            "%s waits no longer for %s than %s does for %s: the timeouts are nearly equal, "
+            "and no answer about it comes in time",
+            who, whom, callee, below);
     else
-        judge_tell(j, v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
-                   "%s gives up on %s while %s still waits for %s: the work goes on for nobody",
-                   who, whom, callee, below);
+        remark_write(v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
+                     "%s gives up on %s while %s still waits for %s: the work goes on for nobody",
+                     who, whom, callee, below);
 }
 
 /* ---- timeouts that seem to be equal, in real runs ---- */
@@ -233,24 +222,18 @@ static void learn_wait(const struct view *v, uint32_t i)
     vec_push(&j->waits->all, (struct wait){c->uid, c->mode, call_took(c), false});
 }
 
-/* The caller's wait, when it is nearly as long as that of its callee; NULL: it is not. */
-static const struct wait *same_wait(struct judge *j, const struct wait *below)
-{
-    uid above = uid_parent(j->opt.names, judge_path(j, below->call));
-    const struct wait *w = wait_of(j, above);
-    int64_t more = w ? below->took_ns - w->took_ns : 0;
-    return w && more >= -slack_of(w->took_ns) && more <= slack_of(w->took_ns) ? w : NULL;
-}
-
-/* The caller's call comes half of its time late, and the callee's is not answered: does that wait
- * for as long all the same? One call of each callee tells. What is over sooner than a machine may
- * pause tells nothing. */
+/* Where the caller's wait is nearly as long as that of its callee, its call comes half of its time
+ * late, and the callee's is not answered: does that wait for as long all the same? One call of each
+ * callee tells. What is over sooner than a machine may pause tells nothing. */
 uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most)
 {
     const struct wait *last = NULL;
     for (uint32_t i = 0; j->waits && j->timed && i < j->waits->all.n && n < most; i++) {
-        const struct wait *below = &j->waits->all.at[i], *above = same_wait(j, below);
-        if (!above || above == last || above->tried || above->took_ns <= 5 * SLACK_NS)
+        const struct wait *below = &j->waits->all.at[i];
+        const struct wait *above = wait_of(j, uid_parent(j->opt.names, judge_path(j, below->call)));
+        int64_t more = above ? below->took_ns - above->took_ns : 0;
+        if (!above || more < -slack_of(above->took_ns) || more > slack_of(above->took_ns) ||
+            above == last || above->tried || above->took_ns <= 5 * SLACK_NS)
             continue;
         last = above;
         uint32_t late_ms = (uint32_t)(above->took_ns / 2 / MS);
@@ -284,15 +267,11 @@ static void see_inverted(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i];
     if (v->faults.at[i] == 0 || view_children(v, i) == 0 || in_background(v, i) ||
-        is_cut_off(v, c) || !is_single(v))
+        is_cut_off(v, c) || !is_single(v) || left_with_caller(v, c) ||
+        (outcome_kind(c->seen) == OUT_CANCELLED && is_dropped(v, i)))
         return;
-    if (left_with_caller(v, c))
-        return;
-    if (outcome_kind(c->seen) == OUT_CANCELLED && is_dropped(v, i))
-        return;
-    bool real = v->run->wall_ns != 0;
     uint32_t d = goes_on(v, i, slack_of(call_took(c)));
-    bool equal = d == CALL_NONE && !real;
+    bool equal = d == CALL_NONE && v->run->wall_ns == 0;
     if (equal)
         d = goes_on(v, i, 0);
     if (d != CALL_NONE)
@@ -306,18 +285,18 @@ static void see_over_limit(const struct view *v)
     struct judge *j = v->judge;
     uint32_t i = 0;
     if (!j->limit_ns || v->n_faults != 1 || call_took(&v->calls[0]) <= j->limit_ns ||
-        j->base.took.at[0] > j->limit_ns)
+        j->calm.took.at[0] > j->limit_ns)
         return;
     while (v->calls[i].mode == MODE_NONE)
         i++;
-    if (!judge_wants(j, v, ORACLE_OVER_LIMIT, v->calls[i].uid))
+    if (!remark_due(v, ORACLE_OVER_LIMIT, v->calls[i].uid))
         return;
     struct witness witness[] = {{i, "the fault"}, {0, "took"}};
     struct buf limit = BUF_INIT(60);
     buf_add_ns(&limit, j->limit_ns);
-    judge_tell(j, v, ORACLE_OVER_LIMIT, v->calls[i].uid, witness, 2,
-               "a fault at %s alone makes %s take longer than its limit of %s",
-               judge_name(j, v->calls[i].uid), judge_name(j, v->calls[0].uid), buf_text(&limit));
+    remark_write(v, ORACLE_OVER_LIMIT, v->calls[i].uid, witness, 2,
+                 "a fault at %s alone makes %s take longer than its limit of %s",
+                 say_name(j, v->calls[i].uid), say_name(j, v->calls[0].uid), buf_text(&limit));
     buf_deinit(&limit);
 }
 

@@ -20,8 +20,6 @@
 
 #include "base/hash.h"
 #include "judge/oracle_int.h"
-#include "judge/pace_int.h"
-#include "judge/words_int.h"
 
 enum { HABIT = 2 }; /* so many make a habit */
 
@@ -53,14 +51,13 @@ static const struct reaction *known(const struct judge *j, uid group, label l, b
  * no more. */
 static uid sibling(const struct judge *j, const struct reaction *r, uint32_t k)
 {
-    const struct base *b = &j->base;
-    uint32_t handler = base_find(b, uid_parent(j->opt.names, r->group));
-    if (handler == CALL_NONE || b->order.first.at[handler] + k >= b->order.first.at[handler + 1])
+    uint32_t handler = calm_find(&j->calm, uid_parent(j->opt.names, r->group));
+    if (handler == CALL_NONE || k >= calm_children(&j->calm, handler))
         return UID_NONE;
-    uint32_t at = b->order.child.at[b->order.first.at[handler] + k];
-    if (b->trace.calls.at[at].flags & CALL_EXEMPT)
+    const struct call *c = calm_child(&j->calm, handler, k);
+    if (c->flags & CALL_EXEMPT)
         return UID_NONE; /* the handler is the scenario's client, a test */
-    return names_uid_all(j->opt.names, b->trace.calls.at[at].uid);
+    return names_uid_all(j->opt.names, c->uid);
 }
 
 /* A failure that may be over soon. One that says what is wrong with the request (404, say) is an
@@ -95,31 +92,6 @@ static bool tried_again(struct judge *j, uid group, label l)
            waits_and_tries(j, known(j, group, l, false));
 }
 
-/* Of the siblings of one kind two are kept: one of them is not r's call itself. */
-static void note_tried(struct habit *h, enum effect kind, uid group)
-{
-    uid *tried = h->tried[kind == EFFECT_READ];
-    if (tried[0] == UID_NONE)
-        tried[0] = group;
-    else if (tried[1] == UID_NONE && tried[0] != group)
-        tried[1] = group;
-}
-
-/* What is taken back or given up is tried again by those who try nothing else: no measure. */
-static bool cleans_up(const struct judge *j, uid group)
-{
-    return words_undo(names_text(j->opt.names, uid_element(j->opt.names, group)->interface));
-}
-
-static void note_read(struct habit *h, const struct reaction *r, bool same_kind)
-{
-    bool absorbed = outcome_ok(r->reply) && (same_kind || r->instead != UID_NONE);
-    if (absorbed && h->one == UID_NONE)
-        h->one = r->group;
-    h->absorbed += absorbed;
-    h->needed += !outcome_ok(r->reply);
-}
-
 static sym interface_of(const struct judge *j, uid call)
 {
     return uid_element(j->opt.names, call)->interface;
@@ -132,13 +104,25 @@ static struct habit learn_habit(struct judge *j, const struct reaction *r)
     struct map seen = {0}; /* equal siblings are one group */
     for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++) {
         enum effect kind = judge_effect(j, group);
+        uid *tried = h.tried[kind == EFFECT_READ]; /* two: one of them is not r's call itself */
         if (kind == EFFECT_ONCE || map_count(&seen, group) > 1)
             continue;
+        /* what is taken back or given up is tried again by those who try nothing else */
+        if (tried_again(j, group, r->label) &&
+            !sounds_like_undo(names_text(j->opt.names, interface_of(j, group)))) {
+            if (tried[0] == UID_NONE)
+                tried[0] = group;
+            else if (tried[1] == UID_NONE)
+                tried[1] = group;
+        }
         const struct reaction *x = known(j, group, r->label, true);
-        if (tried_again(j, group, r->label) && !cleans_up(j, group))
-            note_tried(&h, kind, group);
-        if (x && kind == EFFECT_READ)
-            note_read(&h, x, interface_of(j, group) == interface_of(j, r->group));
+        if (!x || kind != EFFECT_READ)
+            continue;
+        bool same_kind = interface_of(j, group) == interface_of(j, r->group);
+        bool absorbed = outcome_ok(x->reply) && (same_kind || x->instead != UID_NONE);
+        h.one = absorbed && h.one == UID_NONE ? x->group : h.one;
+        h.absorbed += absorbed;
+        h.needed += !outcome_ok(x->reply);
     }
     map_deinit(&seen);
     return h;
@@ -149,12 +133,9 @@ static const struct habit *habit_of(struct habits *all, const struct reaction *r
 {
     uint64_t key = hash_mix(hash_mix(uid_parent(all->judge->opt.names, r->group), r->label),
                             interface_of(all->judge, r->group));
-    const uint32_t *learned = map_get(&all->at, key);
-    uint32_t at = learned ? *learned : all->all.n;
-    if (!learned) {
-        map_set(&all->at, key, at);
+    uint32_t at = map_index(&all->at, key, all->all.n);
+    if (at == all->all.n)
         vec_push(&all->all, learn_habit(all->judge, r));
-    }
     assert(at < all->all.n);
     return &all->all.at[at];
 }
@@ -168,7 +149,7 @@ static uid retry_missing(struct habits *all, const struct reaction *r)
     enum effect kind = judge_effect(j, r->call);
     if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
         !transient(r->label) || (went_wrong(r->label) && map_get(&all->tried, r->group)) ||
-        base_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
+        calm_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
         return UID_NONE;
     const uid *tried = habit_of(all, r)->tried[kind == EFFECT_READ];
     return tried[0] == r->group ? tried[1] : tried[0];
@@ -177,25 +158,19 @@ static uid retry_missing(struct habits *all, const struct reaction *r)
 static void tell_retry(struct habits *all, const struct reaction *r)
 {
     struct judge *j = all->judge;
-    judge_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
-                   "%s tries %s again after %s, but not %s, and answers %s",
-                   judge_service(j, uid_parent(j->opt.names, r->group)),
-                   judge_name(j, retry_missing(all, r)), judge_label(j, r->label),
-                   judge_name(j, r->call), judge_outcome(j, r->reply));
+    remark_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
+                    "%s tries %s again after %s, but not %s, and answers %s",
+                    say_service(j, uid_parent(j->opt.names, r->group)),
+                    say_name(j, retry_missing(all, r)), say_label(j, r->label),
+                    say_name(j, r->call), say_outcome(j, r->reply));
 }
 
 /* ---- uneven-fallback ---- */
 
-/* Did the client get what it asked for? Of a command only its exit code is known. */
-static bool survived(const struct reaction *r)
-{
-    return r->ok;
-}
-
 static bool fallback_missing(struct habits *all, const struct reaction *r)
 {
-    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) ||
-        survived(r) || !transient(r->label) || judge_effect(all->judge, r->call) != EFFECT_READ)
+    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) || r->ok ||
+        !transient(r->label) || judge_effect(all->judge, r->call) != EFFECT_READ)
         return false;
     const struct habit *h = habit_of(all, r);
     return h->needed >= HABIT && h->absorbed >= HABIT;
@@ -229,7 +204,7 @@ static bool name_lacking(struct judge *j, const struct lacking *l, const struct 
     bool first = found.n > 0 && found.at[0] == r->call;
     for (uint32_t i = 0; i < found.n; i++) {
         buf_adds(out, i == 0 ? "" : i + 1 < found.n ? ", " : " or ");
-        buf_adds(out, judge_name(j, found.at[i]));
+        buf_adds(out, say_name(j, found.at[i]));
     }
     map_deinit(&seen);
     vec_deinit(&found);
@@ -242,11 +217,11 @@ static void tell_fallback(struct habits *all, const struct lacking *l, const str
     const struct habit *h = habit_of(all, r);
     struct buf calls = BUF_INIT(1 << 12);
     if (name_lacking(j, l, r, &calls))
-        judge_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
-                       "%s answers %s when %s fails, but goes on without %s and %u other%s",
-                       judge_service(j, uid_parent(j->opt.names, r->group)),
-                       judge_outcome(j, r->reply), buf_text(&calls), judge_name(j, h->one),
-                       h->absorbed - 1, h->absorbed == 2 ? "" : "s");
+        remark_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
+                        "%s answers %s when %s fails, but goes on without %s and %u other%s",
+                        say_service(j, uid_parent(j->opt.names, r->group)),
+                        say_outcome(j, r->reply), buf_text(&calls), say_name(j, h->one),
+                        h->absorbed - 1, h->absorbed == 2 ? "" : "s");
     buf_deinit(&calls);
 }
 
@@ -255,11 +230,9 @@ static void tell_fallback(struct habits *all, const struct lacking *l, const str
 /* Of several labels that show it, the same one is said whatever the order of the runs was. */
 static void pick(struct judge *j, struct map *picked, uint32_t i)
 {
-    uint32_t *at = map_get(picked, j->reactions.at[i].group);
-    if (!at)
+    const uint32_t *at = map_get(picked, j->reactions.at[i].group);
+    if (!at || j->reactions.at[i].label < j->reactions.at[*at].label)
         map_set(picked, j->reactions.at[i].group, i);
-    else if (j->reactions.at[i].label < j->reactions.at[*at].label)
-        *at = i;
 }
 
 void oracle_uneven_end(struct judge *j)

@@ -4,8 +4,9 @@
  * at or below one call (with its tries) that is known for this call, for the one that was made on
  * its behalf, and so on down to the fault itself: a failure below makes those above it fail as if
  * they had been made to. */
+
 #include "base/hash.h"
-#include "judge/view_int.h"
+#include "judge/oracle_int.h"
 
 enum { REACTION_FAULTS_MAX = 16, REACTIONS_MAX = 1 << 17 };
 
@@ -24,17 +25,6 @@ static uint32_t faulty_group(const struct view *v, uint32_t handler)
         sum += v->faults.at[c];
     }
     return sum == v->n_faults ? first : CALL_NONE;
-}
-
-/* The first other call that the handler makes only then. */
-static uid look_round(const struct view *v, uint32_t handler, uint32_t first)
-{
-    for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        uint32_t c = view_child(v, handler, k);
-        if (!view_equal(v, first, c) && !view_usual(v, handler, v->calls[c].uid))
-            return v->calls[c].uid;
-    }
-    return UID_NONE;
 }
 
 static uint64_t reaction_key(uid group, label l, bool persistent, bool injected)
@@ -77,15 +67,13 @@ static bool unclear(const struct view *v, uint32_t handler, uint32_t first, bool
     return false;
 }
 
-/* Its tries: how many more equal calls there are than without faults. (In a loop over items the
- * next of them is no try of the one that failed.) */
 static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
                           struct reaction *r)
 {
-    uint32_t n = view_children(v, handler), made = 0, usual = 0;
-    const struct base *b = &v->judge->base;
+    const struct calm *calm = &v->judge->calm;
+    uint32_t made = 0, usual = 0, twin = v->twin.at[handler];
     bool all_failed = true;
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < view_children(v, handler); k++) {
         uint32_t c = view_child(v, handler, k);
         if (!view_equal(v, first, c))
             continue;
@@ -95,36 +83,19 @@ static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first
         all_failed &= call_failed(&v->calls[c]);
         r->injected |= v->calls[c].mode != MODE_NONE;
     }
-    uint32_t twin = v->twin.at[handler];
-    for (uint32_t k = b->order.first.at[twin]; k < b->order.first.at[twin + 1]; k++)
-        usual += names_uid_all(v->judge->opt.names, b->trace.calls.at[b->order.child.at[k]].uid) ==
-                 r->group;
+    for (uint32_t k = 0; k < calm_children(calm, twin); k++)
+        usual += names_uid_all(v->judge->opt.names, calm_child(calm, twin, k)->uid) == r->group;
     r->tries = 1 + (usual && made > usual ? made - usual : usual ? 0 : made - 1);
     r->persistent = r->tries == 1 || all_failed;
 }
 
 enum alike reaction_alike(const struct judge *j, const struct reaction *r)
 {
-    const struct usual_answer *usual = answers_find(&j->base.usual, r->request);
+    const struct usual_answer *usual = answers_find(&j->calm.usual, r->request);
     if (r->same_body)
         return ALIKE_SAME;
     return usual && r->body != POOL_NONE ? mask_compare(&usual->mask, pool_text(&j->pool, r->body))
                                          : ALIKE_UNKNOWN;
-}
-
-/* What the client got in the end. */
-static void look_at_answer(const struct view *v, uint32_t first, struct reaction *r)
-{
-    const struct request *request = view_request(v, first);
-    r->status = request ? request->status : v->run->verdict.status;
-    r->ok = outcome_ok(r->status);
-    r->body = POOL_NONE;
-    if (!request)
-        return;
-    r->request = v->calls[request->call].uid;
-    r->same_body = request_alike(request) == ALIKE_SAME;
-    if (r->ok && !r->same_body && request->told)
-        r->body = pool_put(&v->judge->pool, request->body);
 }
 
 static void remember(const struct view *v, uint32_t handler, uint32_t first)
@@ -137,6 +108,8 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .label = call_way(c),
                          .saw = c->seen,
                          .pass = run_expected(v->run),
+                         .status = v->run->verdict.status,
+                         .body = POOL_NONE,
                          .reply = v->calls[handler].reply,
                          .seen = v->calls[handler].seen,
                          .faultload = v->run->faultload,
@@ -144,12 +117,24 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
     look_at_tries(v, handler, first, &r);
     uint64_t key = reaction_key(group, r.label, r.persistent, r.injected);
     const uint32_t *at = map_get(&j->reaction_at, key);
-    if ((at && !judge_precedes(j, r.faultload, j->reactions.at[*at].faultload)) ||
+    if ((at && !judge_prefers(j, r.faultload, j->reactions.at[*at].faultload)) ||
         (!at && j->reactions.n == REACTIONS_MAX) ||
         (r.tries > 1 && unclear(v, handler, first, r.persistent)))
         return;
-    look_at_answer(v, first, &r);
-    r.instead = look_round(v, handler, first);
+    const struct request *request = view_request(v, first);
+    if (request) { /* what the client got in the end */
+        r.status = request->status;
+        r.request = v->calls[request->call].uid;
+        r.same_body = request_alike(request) == ALIKE_SAME;
+        if (outcome_ok(r.status) && !r.same_body && request->told)
+            r.body = pool_put(&j->pool, request->body);
+    }
+    r.ok = outcome_ok(r.status);
+    for (uint32_t k = 0; k < view_children(v, handler) && r.instead == UID_NONE; k++) {
+        uint32_t other = view_child(v, handler, k);
+        if (!view_equal(v, first, other) && !view_usual(v, other))
+            r.instead = v->calls[other].uid;
+    }
     if (at) {
         j->reactions.at[*at] = r;
         return;
@@ -173,4 +158,81 @@ void reaction_learn(const struct view *v)
             return;
         handler = first;
     }
+}
+
+/* ---- contrasts ---- */
+
+/* Only error answers are compared, and by how grave they are: 503 says that the work was not begun,
+ * 502 and 504 that it may have been, 500 that it went wrong. Who passes over the former and not
+ * the latter may have a reason. One pass: of every dependency the gravest error that is silent and
+ * the mildest that shows are kept. If any two contrast, these do. */
+
+enum { NOT_BEGUN = 1, PERHAPS, WENT_WRONG };
+
+static const struct {
+    outcome answer;
+    int grave;
+} answers[] = {
+    {OUTCOME(OUT_STATUS, 503), NOT_BEGUN}, {OUTCOME(OUT_STATUS, 502), PERHAPS},
+    {OUTCOME(OUT_STATUS, 504), PERHAPS},   {OUTCOME(OUT_STATUS, 500), WENT_WRONG},
+    {OUTCOME(OUT_GRPC, 14), NOT_BEGUN},    {OUTCOME(OUT_GRPC, 4), PERHAPS},
+    {OUTCOME(OUT_GRPC, 2), WENT_WRONG},    {OUTCOME(OUT_GRPC, 13), WENT_WRONG},
+};
+
+/* 0: nothing that can be compared. A label that is a mode is none: then there is more to the call
+ * than its answer. */
+static int grave(const struct reaction *r)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (answers[i].answer == r->label)
+            return answers[i].grave;
+    return 0;
+}
+
+struct pair {
+    uint32_t silent, shows; /* reactions; UINT32_MAX: none yet */
+};
+
+/* Is a to be kept rather than b? sign 1: the graver, -1: the milder; then the smaller status, and
+ * the one where the fault is at the call itself, so that the order of runs does not matter. */
+static bool rather(const struct judge *j, uint32_t a, uint32_t b, int sign)
+{
+    if (b == UINT32_MAX)
+        return true;
+    const struct reaction *x = &j->reactions.at[a], *y = &j->reactions.at[b];
+    int order = sign * (grave(x) - grave(y));
+    if (order || x->label != y->label)
+        return order ? order > 0 : x->label < y->label;
+    return x->injected && !y->injected;
+}
+
+void contrast_find(struct judge *j, const struct contrast *c)
+{
+    struct map at = {0}; /* group -> its pair */
+    VEC(struct pair) pairs = {0};
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        if (!r->persistent || !grave(r))
+            continue;
+        bool silent = c->silent(j, r), shows = c->shows(r);
+        if (!silent && !shows)
+            continue;
+        uint32_t k = map_index(&at, r->group, pairs.n);
+        if (k == pairs.n)
+            vec_push(&pairs, (struct pair){UINT32_MAX, UINT32_MAX});
+        if (silent && rather(j, i, pairs.at[k].silent, 1))
+            pairs.at[k].silent = i;
+        if (shows && rather(j, i, pairs.at[k].shows, -1))
+            pairs.at[k].shows = i;
+    }
+    for (uint32_t k = 0; k < pairs.n; k++) {
+        if (pairs.at[k].silent == UINT32_MAX || pairs.at[k].shows == UINT32_MAX)
+            continue;
+        const struct reaction *silent = &j->reactions.at[pairs.at[k].silent],
+                              *shows = &j->reactions.at[pairs.at[k].shows];
+        if (grave(silent) >= grave(shows))
+            c->tell(j, silent, shows);
+    }
+    map_deinit(&at);
+    vec_deinit(&pairs);
 }

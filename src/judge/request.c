@@ -53,30 +53,27 @@ const struct usual_answer *answers_find(const struct usual_answers *list, uid re
     return NULL;
 }
 
-static void learn_one(struct usual_answers *list, const struct judge_settings *set, uid request,
-                      const struct request *r, int64_t now_ns)
-{
-    uint32_t i = 0;
-    while (i < list->n && list->at[i].request != request)
-        i++;
-    if (i == REQUESTS_MAX)
-        return;
-    if (i == list->n)
-        vec_push(list, (struct usual_answer){.request = request, .status = r->status});
-    struct usual_answer *u = &list->at[i];
-    u->runs++;
-    u->mask.set = set;
-    if (u->status == r->status && r->told)
-        mask_learn(&u->mask, r->body, now_ns);
-}
-
 void answers_learn(struct usual_answers *list, const struct judge_settings *set,
                    const struct run *run)
 {
     struct requests all = {0};
     requests_of(run, &all);
-    for (uint32_t i = 0; i < all.n; i++)
-        learn_one(list, set, run->trace.calls.at[all.at[i].call].uid, &all.at[i], run->wall_ns);
+    for (uint32_t k = 0; k < all.n; k++) {
+        const struct request *r = &all.at[k];
+        uid request = run->trace.calls.at[r->call].uid;
+        uint32_t i = 0;
+        while (i < list->n && list->at[i].request != request)
+            i++;
+        if (i == REQUESTS_MAX)
+            continue;
+        if (i == list->n)
+            vec_push(list, (struct usual_answer){.request = request, .status = r->status});
+        struct usual_answer *u = &list->at[i];
+        u->runs++;
+        u->mask.set = set;
+        if (u->status == r->status && r->told)
+            mask_learn(&u->mask, r->body, run->wall_ns);
+    }
     vec_deinit(&all);
 }
 

@@ -8,7 +8,6 @@
 #include "judge/mask.h"
 
 struct view;
-struct base;
 
 /* What the client gets of one request. */
 struct usual_answer {
@@ -60,11 +59,5 @@ void answers_deinit(struct usual_answers *list);
 
 /* NULL: it is not made without faults. */
 const struct usual_answer *answers_find(const struct usual_answers *list, uid request);
-
-/* An answer in which something is lost, for the end: by then more is known of what is usual. */
-struct lost {
-    uid path, request; /* of the call to blame (judge_path), and of the client */
-    uint32_t body;     /* in the pool */
-};
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One run, and the fault-free one it is compared with, indexed for the oracles. */
-#include "judge/view_int.h"
-
 #include "base/hash.h"
+#include "judge/judge_int.h"
 
 /* ---- equal calls ---- */
 
@@ -29,52 +28,45 @@ static void find_equal(struct view *v)
 
 /* ---- the fault-free run ---- */
 
-uint32_t base_find(const struct base *b, uid call)
+uint32_t calm_find(const struct calm *c, uid call)
 {
-    const uint32_t *at = map_get(&b->at, call);
+    const uint32_t *at = map_get(&c->at, call);
     return at ? *at : CALL_NONE;
 }
 
-static void base_keep(struct judge *j, const struct run *run)
+void calm_learn(struct judge *j, const struct run *run)
 {
-    struct base *b = &j->base;
-    trace_copy(&run->trace, &b->trace);
-    trace_order(&b->trace, j->opt.names, &b->order);
-    for (uint32_t i = 0; i < b->trace.calls.n; i++) {
-        const struct call *c = &b->trace.calls.at[i];
-        map_set(&b->at, c->uid, i);
-        map_count(&b->made, kind_of(j->opt.names, c->parent, c->uid));
-        vec_push(&b->took, call_took(&b->trace.calls.at[i]));
+    struct calm *calm = &j->calm;
+    bool first = !calm->known;
+    answers_learn(&calm->usual, j->set, run);
+    if (first) {
+        trace_copy(&run->trace, &calm->trace);
+        trace_order(&calm->trace, j->opt.names, &calm->order);
+        calm->status = run->verdict.status;
+        calm->known = true;
     }
-    b->status = run->verdict.status;
-    b->known = true;
-}
-
-void base_learn(struct judge *j, const struct run *run)
-{
-    struct base *b = &j->base;
-    bool first = !b->known;
-    if (first)
-        base_keep(j, run);
-    answers_learn(&b->usual, j->set, run);
-    if (first)
-        return;
     for (uint32_t i = 0; i < run->trace.calls.n; i++) {
         const struct call *c = &run->trace.calls.at[i];
-        uint32_t at = base_find(b, c->uid);
-        if (at != CALL_NONE && call_took(c) > b->took.at[at])
-            b->took.at[at] = call_took(c);
+        if (first) {
+            map_set(&calm->at, c->uid, i);
+            map_count(&calm->made, kind_of(j->opt.names, c->parent, c->uid));
+            vec_push(&calm->took, call_took(c));
+            continue;
+        }
+        uint32_t at = calm_find(calm, c->uid);
+        if (at != CALL_NONE && call_took(c) > calm->took.at[at])
+            calm->took.at[at] = call_took(c);
     }
 }
 
-void base_deinit(struct base *b)
+void calm_deinit(struct calm *c)
 {
-    vec_deinit(&b->trace.calls);
-    trace_order_deinit(&b->order);
-    map_deinit(&b->at);
-    map_deinit(&b->made);
-    vec_deinit(&b->took);
-    answers_deinit(&b->usual);
+    vec_deinit(&c->trace.calls);
+    trace_order_deinit(&c->order);
+    map_deinit(&c->at);
+    map_deinit(&c->made);
+    vec_deinit(&c->took);
+    answers_deinit(&c->usual);
 }
 
 /* ---- what was asked ---- */
@@ -86,33 +78,24 @@ static void learn_asked(struct judge *j, const struct run *run)
 {
     for (uint32_t i = 1; i < run->trace.calls.n; i++) {
         const struct call *c = &run->trace.calls.at[i];
-        if (!c->request)
-            continue;
-        uint32_t *known = map_get(&j->asked, c->uid);
-        if (!known)
-            map_set(&j->asked, c->uid, c->request);
-        else if (*known != c->request)
-            *known = 0;
+        const uint32_t *known = c->request ? map_get(&j->asked, c->uid) : NULL;
+        if (c->request && (!known || *known != c->request))
+            map_set(&j->asked, c->uid, known ? 0 : c->request);
     }
-}
-
-/* Is the same asked in every run? Where the first of equal siblings differs, so may all. */
-static bool asks_the_same(const struct view *v, uint32_t i)
-{
-    const uint32_t *known = map_get(&v->judge->asked, v->calls[v->first.at[i]].uid);
-    return known && *known;
 }
 
 static void fill_asked(struct view *v)
 {
+    const struct map *asked = &v->judge->asked;
     v->filled.n = 0;
     for (uint32_t i = 1; i < v->n; i++) {
         const struct call *c = &v->run->trace.calls.at[i];
-        if (c->request || c->mode == MODE_NONE || !asks_the_same(v, i))
+        if (c->request || c->mode == MODE_NONE)
             continue;
-        const uint32_t *known = map_get(&v->judge->asked, c->uid);
-        if (!known || !*known)
-            continue;
+        const uint32_t *known = map_get(asked, c->uid);
+        const uint32_t *first = map_get(asked, v->calls[v->first.at[i]].uid);
+        if (!known || !*known || !first || !*first)
+            continue; /* where the first of equal siblings differs, so may all */
         for (uint32_t k = 0; v->filled.n < v->n; k++)
             vec_push(&v->filled, v->calls[k]);
         v->filled.at[i].request = *known;
@@ -138,14 +121,14 @@ void view_make(struct judge *j, const struct run *run, struct view *v)
     trace_order(&run->trace, v->names, &v->order);
     for (uint32_t i = 0; i < v->n; i++) {
         bool fired = v->calls[i].mode != MODE_NONE;
-        vec_push(&v->twin, base_find(&j->base, v->calls[i].uid));
+        vec_push(&v->twin, calm_find(&j->calm, v->calls[i].uid));
         vec_push(&v->faults, fired);
         v->n_faults += fired;
     }
     requests_of(run, &v->requests);
     for (uint32_t i = 0; i < v->requests.n; i++)
         v->requests.at[i].usual =
-            answers_find(&j->base.usual, v->calls[v->requests.at[i].call].uid);
+            answers_find(&j->calm.usual, v->calls[v->requests.at[i].call].uid);
     for (uint32_t i = v->n; i-- > 1;) /* a call stands behind the one that made it */
         v->faults.at[v->calls[i].parent] += v->faults.at[i];
 }
@@ -173,28 +156,35 @@ bool view_equal(const struct view *v, uint32_t a, uint32_t b)
     return v->first.at[a] == v->first.at[b];
 }
 
-uint32_t base_equal(const struct judge *j, uid call, uint32_t request)
+uint32_t calm_equal(const struct judge *j, uid call, uint32_t request)
 {
-    const struct base *b = &j->base;
-    uint32_t handler = base_find(b, uid_parent(j->opt.names, call)), n = 0;
+    const struct calm *calm = &j->calm;
+    uint32_t handler = calm_find(calm, uid_parent(j->opt.names, call)), n = 0;
     if (handler == CALL_NONE)
         return 0;
-    const uint32_t *made = map_get(&b->made, kind_of(j->opt.names, handler, call));
+    const uint32_t *made = map_get(&calm->made, kind_of(j->opt.names, handler, call));
     if (!made || !request)
         return made ? *made : 0;
-    for (uint32_t k = b->order.first.at[handler]; k < b->order.first.at[handler + 1]; k++) {
-        const struct call *c = &b->trace.calls.at[b->order.child.at[k]];
-        n += element_alike(j->opt.names, c->uid, call) &&
-             (!request || !c->request || c->request == request);
+    for (uint32_t k = 0; k < calm_children(calm, handler); k++) {
+        const struct call *c = calm_child(calm, handler, k);
+        n += element_alike(j->opt.names, c->uid, call) && (!c->request || c->request == request);
     }
     return n;
 }
 
-bool view_usual(const struct view *v, uint32_t handler, uid call)
+bool view_usual(const struct view *v, uint32_t i)
 {
-    const struct base *b = &v->judge->base;
-    uint32_t twin = v->twin.at[handler];
-    return twin != CALL_NONE && map_get(&b->made, kind_of(v->names, twin, call));
+    const struct call *c = &v->calls[i];
+    if (v->twin.at[i] != CALL_NONE)
+        return true;
+    uint32_t twin = c->parent == CALL_NONE ? CALL_NONE : v->twin.at[c->parent];
+    return twin != CALL_NONE &&
+           map_get(&v->judge->calm.made, kind_of(v->names, twin, c->uid)) != NULL;
+}
+
+bool view_reads(const struct view *v, uint32_t i)
+{
+    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
 }
 
 bool view_made_good(const struct view *v, uint32_t i)

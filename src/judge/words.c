@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "judge/words_int.h"
+#include "judge/oracle_int.h"
 
-/* By hand: what a word is must not depend on the locale. */
-/* Does a word start at s.p[i], the byte before it being a letter? userError, IOError. */
+/* By hand: what a word is must not depend on the locale. Does a word start at s.p[i], the byte before it being a letter? userError, IOError. */
 static bool word_starts(slice s, size_t i)
 {
     return is_upper(s.p[i]) && (is_lower(s.p[i - 1]) || (i + 1 < s.n && is_lower(s.p[i + 1])));
@@ -26,7 +25,7 @@ bool word_next(slice *rest, char out[WORD_MAX])
     return n > 0;
 }
 
-const struct word *words_find(const struct word *list, slice text)
+const struct word *word_find(const struct word *list, slice text)
 {
     char words[2][WORD_MAX] = {"", ""};
     for (uint32_t at = 0; word_next(&text, words[at]); at ^= 1)
@@ -37,7 +36,7 @@ const struct word *words_find(const struct word *list, slice text)
     return NULL;
 }
 
-bool words_check(slice interface)
+bool sounds_like_check(slice interface)
 {
     static const struct word checks[] = {
         {"health", NULL}, {"healthz", NULL},  {"healthy", NULL},   {"healthcheck", NULL},
@@ -45,7 +44,7 @@ bool words_check(slice interface)
         {"livez", NULL},  {"liveness", NULL}, {"alive", NULL},     {"ping", NULL},
         {"status", NULL}, {"check", NULL},    {NULL, NULL},
     };
-    return words_find(checks, interface);
+    return word_find(checks, interface);
 }
 
 /* ---- what takes an effect back ---- */
@@ -55,27 +54,11 @@ static const char *const undo_words[] = {"cancel", "refund",  "undo",   "rollbac
                                          "releas", "void",    "revert", "revers",   "delet",
                                          "remov",  "restore", "abort",  "unreserve"};
 
-/* Does a word begin here? In /cancel, /order-cancel, order_cancel and orderCancel. */
-static bool word_begins(slice text, size_t i)
+bool sounds_like_undo(slice interface)
 {
-    return is_letter(text.p[i]) &&
-           (i == 0 || !is_letter(text.p[i - 1]) || (text.p[i] <= 'Z' && text.p[i - 1] >= 'a'));
-}
-
-static bool begins_with(slice text, const char *word)
-{
-    size_t n = strlen(word), i = 0;
-    while (i < n && i < text.n && (text.p[i] | 0x20) == word[i])
-        i++;
-    return i == n;
-}
-
-bool words_undo(slice interface)
-{
-    for (size_t i = 0; i < interface.n; i++)
-        for (size_t k = 0; word_begins(interface, i) && k < sizeof undo_words / sizeof *undo_words;
-             k++)
-            if (begins_with(slice_from(interface, i), undo_words[k]))
+    for (char word[WORD_MAX]; word_next(&interface, word);)
+        for (size_t k = 0; k < sizeof undo_words / sizeof *undo_words; k++)
+            if (strncmp(word, undo_words[k], strlen(undo_words[k])) == 0)
                 return true;
     return false;
 }
@@ -113,23 +96,4 @@ bool answer_blames(outcome o)
                code != 429 && code != 499;
     default: return false;
     }
-}
-
-const char *words_fate(struct judge *j, outcome seen)
-{
-    static const char *const fates[OUT_KINDS] = {
-        [OUT_NONE] = "did not end",         [OUT_REFUSED] = "could not be reached",
-        [OUT_RESET] = "broke off",          [OUT_CLOSED] = "broke off",
-        [OUT_TIMEOUT] = "timed out",        [OUT_CANCELLED] = "was left by its caller",
-        [OUT_EXIT] = "ended with an error",
-    };
-    const char *fate = fates[outcome_kind(seen)];
-    if (fate)
-        return fate;
-    struct buf text = BUF_INIT(60);
-    buf_adds(&text, "answered ");
-    outcome_print(seen, &text);
-    fate = arena_copy(&j->keep, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return fate;
 }

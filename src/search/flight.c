@@ -86,13 +86,13 @@ static bool worth(struct search *s, struct frontier_item item)
     return fate == FATE_RUN;
 }
 
-/* How often it was observed before its turn came; NULL: never. */
-static uint32_t *observed_early(struct search *s, faultload f)
+/* How often it was observed before its turn came. */
+static uint32_t observed_early(struct search *s, faultload f)
 {
     if (s->flights.early.items.n == 0)
-        return NULL;
-    uint32_t *n = map_get(&s->flights.early, search_key(s, f));
-    return n && *n > 0 ? n : NULL;
+        return 0;
+    const uint32_t *n = map_get(&s->flights.early, search_key(s, f));
+    return n ? *n : 0;
 }
 
 static bool is_ahead(const struct flights *fs, faultload f)
@@ -120,10 +120,10 @@ static bool pick_queued(struct search *s, struct flight *out)
 {
     *out = (struct flight){.purpose = FOR_SEARCH};
     while (frontier_pop(&s->frontier, &out->item)) {
-        uint32_t *early = observed_early(s, out->item.faultload);
+        uint32_t early = observed_early(s, out->item.faultload);
         out->running = leave_ahead(&s->flights, out->item.faultload);
         if (early) {
-            --*early;
+            map_set(&s->flights.early, search_key(s, out->item.faultload), early - 1);
             late_missed(s, out->item.edge);
         } else if (worth(s, out->item)) {
             return true;

@@ -95,7 +95,7 @@ static void meet_prefixes(struct search *s, const struct trace *trace, uint32_t 
                           const struct reply_row *row, bool duplicate)
 {
     struct replies *r = &s->replies;
-    uint32_t *place = map_get(&r->prefix_of, root);
+    const uint32_t *place = map_get(&r->prefix_of, root);
     for (uint32_t i = place ? *place : 0; i; i = r->prefixes.at[i - 1].next) {
         struct reply_prefix prefix = r->prefixes.at[i - 1];
         meet(s, trace, CALL_NONE, row, &prefix, duplicate);
@@ -164,7 +164,7 @@ static void add_prefix(struct search *s, const struct trace *trace, uint32_t cal
                        bool duplicate)
 {
     struct replies *r = &s->replies;
-    uint32_t *first = map_get(&r->prefix_of, root);
+    const uint32_t *first = map_get(&r->prefix_of, root);
     const struct call *c = &trace->calls.at[call];
     struct reply_prefix prefix = {.node = s->reading.node.at[call],
                                   .callee = c->uid,
@@ -182,7 +182,7 @@ static void add_prefix(struct search *s, const struct trace *trace, uint32_t cal
         vec_push(&r->prefixes, prefix);
         map_set(&r->prefix_of, root, r->prefixes.n);
     }
-    uint32_t *row = map_get(&r->row_of, root);
+    const uint32_t *row = map_get(&r->row_of, root);
     for (uint32_t i = row ? *row : 0; i; i = r->rows.at[i - 1].next) {
         struct reply_row copy = r->rows.at[i - 1];
         meet(s, trace, call, &copy, &prefix, duplicate);

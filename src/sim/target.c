@@ -166,7 +166,7 @@ slice target_pattern(struct arena *a, const struct expr *target)
 const struct target *target_find(struct sim *sim, slice text)
 {
     sym key = names_sym(sim->names, text);
-    uint32_t *known = map_get(&sim->target_of, key);
+    const uint32_t *known = map_get(&sim->target_of, key);
     if (known)
         return &sim->targets.at[*known];
     vec_push(&sim->targets, make_target(sim, slice_copy(&sim->arena, text)));

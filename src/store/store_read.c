@@ -149,7 +149,7 @@ static int read_point(struct reader *r, int64_t id, int64_t *parent, uint32_t *e
 /* The uid of a point's row; 0 is none. */
 static int point_uid(struct reader *r, int64_t id, uid *out, struct err *e)
 {
-    uint32_t *known = NULL;
+    const uint32_t *known = NULL;
     r->way.n = 0;
     while (id > 0 && !(known = map_get(&r->points, (uint64_t)id))) {
         struct above above = {.id = id};

@@ -52,7 +52,7 @@ static void word_print(enum word kind, uint32_t number, struct buf *out)
 static slice word_of(struct store *s, enum word kind, uint32_t number)
 {
     uint64_t key = (uint64_t)kind << 32 | number;
-    uint32_t *known = map_get(&s->words, key);
+    const uint32_t *known = map_get(&s->words, key);
     if (known)
         return names_text(&s->names, *known);
     struct buf text = BUF_INIT(MODE_TEXT_MAX);
@@ -143,7 +143,7 @@ static int find_point(struct store *s, uint64_t campaign, int64_t parent, uid ow
 /* The id of a point's row; the rows above it are made first. */
 static int point_id(struct store *s, uint64_t campaign, uid own, int64_t *id, struct err *e)
 {
-    uint32_t *known = NULL;
+    const uint32_t *known = NULL;
     s->way.n = 0;
     for (; own != UID_NONE; own = uid_parent(&s->names, own)) {
         known = map_get(&s->points, point_key(campaign, own));

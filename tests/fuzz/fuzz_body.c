@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "fuzz/must.h"
-#include "judge/body_int.h"
+#include "judge/oracle_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

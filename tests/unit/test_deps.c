@@ -2,7 +2,7 @@
  *
  * Dependencies: the exact matrix of systems that are known, and on random systems what is said
  * against what happens when a call is made to fail for good. */
-#include "judge/deps.h"
+#include "judge/judge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
