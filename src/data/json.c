@@ -19,6 +19,7 @@ struct parser {
     struct arena *arena;
     const char *at, *end;
     uint32_t depth, nodes;
+    VEC(struct node_pair) open; /* what was read of the lists and maps around, the innermost last */
 };
 
 static int parse_value(struct parser *p, const struct node **out);
@@ -125,6 +126,10 @@ static int parse_string(struct parser *p, slice *out)
     while (p->at < p->end && *p->at != '"') {
         if ((unsigned char)*p->at < 0x20)
             return -1;
+        if (*p->at > 0 && *p->at != '\\') { /* ASCII, as nearly all is */
+            p->at++;
+            continue;
+        }
         if (*p->at == '\\') {
             escapes = true;
             p->at++;
@@ -153,14 +158,24 @@ static bool take_digits(struct parser *p)
     return p->at > start;
 }
 
+/* Of digits with or without a sign, so few that a double holds their number. */
+static double few_digits(slice text)
+{
+    bool minus = text.p[0] == '-';
+    int64_t number = 0;
+    for (size_t i = minus; i < text.n; i++)
+        number = number * 10 + (text.p[i] - '0');
+    return minus ? -(double)number : (double)number;
+}
+
 static int parse_number(struct parser *p, const struct node **out)
 {
+    enum { FEW = 15 };
     const char *start = p->at;
-    char room[64];
     take(p, '-');
-    bool zero = take(p, '0');
-    if (!zero && !take_digits(p))
+    if (!take(p, '0') && !take_digits(p))
         return -1;
+    const char *whole = p->at;
     if (take(p, '.') && !take_digits(p))
         return -1;
     if (take(p, 'e') || take(p, 'E')) {
@@ -169,15 +184,21 @@ static int parse_number(struct parser *p, const struct node **out)
         if (!take_digits(p))
             return -1;
     }
-    size_t n = (size_t)(p->at - start);
-    char *text = n < sizeof room ? room : arena_alloc(p->arena, n + 1);
-    memcpy(text, start, n);
-    text[n] = 0;
-    double num = strtod(text, NULL);
-    if (!isfinite(num))
-        return -1;
-    *out = node_num(p->arena, num);
-    return 0;
+    struct node *node = arena_zero(p->arena, sizeof *node);
+    node->type = NODE_NUM;
+    node->text = (slice){start, (size_t)(p->at - start)};
+    if (p->at == whole && node->text.n <= FEW) {
+        node->num = few_digits(node->text);
+    } else {
+        char room[64];
+        bool fits = node->text.n < sizeof room;
+        char *text = fits ? room : arena_alloc(p->arena, node->text.n + 1);
+        memcpy(text, start, node->text.n);
+        text[node->text.n] = 0;
+        node->num = strtod(text, NULL);
+    }
+    *out = node;
+    return isfinite(node->num) ? 0 : -1;
 }
 
 static int parse_word(struct parser *p, const struct node **out)
@@ -197,31 +218,6 @@ static int parse_word(struct parser *p, const struct node **out)
 }
 
 /* ---- lists and maps ---- */
-
-static int parse_list(struct parser *p, const struct node **out)
-{
-    VEC(const struct node *) items = {0};
-    int status = 0;
-    p->at++;
-    skip_blanks(p);
-    bool more = !take(p, ']');
-    while (status == 0 && more) {
-        const struct node *item = &node_null;
-        status = parse_value(p, &item);
-        vec_push(&items, item);
-        skip_blanks(p);
-        more = take(p, ',');
-        if (status == 0 && !more && !take(p, ']'))
-            status = -1;
-    }
-    struct node *list = node_list(p->arena, items.n);
-    if (items.n)
-        memcpy(list->list, items.at, items.n * sizeof *list->list);
-    node_seal(list);
-    vec_deinit(&items);
-    *out = list;
-    return status;
-}
 
 static bool key_is(const void *owner, uint32_t id, const void *key)
 {
@@ -248,38 +244,43 @@ static bool keys_differ(const struct node *map)
     return differ;
 }
 
-static int parse_pair(struct parser *p, struct node_pair *out)
+static int parse_key(struct parser *p, slice *out)
 {
     skip_blanks(p);
-    if (parse_string(p, &out->key))
+    if (parse_string(p, out))
         return -1;
     skip_blanks(p);
-    return take(p, ':') ? parse_value(p, &out->value) : -1;
+    return take(p, ':') ? 0 : -1;
 }
 
-static int parse_map(struct parser *p, const struct node **out)
+/* A list or a map, behind its bracket. */
+static int parse_items(struct parser *p, bool map, const struct node **out)
 {
-    VEC(struct node_pair) pairs = {0};
-    int status = 0;
+    const uint32_t first = p->open.n;
     p->at++;
     skip_blanks(p);
-    bool more = !take(p, '}');
-    while (status == 0 && more) {
-        struct node_pair pair = {.value = &node_null};
-        status = parse_pair(p, &pair);
-        vec_push(&pairs, pair);
-        skip_blanks(p);
-        more = take(p, ',');
-        if (status == 0 && !more && !take(p, '}'))
-            status = -1;
+    if (!take(p, map ? '}' : ']')) {
+        do {
+            struct node_pair item = {.value = NULL};
+            if ((map && parse_key(p, &item.key)) || parse_value(p, &item.value))
+                return -1;
+            vec_push(&p->open, item);
+            skip_blanks(p);
+        } while (take(p, ','));
+        if (!take(p, map ? '}' : ']'))
+            return -1;
     }
-    struct node *map = node_map(p->arena, pairs.n);
-    if (pairs.n)
-        memcpy(map->map, pairs.at, pairs.n * sizeof *map->map);
-    node_seal(map);
-    vec_deinit(&pairs);
-    *out = map;
-    return status == 0 && keys_differ(map) ? 0 : -1;
+    const uint32_t n = p->open.n - first;
+    struct node *node = map ? node_map(p->arena, n) : node_list(p->arena, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (map)
+            node->map[i] = p->open.at[first + i];
+        else
+            node->list[i] = p->open.at[first + i].value;
+    p->open.n = first;
+    node_seal(node);
+    *out = node;
+    return map && !keys_differ(node) ? -1 : 0;
 }
 
 static int parse_text(struct parser *p, const struct node **out)
@@ -299,8 +300,8 @@ static int parse_value(struct parser *p, const struct node **out)
         return -1;
     p->depth++;
     switch (*p->at) {
-    case '{': status = parse_map(p, out); break;
-    case '[': status = parse_list(p, out); break;
+    case '{':
+    case '[': status = parse_items(p, *p->at == '{', out); break;
     case '"': status = parse_text(p, out); break;
     case 'n':
     case 't':
@@ -315,10 +316,12 @@ int node_parse_json(struct arena *a, slice bytes, const struct node **out)
 {
     struct parser p = {.arena = a, .at = bytes.p, .end = bytes.p + bytes.n};
     const struct node *value;
-    if (bytes.n == 0 || bytes.n > JSON_BYTES_MAX || parse_value(&p, &value))
+    if (bytes.n == 0 || bytes.n > JSON_BYTES_MAX)
         return -1;
+    int status = parse_value(&p, &value);
     skip_blanks(&p);
-    if (p.at != p.end)
+    vec_deinit(&p.open);
+    if (status || p.at != p.end)
         return -1;
     *out = value;
     return 0;

@@ -9,13 +9,13 @@
 
 enum {
     JSON_DEPTH_MAX = 64,
-    JSON_NODES_MAX = 100000,
+    JSON_NODES_MAX = 1 << 20,
     JSON_BYTES_MAX = 64 << 20,
 };
 
 /* 0, or -1 when it is no JSON, a key is there twice, or a bound is passed; *out is untouched then.
- * The nodes live in the arena; strings without escapes are slices of `bytes`, which must live as
- * long. */
+ * The nodes live in the arena; numbers and strings without escapes are slices of `bytes`, which
+ * must live as long. */
 int node_parse_json(struct arena *a, slice bytes, const struct node **out) MUST_USE;
 
 #endif

@@ -40,9 +40,15 @@ void buf_add_json_string(struct buf *out, slice s)
 }
 
 /* The shortest text that is read back to the same number. */
-static void add_number(struct buf *out, double num)
+static void add_number(struct buf *out, const struct node *number)
 {
+    slice exact = node_digits(number);
+    double num = number->num;
     char text[64];
+    if (exact.n) {
+        buf_add(out, exact);
+        return;
+    }
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, num);
         if (!islessgreater(strtod(text, NULL), num))
@@ -189,7 +195,7 @@ void json_node(struct json_out *j, const char *key, const struct node *value)
     switch (type) {
     case NODE_NULL: json_nil(j, key); break;
     case NODE_BOOL: json_bool(j, key, value->boolean); break;
-    case NODE_NUM: add_number(before(j, key), value->num); break;
+    case NODE_NUM: add_number(before(j, key), value); break;
     case NODE_STR: json_str(j, key, value->text); break;
     case NODE_LIST:
         json_list(j, key);

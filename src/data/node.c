@@ -106,6 +106,27 @@ static bool maps_eq(const struct node *a, const struct node *b)
     return true;
 }
 
+slice node_digits(const struct node *n)
+{
+    static const double exact = 9007199254740992.0; /* 2^53 */
+    slice text = n->text;
+    size_t at = text.n && text.p[0] == '-';
+    if (n->type != NODE_NUM || fabs(n->num) < exact || at == text.n || text.p[at] == '0')
+        return (slice){0};
+    for (; at < text.n; at++)
+        if (text.p[at] < '0' || text.p[at] > '9')
+            return (slice){0};
+    return text;
+}
+
+static bool nums_eq(const struct node *a, const struct node *b)
+{
+    if (islessgreater(a->num, b->num))
+        return false;
+    slice x = node_digits(a), y = node_digits(b);
+    return !x.n || !y.n || slice_eq(x, y);
+}
+
 bool node_eq(const struct node *a, const struct node *b)
 {
     if (a == b)
@@ -115,7 +136,7 @@ bool node_eq(const struct node *a, const struct node *b)
     switch (a->type) {
     case NODE_NULL: return true;
     case NODE_BOOL: return a->boolean == b->boolean;
-    case NODE_NUM: return !islessgreater(a->num, b->num);
+    case NODE_NUM: return nums_eq(a, b);
     case NODE_STR: return slice_eq(a->text, b->text);
     case NODE_LIST:
         for (uint32_t i = 0; i < a->n; i++)

@@ -57,7 +57,12 @@ const struct node *node_get(const struct node *map, slice key);
 /* Follows a path of keys and indexes, "items/0/id"; node_null when something is not there. */
 const struct node *node_at(const struct node *from, slice path);
 
-/* Deep equality; 1 and 1.0 are equal, maps compare without order. */
+/* The digits of a whole number that is too large for a double to hold it exactly, as they were
+ * written; empty: it is none, or it was computed. */
+slice node_digits(const struct node *n);
+
+/* Deep equality; 1 and 1.0 are equal, maps compare without order. Large whole numbers are equal
+ * when their digits are. */
 bool node_eq(const struct node *a, const struct node *b);
 
 /* One-line JSON, as much of it as fits into the buffer (data/json_out.h writes longer documents). */

@@ -5,12 +5,16 @@
  * equal answers give equal sentences. */
 #include "findings/expect.h"
 
+#include <stdio.h>
+
 #include "base/hash.h"
 #include "base/index.h"
+#include "base/printable.h"
 #include "data/json.h"
 #include "data/pointer.h"
 #include "data/secret.h"
-#include "findings/expect_int.h"
+
+enum { VALUE_MAX = 120 }; /* bytes of a value in a sentence */
 
 /* ---- sentences ---- */
 
@@ -51,6 +55,127 @@ const char *sentence(struct sentences *s, slice text)
         index_put(&s->index, hash, id);
     }
     return s->text.at[id].p;
+}
+
+/* ---- words: whatever a service sent may stand in them, so all of it is bounded, one line, and
+ * UTF-8 ---- */
+
+/* How a character is printed: as it is, escaped (in quotes), or as '?'. */
+static slice print_of(slice one, bool quoted, char room[8])
+{
+    uint8_t c = (uint8_t)one.p[0];
+    bool control = c < 0x20 || c == 0x7f;
+    if (!control && !(quoted && (c == '"' || c == '\\')))
+        return one;
+    if (!quoted)
+        return SLICE("?");
+    if (c == '\n')
+        return SLICE("\\n");
+    int n = control ? snprintf(room, 8, "\\u%04x", (unsigned)c) : snprintf(room, 8, "\\%c", c);
+    return (slice){room, (size_t)n};
+}
+
+/* One character off *text; false: it does not fit below `end`. */
+static bool add_character(struct buf *out, slice *text, size_t end, bool quoted)
+{
+    char room[8];
+    slice rest = *text, one = glyph_take(&rest).bytes;
+    slice print = one.p == text->p ? print_of(one, quoted, room) : SLICE("?"); /* no UTF-8 */
+    if (out->n + print.n > end)
+        return false;
+    buf_add(out, print);
+    *text = rest;
+    return true;
+}
+
+static void add_characters(struct buf *out, slice text, size_t most, bool quoted)
+{
+    size_t end = out->n + most;
+    while (text.n)
+        if (!add_character(out, &text, end, quoted)) {
+            buf_adds(out, "...");
+            return;
+        }
+}
+
+void expect_add_brief(struct buf *out, slice text, size_t most)
+{
+    add_characters(out, text, most, false);
+}
+
+/* The same in quotes. Bytes that are no UTF-8 become '?'. */
+static void add_quoted(struct buf *out, slice text, size_t most)
+{
+    buf_addc(out, '"');
+    add_characters(out, text, most, true);
+    buf_addc(out, '"');
+}
+
+/* ---- statuses ---- */
+
+static void add_status(struct buf *out, const struct expect_status *s)
+{
+    if (s->grpc)
+        buf_adds(out, "gRPC ");
+    if (!s->grpc && s->low % 100 == 0 && s->high == s->low + 99)
+        buf_addf(out, "%uxx", (unsigned)s->low / 100);
+    else if (s->low == s->high)
+        buf_addf(out, "%u", (unsigned)s->low);
+    else
+        buf_addf(out, "%u to %u", (unsigned)s->low, (unsigned)s->high);
+}
+
+/* "200, 201 or 404", "2xx", "gRPC 0" */
+static void add_statuses(struct buf *out, const struct expect_status *status, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            buf_adds(out, i + 1 == n ? " or " : ", ");
+        add_status(out, &status[i]);
+    }
+}
+
+/* "503", "gRPC 14", "refused" */
+static void add_outcome(struct buf *out, outcome o)
+{
+    if (outcome_kind(o) == OUT_GRPC)
+        buf_addf(out, "gRPC %u", (unsigned)outcome_code(o));
+    else
+        outcome_print(o, out);
+}
+
+/* ---- values ---- */
+
+static void add_node(struct buf *out, const struct node *value, size_t most)
+{
+    struct buf text = BUF_INIT(most + 8); /* more than is shown: so it is seen that there is more */
+    node_print(value, &text);
+    expect_add_brief(out, buf_slice(&text), most);
+    buf_deinit(&text);
+}
+
+static void mask(struct buf *text)
+{
+    struct buf masked = BUF_INIT(text->max);
+    secret_mask(buf_slice(text), &masked);
+    buf_clear(text);
+    buf_add(text, buf_slice(&masked));
+    buf_deinit(&masked);
+}
+
+/* Takes secrets out of both; what `why` says from `from` on is one as a whole (0: nothing is). */
+static void hide(struct buf *why, struct buf *detail, size_t from)
+{
+    if (from) {
+        why->n = from;
+        buf_adds(why, " is not as expected");
+        if (!slice_starts(buf_slice(detail), SLICE("there is no"))) {
+            buf_clear(detail);
+            buf_adds(detail, "it is " SECRET);
+        }
+    }
+    mask(why);
+    mask(detail);
 }
 
 /* ---- questions ---- */
@@ -118,14 +243,14 @@ static void ask_status(struct subject *s)
         return;
     }
     buf_adds(&s->why, "the status is not ");
-    expect_add_statuses(&s->why, status, n);
+    add_statuses(&s->why, status, n);
     buf_adds(&s->detail, "status ");
-    expect_add_outcome(&s->detail, seen);
+    add_outcome(&s->detail, seen);
     if (s->answer && s->answer->coded) {
         buf_addf(&s->detail, "; %s", s->answer->coded);
     } else if (s->body.n) {
         buf_adds(&s->detail, ": ");
-        expect_add_quoted(&s->detail, s->told, EXPECT_VALUE_MAX);
+        add_quoted(&s->detail, s->told, VALUE_MAX);
     }
 }
 
@@ -158,11 +283,11 @@ static void ask_exit(struct subject *s)
         buf_addf(&s->detail, "exit %d", r->exit_code);
     slice output = slice_trim(s->told);
     if (output.n) { /* the reason mostly stands at the end */
-        size_t skip = output.n > EXPECT_VALUE_MAX ? output.n - EXPECT_VALUE_MAX : 0;
+        size_t skip = output.n > VALUE_MAX ? output.n - VALUE_MAX : 0;
         while (skip && skip < output.n && (output.p[skip] & 0xc0) == 0x80)
             skip++; /* not from within a character on */
         buf_adds(&s->detail, skip ? ": ..." : ": ");
-        expect_add_quoted(&s->detail, slice_from(output, skip), EXPECT_DETAIL_MAX / 2);
+        add_quoted(&s->detail, slice_from(output, skip), EXPECT_DETAIL_MAX / 2);
     }
 }
 
@@ -206,12 +331,12 @@ static void ask_header(struct subject *s, const struct config_pair *wanted)
         return;
     }
     buf_adds(&s->why, "the header ");
-    expect_add_brief(&s->why, x.name, EXPECT_VALUE_MAX);
+    expect_add_brief(&s->why, x.name, VALUE_MAX);
     s->secret = secret_name(x.name) ? s->why.n : 0;
     buf_adds(&s->why, " is not ");
-    expect_add_quoted(&s->why, x.value, EXPECT_VALUE_MAX);
+    add_quoted(&s->why, x.value, VALUE_MAX);
     if (x.there)
-        expect_add_quoted(&s->detail, x.seen, EXPECT_VALUE_MAX);
+        add_quoted(&s->detail, x.seen, VALUE_MAX);
     else
         buf_adds(&s->detail, "there is no such header");
 }
@@ -231,7 +356,7 @@ static void tell_body(struct subject *s)
     else if (s->body.n == 0)
         buf_adds(&s->detail, "it is empty");
     else
-        expect_add_quoted(&s->detail, s->told, EXPECT_DETAIL_MAX / 2);
+        add_quoted(&s->detail, s->told, EXPECT_DETAIL_MAX / 2);
 }
 
 static void ask_body(struct subject *s)
@@ -241,7 +366,7 @@ static void ask_body(struct subject *s)
     if (!s->spec->has_body || same)
         return;
     buf_addf(&s->why, "%s is not ", s->content);
-    expect_add_quoted(&s->why, s->spec->body, EXPECT_VALUE_MAX);
+    add_quoted(&s->why, s->spec->body, VALUE_MAX);
     tell_body(s);
 }
 
@@ -253,43 +378,45 @@ static void ask_contains(struct subject *s)
     if (wanted.n == 0 || there)
         return;
     buf_addf(&s->why, "%s does not contain ", s->content);
-    expect_add_quoted(&s->why, wanted, EXPECT_VALUE_MAX);
+    add_quoted(&s->why, wanted, VALUE_MAX);
     tell_body(s);
+}
+
+/* The answer as JSON, read once; false, and it is said: it is none. */
+static bool read_json(struct subject *s, struct arena *a, const struct node **doc)
+{
+    if (*doc || (!s->cut && node_parse_json(a, s->body, doc) == 0))
+        return true;
+    buf_addf(&s->why, s->cut ? "%s is too large to be read as JSON" : "%s is not JSON", s->content);
+    tell_body(s);
+    return false;
 }
 
 static void ask_json(struct subject *s)
 {
-    json_error_t e;
-    if (s->spec->json.n == 0)
-        return;
-    json_t *doc = expect_json_parse(s->body, &e);
-    if (!doc) {
-        buf_addf(&s->why, s->cut ? "%s is too large to be read as JSON" : "%s is not JSON",
-                 s->content);
-        tell_body(s);
-        return;
-    }
-    for (uint32_t i = 0; i < s->spec->json.n && s->why.n == 0; i++) {
+    struct arena a = {0};
+    const struct node *doc = NULL;
+    for (uint32_t i = 0; i < s->spec->json.n && s->why.n == 0 && read_json(s, &a, &doc); i++) {
         const struct expect_value *wanted = &s->spec->json.at[i];
-        const json_t *seen = expect_json_at(doc, wanted->pointer);
-        if (seen && expect_json_is(seen, wanted->value)) {
+        const struct node *seen = pointer_at(doc, wanted->pointer);
+        if (seen && node_eq(seen, wanted->value)) {
             s->held++;
             continue;
         }
         buf_adds(&s->why, s->content);
         if (wanted->pointer.n) {
             buf_adds(&s->why, " at ");
-            expect_add_brief(&s->why, wanted->pointer, EXPECT_VALUE_MAX);
+            expect_add_brief(&s->why, wanted->pointer, VALUE_MAX);
             s->secret = secret_pointer(wanted->pointer) ? s->why.n : 0;
         }
         buf_adds(&s->why, " is not ");
-        expect_add_node(&s->why, wanted->value, EXPECT_VALUE_MAX);
+        add_node(&s->why, wanted->value, VALUE_MAX);
         if (seen)
-            expect_add_json(&s->detail, seen, EXPECT_DETAIL_MAX / 2);
+            add_node(&s->detail, seen, EXPECT_DETAIL_MAX / 2);
         else
             buf_adds(&s->detail, "there is nothing");
     }
-    json_decref(doc);
+    arena_deinit(&a);
 }
 
 static void ask_time(struct subject *s)
@@ -326,35 +453,25 @@ static const struct node *header_value(const struct subject *s, const struct exp
 static void tell_condition(struct subject *s, const struct expect_where *w,
                            const struct node *value)
 {
-    struct buf refusal = BUF_INIT(EXPECT_VALUE_MAX * 2);
+    struct buf refusal = BUF_INIT(VALUE_MAX * 2);
     buf_adds(&s->why, w->about == ABOUT_HEADER ? "the header" : s->content);
     if (w->name.n && w->about != ABOUT_BODY) {
         buf_adds(&s->why, w->about == ABOUT_HEADER ? " " : " at ");
-        expect_add_brief(&s->why, w->name, EXPECT_VALUE_MAX);
+        expect_add_brief(&s->why, w->name, VALUE_MAX);
         bool secret = w->about == ABOUT_HEADER ? secret_name(w->name) : secret_pointer(w->name);
         s->secret = secret ? s->why.n : 0;
     }
     condition_refusal(&w->condition, &refusal);
     buf_addc(&s->why, ' ');
-    expect_add_brief(&s->why, buf_slice(&refusal), EXPECT_VALUE_MAX);
+    expect_add_brief(&s->why, buf_slice(&refusal), VALUE_MAX);
     buf_deinit(&refusal);
     if (w->about == ABOUT_BODY)
         tell_body(s);
     else if (value)
-        expect_add_node(&s->detail, value, EXPECT_DETAIL_MAX / 2);
+        add_node(&s->detail, value, EXPECT_DETAIL_MAX / 2);
     else
         buf_adds(&s->detail,
                  w->about == ABOUT_HEADER ? "there is no such header" : "there is nothing");
-}
-
-/* The answer as JSON, read once; false, and it is said: it is none. */
-static bool read_json(struct subject *s, struct arena *a, const struct node **doc)
-{
-    if (*doc || (!s->cut && node_parse_json(a, s->body, doc) == 0))
-        return true;
-    buf_addf(&s->why, s->cut ? "%s is too large to be read as JSON" : "%s is not JSON", s->content);
-    tell_body(s);
-    return false;
 }
 
 static void ask_where(struct subject *s)
@@ -440,7 +557,7 @@ static void ask_all(struct subject *s)
     s->detail = BUF_INIT(EXPECT_DETAIL_MAX);
     for (size_t i = 0; i < sizeof questions / sizeof *questions && s->why.n == 0; i++)
         questions[i](s);
-    expect_hide(&s->why, &s->detail, s->secret);
+    hide(&s->why, &s->detail, s->secret);
 }
 
 static void judge(struct subject *s, struct sentences *keep, struct arena *once,

@@ -14,7 +14,8 @@
 #include <string.h>
 
 #include "data/json.h"
-#include "findings/expect_int.h"
+#include "data/pointer.h"
+#include "findings/expect.h"
 #include "fuzz/must.h"
 
 enum { DEPTH_MAX = 50 };
@@ -93,45 +94,37 @@ static void add_step(struct buf *pointer, slice key)
 }
 
 // `at` is what `pointer` leads to from `root`.
-static void check_below(const json_t *root, json_t *at, struct buf *pointer, int depth)
+static void check_below(const struct node *root, const struct node *at, struct buf *pointer,
+                        int depth)
 {
-    MUST(expect_json_at(root, buf_slice(pointer)) == at);
-    if (depth == DEPTH_MAX)
+    MUST(pointer_at(root, buf_slice(pointer)) == at);
+    if (depth == DEPTH_MAX || (at->type != NODE_LIST && at->type != NODE_MAP))
         return;
-    size_t before = pointer->n, i;
-    const char *key;
-    json_t *item;
-    if (json_is_array(at)) {
-        json_array_foreach(at, i, item)
-        {
-            char digits[DIGITS_MOST];
-            add_step(pointer, slice_of_u64(i, digits));
-            check_below(root, item, pointer, depth + 1);
-            pointer->n = before;
-        }
-    } else if (json_is_object(at)) {
-        json_object_foreach(at, key, item)
-        {
-            add_step(pointer, slice_of(key));
-            check_below(root, item, pointer, depth + 1);
-            pointer->n = before;
-        }
+    size_t before = pointer->n;
+    for (uint32_t i = 0; i < at->n; i++) {
+        char digits[DIGITS_MOST];
+        bool map = at->type == NODE_MAP;
+        add_step(pointer, map ? at->map[i].key : slice_of_u64(i, digits));
+        check_below(root, map ? at->map[i].value : at->list[i], pointer, depth + 1);
+        pointer->n = before;
     }
 }
 
-static void check_scalar(const json_t *value)
+// A scalar equals one that was made of its value alone.
+static void check_scalar(const struct node *value)
 {
-    struct node node = {.type = NODE_STR};
-    if (json_is_string(value))
-        node.text = (slice){json_string_value(value), json_string_length(value)};
-    else if (json_is_real(value) || json_is_integer(value))
-        node = (struct node){.type = NODE_NUM, .num = json_number_value(value)};
-    else if (json_is_boolean(value))
-        node = (struct node){.type = NODE_BOOL, .boolean = json_is_true(value)};
+    struct node node = {.type = value->type};
+    if (value->type == NODE_STR)
+        node.text = value->text;
+    else if (value->type == NODE_NUM)
+        node.num = value->num;
+    else if (value->type == NODE_BOOL)
+        node.boolean = value->boolean;
     else
         node.type = NODE_NULL;
-    bool scalar = !json_is_array(value) && !json_is_object(value);
-    MUST(expect_json_is(value, &node) == scalar);
+    bool scalar = value->type != NODE_LIST && value->type != NODE_MAP;
+    MUST(node_eq(value, &node) == scalar);
+    MUST(node_eq(value, value));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -156,14 +149,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         judge(&specs[i], body, keep);
     judge_condition(pointer, body, keep);
     sentences_free(keep);
-    json_error_t e;
-    json_t *doc = expect_json_parse(body, &e);
-    if (!doc)
-        return 0;
-    struct buf path = BUF_INIT(1 << 20);
-    check_below(doc, doc, &path, 0);
-    check_scalar(doc);
-    buf_deinit(&path);
-    json_decref(doc);
+    struct arena a = {0};
+    const struct node *doc = NULL;
+    if (node_parse_json(&a, body, &doc) == 0) {
+        struct buf path = BUF_INIT(1 << 20);
+        check_below(doc, doc, &path, 0);
+        check_scalar(doc);
+        buf_deinit(&path);
+    }
+    arena_deinit(&a);
     return 0;
 }
