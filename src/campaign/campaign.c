@@ -6,10 +6,9 @@
  *   search_next --> campaign_begin --> ... live_wait --> verify --> store --> search_observe */
 #include "campaign/campaign_int.h"
 #include "campaign/campaign_lines_int.h"
+#include "campaign/explore.h"
 
 #include "base/clock.h"
-
-static const int64_t SHOW_NS = 50000000; /* counting what is queued costs something */
 
 static void campaign_init(struct campaign *c, const struct campaign_options *options)
 {
@@ -76,22 +75,55 @@ static void campaign_reset(struct campaign *c)
 
 /* ---- telling ---- */
 
-void campaign_show(struct campaign *c, const char *phase)
+void campaign_send(struct campaign *c, struct event event)
 {
-    struct search_stats stats;
-    int64_t now = clock_ns();
-    if (!c->opt.show || now < c->show_ns)
+    if (!c->opt.sink.take)
         return;
-    c->show_ns = now + SHOW_NS;
-    search_stats(c->search, &stats);
-    struct campaign_facts facts = {.scenario = c->spec->name.p,
-                                   .phase = phase,
-                                   .runs = stats.runs,
-                                   .queued = stats.queued,
-                                   .findings =
-                                       tally_findings(c->tally) + c->blasts.n + c->remarks_told,
-                                   .elapsed_ns = now - c->start_ns};
-    c->opt.show(c->opt.ctx, &facts);
+    event.scenario = c->spec->name.p;
+    event.at_ns = c->start_ns ? clock_ns() - c->start_ns : 0;
+    if (event.type == EVENT_RUN || event.type == EVENT_RUN_BEGINS) {
+        search_progress(c->search, &event.runs, &event.queued);
+        event.found = tally_findings(c->tally) + c->blasts.n + c->remarks_told;
+        event.failed = c->summary.failed_runs;
+    }
+    event_send(&c->opt.sink, &event);
+}
+
+void campaign_send_begin(struct campaign *c, bool resumed)
+{
+    const struct search_options *search = &c->opt.search;
+    struct buf modes = BUF_INIT(1 << 16);
+    if (c->begun)
+        return;
+    c->begun = true;
+    for (uint32_t i = 0; i < search->n_modes; i++) {
+        buf_adds(&modes, i ? ", " : "");
+        mode_print(search->modes[i], &modes);
+    }
+    campaign_send(c, (struct event){.type = EVENT_CAMPAIGN,
+                                    .system = c->opt.config->name.p,
+                                    .file = c->opt.config->source,
+                                    .modes = buf_text(&modes),
+                                    .order = order_rows[search->order].name,
+                                    .max_runs = c->opt.max_runs,
+                                    .max_time_ns = c->opt.max_time_ns,
+                                    .resumed = resumed});
+    buf_deinit(&modes);
+}
+
+void campaign_send_level(struct campaign *c)
+{
+    const struct summary_level *l = &vec_last(&c->summary.levels);
+    campaign_send(
+        c, (struct event){
+               .type = EVENT_LEVEL, .name = l->service, .calls = l->calls, .text = l->level});
+}
+
+void campaign_send_run(struct campaign *c, const struct run *run, bool asked, bool restored)
+{
+    struct event event = event_of_run(run, c->search, asked);
+    event.restored = restored;
+    campaign_send(c, event);
 }
 
 /* ---- runs ---- */
@@ -111,6 +143,7 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
                                     .learning = learning,
                                     .limit_ns = campaign_limit(c, f, purpose),
                                     .user = slot};
+    campaign_send(c, (struct event){.type = EVENT_RUN_BEGINS, .purpose = purpose, .faultload = f});
     live_begin(c->live, &order);
 }
 
@@ -228,6 +261,7 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     else if (run->purpose == RUN_SHRINK)
         tally_smaller(c->tally, run);
     campaign_show_rest(c, run);
+    campaign_send_run(c, run, asked, false);
     campaign_sample(c);
     return 0;
 }
@@ -287,7 +321,6 @@ static int look_around(struct campaign *c, struct err *e)
 static int explore_on(struct campaign *c, struct err *e)
 {
     for (uint32_t healed = 0;;) {
-        campaign_show(c, "search");
         int status = live_running(c->live) == 0 ? look_around(c, e) : 0;
         if (status)
             return status;
@@ -319,6 +352,8 @@ static int start_over(struct campaign *c, struct err *e)
     campaign_abandon(c);
     campaign_reset(c);
     c->told = was.told; /* nobody wants to read them twice */
+    c->begun = true;
+    campaign_send(c, (struct event){.type = EVENT_AGAIN, .text = was.late.why});
     if (c->opt.contract)
         contract_forget(c->opt.contract);
     c->live = was.live;
@@ -338,10 +373,13 @@ static int start_over(struct campaign *c, struct err *e)
 int campaign_explore(struct campaign *c, struct live *live, struct err *e)
 {
     uint32_t service;
-    if (c->summary.broken)
+    if (c->summary.broken) {
         campaign_reset(c); /* it may work by now */
+        campaign_send(c, (struct event){.type = EVENT_AGAIN});
+    }
     c->live = live;
     c->start_ns = clock_ns();
+    campaign_send_begin(c, false);
     live_set_deadline(live, c->opt.max_time_ns ? c->start_ns + c->opt.max_time_ns : 0);
     c->lost = track_lost(live_tracker(live), &service);
     c->summary.stopped = NULL;

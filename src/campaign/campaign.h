@@ -13,20 +13,12 @@
 
 #include "campaign/judging.h"
 #include "contract/contract.h"
-#include "core/summary.h"
+#include "core/event.h"
 #include "live/live.h"
 #include "search/search.h"
 #include "store/store.h"
 
 struct campaign;
-
-/* How far it is. */
-struct campaign_facts {
-    const char *scenario;
-    const char *phase; /* "baseline", "search", "confirming" */
-    uint64_t runs, queued, findings;
-    int64_t elapsed_ns;
-};
 
 struct campaign_options {
     const struct campaign_config *config;
@@ -46,12 +38,7 @@ struct campaign_options {
     const char *options;           /* as text: a campaign is only resumed with equal ones */
     const char *origin;            /* as text: the services, and what the file says of the search */
     bool origin_counts;            /* all of it must be as it was, not the services alone */
-    void *ctx;
-    void (*show)(void *ctx, const struct campaign_facts *facts); /* may be NULL */
-    /* A finding as it comes, each once; it lives during the call: one of the expectation, or an
-     * oracle's, the other is NULL. May be NULL. */
-    void (*found)(void *ctx, struct campaign *c, const struct finding *finding,
-                  const struct remark *remark);
+    struct event_sink sink;        /* is told what happens, all but the end (summary_tell) */
 };
 
 struct campaign *campaign_new(const struct campaign_options *options);

@@ -28,7 +28,6 @@ static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, 
     struct run run = {0};
     if (!c->live)
         return NOT_KNOWN;
-    campaign_show(c, "confirming");
     int status = campaign_heal(c, false, e);
     if (status == 0)
         status = campaign_run_alone(c, f, purpose, &run, e);
@@ -176,11 +175,11 @@ static uint64_t finding_key(const struct finding *f)
     return f->kind == FINDING_BLAST ? hash_mix(key, f->faultload) : key;
 }
 
-static void tell_findings(struct campaign *c)
+static void send_finding(struct campaign *c, const struct finding *f, enum event_stage stage)
 {
-    for (uint32_t i = 0; i < c->summary.findings.n; i++)
-        if (map_count(&c->told, finding_key(&c->summary.findings.at[i])) == 1 && c->opt.found)
-            c->opt.found(c->opt.ctx, c, &c->summary.findings.at[i], NULL);
+    struct event event = event_of_finding(f, stage);
+    event.key = finding_key(f);
+    campaign_send(c, event);
 }
 
 int campaign_announce(struct campaign *c, struct err *e)
@@ -189,12 +188,16 @@ int campaign_announce(struct campaign *c, struct err *e)
     campaign_sort(c);
     for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++) {
         const struct finding *f = &c->summary.findings.at[i];
-        bool known = map_get(&c->told, finding_key(f)) != NULL;
-        if (!known && f->kind != FINDING_BLAST && f->state == FINDING_SEEN)
+        if (map_get(&c->told, finding_key(f)))
+            continue;
+        send_finding(c, f, STAGE_FOUND);
+        if (f->kind != FINDING_BLAST && f->state == FINDING_SEEN)
             status = shrink_and_confirm(c, f, f->kind == FINDING_HANG ? 0 : SHRINK_SOON_MAX, e);
     }
     campaign_sort(c);
-    tell_findings(c);
+    for (uint32_t i = 0; i < c->summary.findings.n; i++)
+        if (map_count(&c->told, finding_key(&c->summary.findings.at[i])) == 1)
+            send_finding(c, &c->summary.findings.at[i], STAGE_TOLD);
     return status;
 }
 
@@ -208,7 +211,7 @@ void campaign_announce_remarks(struct campaign *c)
         if (judge_weigh(c->judge, r, &c->summary) != SEVERITY_FINDING)
             continue;
         c->remarks_told++;
-        if (map_count(&c->told, hash_slice(slice_of(r->why))) == 1 && c->opt.found)
-            c->opt.found(c->opt.ctx, c, NULL, r);
+        if (map_count(&c->told, hash_slice(slice_of(r->why))) == 1)
+            campaign_send(c, event_of_remark(r, STAGE_TOLD));
     }
 }

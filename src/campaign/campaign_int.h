@@ -56,6 +56,7 @@ struct campaign {
     uint64_t explored; /* runs of this process, for the budget */
     uint32_t jobs;     /* that are possible */
     bool learned;
+    bool begun;        /* that it begins was told */
     bool finished;     /* the summary is filled in */
     bool ended;        /* nothing is left, and the findings are confirmed */
     uint64_t lost;     /* calls that belonged to nobody, so far */
@@ -68,7 +69,6 @@ struct campaign {
     struct map told;               /* findings that were told as they came */
     faultload recent[RECENT_KEPT]; /* the last ones, a ring */
     uint32_t n_recent;
-    int64_t show_ns;     /* when progress is told next */
     int64_t start_ns;    /* of this process */
     slice lesson, quiet; /* what the store says was learned; p == NULL: nothing */
     uint64_t n_hiccups;  /* runs that failed by themselves, and were repeated */
@@ -89,6 +89,18 @@ struct campaign {
 };
 
 /* ---- campaign.c ---- */
+
+/* Tells what happened; this adds the scenario, the time, and how far the campaign is. */
+void campaign_send(struct campaign *c, struct event event);
+
+/* It begins, unless that was told. resumed: with runs of an earlier process. */
+void campaign_send_begin(struct campaign *c, bool resumed);
+
+/* The last of the levels in the summary is known. */
+void campaign_send_level(struct campaign *c);
+
+/* A run counts. asked: the search has just observed it. */
+void campaign_send_run(struct campaign *c, const struct run *run, bool asked, bool restored);
 
 /* Begins a run of this faultload. */
 void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning);
@@ -125,7 +137,6 @@ void campaign_show_rest(struct campaign *c, const struct run *run);
 
 /* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
-void campaign_show(struct campaign *c, const char *phase);
 
 /* The findings, in the light of all runs so far. */
 void campaign_sort(struct campaign *c);

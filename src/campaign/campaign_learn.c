@@ -86,6 +86,7 @@ static void learn_levels(struct campaign *c)
                                         .calls = f->made,
                                         .level = track_level_names[level],
                                         .note = note});
+        campaign_send_level(c);
         if (level == TRACK_NONE && c->jobs > 1) {
             c->jobs = 1;
             campaign_note(c, "--jobs needs services that pass the trace context on: one run is "
@@ -163,6 +164,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
         vec_deinit(&run->trace.calls);
     }
     c->learned = true;
+    campaign_send(c, (struct event){.type = EVENT_LEARNED, .runs = all->n});
     return status;
 }
 
@@ -180,7 +182,6 @@ int campaign_learn(struct campaign *c, struct err *e)
     live_set_quiet(c->live, quiet);
     campaign_watch(c);
     while (status == 0 && all.n < n) {
-        campaign_show(c, "baseline");
         status = one_run(c, &all, e);
         if (status == 0 && !all.run[all.n - 1].verdict.pass)
             break; /* nothing can be learned of a scenario that fails by itself */

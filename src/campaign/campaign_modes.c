@@ -11,6 +11,7 @@ void campaign_note(struct campaign *c, const char *text)
         if (strcmp(c->summary.notes.at[i], text) == 0)
             return;
     vec_push(&c->summary.notes, arena_copy(&c->keep, text, strlen(text)));
+    campaign_send(c, (struct event){.type = EVENT_NOTE, .text = text});
 }
 
 /* ---- what modes need ---- */

@@ -195,6 +195,7 @@ static void parse_levels(struct campaign *c, slice text)
                  (struct summary_level){.service = slice_copy(&c->keep, service).p,
                                         .calls = n,
                                         .level = slice_copy(&c->keep, level).p});
+        campaign_send_level(c);
         if (slice_is(level, "none"))
             c->jobs = 1;
     }
@@ -222,7 +223,8 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
     trace_align(&copy.trace, &c->overlaps, c->opt.names);
     campaign_remember(c, &copy);
     campaign_contract_restore(c, &copy);
-    if (run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH) {
+    bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
+    if (asked) {
         campaign_tell(c, &copy);
         if (run->purpose == RUN_BASELINE && !run->verdict.pass)
             c->summary.broken = run->verdict.why;
@@ -230,6 +232,7 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
         tally_smaller(c->tally, &copy);
     }
     campaign_show_rest(c, &copy);
+    campaign_send_run(c, &copy, asked, true);
     vec_deinit(&copy.trace.calls);
     return 0;
 }
@@ -395,6 +398,7 @@ int campaign_restore(struct campaign *c, struct err *e)
         return -1;
     if (!levels.p || !notes.p)
         return 1;
+    campaign_send_begin(c, true);
     if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep,
                        restore_overlaps, c, e) < 0 ||
         store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,

@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "findings/tally.h"
 
-enum { SHOW_EVERY = 64 }; /* runs between reports of progress */
-
 /* Which budget is used up, if any. */
 static const char *used_up(const struct explore_budget *budget, uint64_t number, int64_t start_ns)
 {
@@ -18,12 +16,33 @@ static const char *used_up(const struct explore_budget *budget, uint64_t number,
     return NULL;
 }
 
-static void show(const struct search *search, const struct tally *tally,
-                 const struct explore_progress *progress)
+struct event event_of_run(const struct run *run, const struct search *search, bool asked)
 {
-    struct search_stats stats;
-    search_stats(search, &stats);
-    progress->show(progress->ctx, stats.runs, stats.queued, tally_findings(tally));
+    struct event event = {.type = EVENT_RUN,
+                          .number = run->number,
+                          .purpose = run->purpose,
+                          .faultload = run->faultload,
+                          .pass = run->verdict.pass,
+                          .status = run->verdict.status,
+                          .why = run->verdict.pass ? NULL : run->verdict.why,
+                          .detail = run->verdict.detail,
+                          .took_ns = run->took_ns,
+                          .calls = run->trace.calls.n,
+                          .hung = run->flags & RUN_HUNG,
+                          .crashed = run->flags & RUN_CRASHED,
+                          .repeated = run->flags & RUN_REPEATED,
+                          .run = run};
+    search_progress(search, &event.runs, &event.queued);
+    if (asked) {
+        const struct search_run *last = search_last(search);
+        event.counted = last->repeat                 ? COUNTED_REPEAT
+                        : last->purpose == FOR_AUDIT ? COUNTED_AUDIT
+                                                     : COUNTED_RUN;
+        event.fired = last->fired;
+        event.size = last->size;
+        event.hits = last->hits;
+    }
+    return event;
 }
 
 /* Says under which faultload a run was impossible. */
@@ -47,6 +66,7 @@ static int explore_once(const struct exploration *x, struct tally *tally, faultl
         return -1;
     }
     run->faultload = f;
+    run->purpose = f == FAULTLOAD_EMPTY ? RUN_BASELINE : RUN_SEARCH;
     run->number = number + 1;
     search_observe(x->search, f, &run->trace, &run->verdict);
     tally_run(tally, run);
@@ -54,6 +74,13 @@ static int explore_once(const struct exploration *x, struct tally *tally, faultl
         judge_run(x->judge, run);
     if (f == FAULTLOAD_EMPTY && !run->verdict.pass)
         out->broken = run->verdict.why;
+    if (x->sink && x->sink->take) {
+        struct event event = event_of_run(run, x->search, true);
+        event.scenario = out->scenario;
+        event.found = tally_findings(tally);
+        event.failed = out->failed_runs;
+        event_send(x->sink, &event);
+    }
     return 0;
 }
 
@@ -67,8 +94,6 @@ int explore(const struct exploration *x, struct summary *out, struct err *e)
     out->names = x->names;
     out->faultloads = x->faultloads;
     for (uint64_t number = 0; !out->broken && !status; number++) {
-        if (x->progress && number % SHOW_EVERY == 0)
-            show(x->search, tally, x->progress);
         out->stopped = used_up(&x->budget, number, start_ns);
         if (out->stopped || !search_next(x->search, &f))
             break;
@@ -77,6 +102,7 @@ int explore(const struct exploration *x, struct summary *out, struct err *e)
     tally_finish(tally);
     if (x->judge)
         judge_finish(x->judge, tally_exhaustive(tally), out);
+    summary_tell(out, x->sink);
     tally_free(tally);
     vec_deinit(&run.trace.calls);
     return status;

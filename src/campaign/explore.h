@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-#include "core/summary.h"
+#include "core/event.h"
 #include "judge/judge.h"
 #include "search/search.h"
 
@@ -25,12 +25,6 @@ struct explore_budget {
         *interrupted; /* becomes non-zero: stop after this run; may be NULL */
 };
 
-/* Called now and then, so that somebody can show progress. */
-struct explore_progress {
-    void *ctx;
-    void (*show)(void *ctx, uint64_t runs, uint64_t queued, uint64_t findings);
-};
-
 /* What is explored, and how. */
 struct exploration {
     struct search *search;
@@ -38,9 +32,12 @@ struct exploration {
     struct faultloads *faultloads;
     struct runner runner;
     struct explore_budget budget;
-    const struct explore_progress *progress; /* NULL: nobody looks */
-    struct judge *judge;                     /* is shown every run; may be NULL */
+    const struct event_sink *sink; /* NULL: nobody looks */
+    struct judge *judge;           /* is shown every run; may be NULL */
 };
+
+/* A run as an event. asked: the search wanted it, and has just observed it. */
+struct event event_of_run(const struct run *run, const struct search *search, bool asked);
 
 /* Fills *out (but for system, scenario, file, modes, order and seed, which the caller knows). 0 or
  * -1 with *e. */

@@ -112,6 +112,8 @@ const struct option_row option_rows[] = {
      offsetof(struct args, junit)},
     {"markdown", 0, "FILE", "write a summary in Markdown, for CI", OPT_RUN, TYPE_TEXT,
      offsetof(struct args, markdown)},
+    {"events", 0, "FILE", "write what happens as it happens, a JSON object per line; - is stdout",
+     OPT_WATCH, TYPE_TEXT, offsetof(struct args, events)},
     {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, TYPE_FLAG,
      offsetof(struct args, json)},
     {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,

@@ -41,7 +41,7 @@ struct args {
     uint32_t n_positional;
     char **command; /* "COMMAND...": all words from the first that is no option, then NULL */
     const char *scenario, *modes, *assume, *order, *color;
-    const char *json_file, *junit, *markdown, *store, *identify, *shard, *config;
+    const char *json_file, *junit, *markdown, *events, *store, *identify, *shard, *config;
     struct arg_list faults, oracles;
     VEC(struct setting) settings; /* in the order in which they were given */
     uint64_t max_faults, t_way, max_runs, seed, jobs;
@@ -79,6 +79,7 @@ enum option_group {
     OPT_RUN = 256,      /* how it is run, and reported */
     OPT_SERVE = 512,
     OPT_INIT = 1024,
+    OPT_WATCH = 1 << 15, /* what is told while it lasts */
     OPT_DEPS = 1 << 16,
     OPT_CONTRACT = 1 << 20,
     OPT_LEARN = 1 << 21,

@@ -71,7 +71,7 @@ int cmd_explain(const struct args *args)
         cmd_fail(&e);
         code = EXIT_ENVIRONMENT;
     } else {
-        session_make_campaigns(&s, NULL, NULL);
+        session_make_campaigns(&s);
         code = explain(&s, &e);
         if (code)
             cmd_fail(&e);

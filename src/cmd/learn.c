@@ -145,7 +145,7 @@ static int learn(struct session *s, struct err *e)
     if (code)
         return code;
     s->contract_watches = true;
-    session_make_campaigns(s, NULL, NULL);
+    session_make_campaigns(s);
     for (uint32_t i = 0; i < s->scenarios.n && !code; i++)
         code = restore(s, i, e);
     for (uint32_t i = 0; i < s->scenarios.n && !code; i++)

@@ -33,7 +33,8 @@ static int cmd_version(const struct args *args)
 
 const struct verb verbs[] = {
     {"run", "[FILE]", 1, "find what breaks a system: the main job",
-     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT, cmd_run},
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT | OPT_WATCH,
+     cmd_run},
     {"replay", "WHAT [FILE]", 2, "run one faultload again and show what happens",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_CONTRACT, cmd_replay},
     {"learn", "[FILE]", 1, "write down what was seen under faults, as a contract",

@@ -59,8 +59,9 @@ static struct proxy_config *build(const struct args *args, struct err *e)
     return NULL;
 }
 
-static void warn(const char *text)
+static void warn(void *ctx, const char *text)
 {
+    (void)ctx;
     fprintf(stderr, "outfox: %s\n", text);
 }
 
@@ -101,7 +102,7 @@ static void reload(struct plane *plane, const struct args *args, struct buf *pri
     struct err e = {0};
     struct proxy_config *config = build(args, &e);
     if (config && plane_reload(plane, config, &e) == 0) {
-        warn("reloaded");
+        warn(NULL, "reloaded");
         describe(plane, args->json, printed);
         return;
     }
@@ -187,7 +188,7 @@ int cmd_proxy(const struct args *args)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* threads inherit it */
-    if (plane_start(config, warn, &plane, &e)) {
+    if (plane_start(config, warn, NULL, &plane, &e)) {
         config_free(config);
         cmd_fail(&e);
         return EXIT_ENVIRONMENT;

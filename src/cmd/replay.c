@@ -120,7 +120,7 @@ static void replay_deinit(struct replay *r)
 static int replay_one(struct session *s, const struct subject *subject)
 {
     struct replay r = {0};
-    session_make_campaigns(s, NULL, NULL);
+    session_make_campaigns(s);
     int code = run_again(s, subject, &r);
     if (!code)
         code = print_replay(s, subject, &r);
@@ -138,7 +138,7 @@ static int replay_all(struct session *s, const struct subjects *subjects)
     int code = 0;
     for (uint32_t i = 0; i < subjects->list.n && !code; i++) {
         struct replay r = {0};
-        session_make_campaigns(s, NULL, NULL);
+        session_make_campaigns(s);
         code = run_again(s, &subjects->list.at[i], &r);
         if (!code) {
             struct replayed result = conclude(s, &subjects->list.at[i], &r);

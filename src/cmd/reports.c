@@ -20,16 +20,17 @@ typedef void (*printer)(const struct report_source *source, struct buf *out);
 /* A report that goes to a file of the user's choice. */
 struct wanted {
     const char *option, *file; /* NULL: not wanted */
-    printer print;
+    printer print;             /* NULL: it is written as it comes (watch.c) */
 };
 
-enum { WANTED = 3 };
+enum { WANTED = 4 };
 
 static void list_wanted(const struct args *args, struct wanted out[WANTED])
 {
     out[0] = (struct wanted){"--json", args->json_file, report_campaign_json};
     out[1] = (struct wanted){"--junit", args->junit, report_junit};
     out[2] = (struct wanted){"--markdown", args->markdown, report_markdown};
+    out[3] = (struct wanted){"--events", args->events, NULL};
 }
 
 static bool is_stdout(const char *file)
@@ -39,13 +40,18 @@ static bool is_stdout(const char *file)
 
 /* ---- before ---- */
 
-static int refuse_file(const struct wanted *w, int number)
+int reports_refuse(const char *option, const char *file, int number)
 {
     struct err e = {0};
-    err_set(&e, 0, 0, "the report %s cannot be written: %s; give %s another FILE", w->file,
-            number == ENXIO ? "no program reads from this pipe" : strerror(number), w->option);
+    err_set(&e, 0, 0, "the report %s cannot be written: %s; give %s another FILE", file,
+            number == ENXIO ? "no program reads from this pipe" : strerror(number), option);
     cmd_fail(&e);
     return EXIT_ENVIRONMENT;
+}
+
+static int refuse_file(const struct wanted *w, int number)
+{
+    return reports_refuse(w->option, w->file, number);
 }
 
 static int check_file(const struct wanted *w)
@@ -309,13 +315,14 @@ static int write_wanted(const struct making *m, bool *on_stdout)
     for (int i = 0; i < WANTED; i++) {
         if (!all[i].file)
             continue;
-        if (is_stdout(all[i].file)) {
-            *on_stdout = true;
+        *on_stdout |= is_stdout(all[i].file);
+        if (all[i].print && is_stdout(all[i].file)) {
             struct buf text = BUF_INIT(SIZE_MAX);
             all[i].print(&m->source, &text);
             cmd_print(&text, stdout);
-            continue;
         }
+        if (!all[i].print || is_stdout(all[i].file))
+            continue;
         int number = write_file(&m->source, all[i].file, false, all[i].print);
         if (number)
             code = refuse_file(&all[i], number);
@@ -348,6 +355,8 @@ int reports_make(struct session *s, const char *error)
     bool on_stdout = false, any = false;
     making_init(&m, s, error);
     for (uint32_t i = 0; i < m.scenarios.n; i++) {
+        struct event_sink sink = watch_sink(s);
+        summary_tell(m.scenarios.at[i], &sink);
         code = cmd_worse(code, cmd_code(m.scenarios.at[i]));
         any |= m.scenarios.at[i]->runs_by_size.n > 0;
     }

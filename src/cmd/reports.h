@@ -10,6 +10,9 @@
  * work are not lost to a misspelt directory. 0, or an exit code after the error was printed. */
 int reports_check(const struct args *args);
 
+/* A report cannot be written there: an exit code, after the error was printed. */
+int reports_refuse(const char *option, const char *file, int number);
+
 /* The summary with its names: system, scenario, how findings are numbered and replayed. */
 struct summary *reports_title(struct session *s, uint32_t i);
 

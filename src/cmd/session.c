@@ -195,6 +195,15 @@ const char *session_scenario(const struct session *s, uint32_t i)
 
 /* ---- starting ---- */
 
+void session_clear_up(void)
+{
+    uint32_t n = live_clear_up();
+    if (n)
+        fprintf(stderr,
+                "outfox: ended %u %s that an earlier outfox left behind when it was killed\n",
+                (unsigned)n, plural(n, "process", "processes"));
+}
+
 int session_open_store(struct session *s, enum store_access access, struct err *e)
 {
     return store_open(s->config->store.p, access, &s->store, e);
@@ -211,15 +220,13 @@ int session_start(struct session *s, struct err *e)
                              .best = levels[s->config->identify.level],
                              .seed = random_key(),
                              .program = s->program,
-                             .note = session_note,
-                             .waiting = session_waiting};
+                             .sink = watch_sink(s)};
     session_clear_up();
     int status = live_open(s->config, &o, &s->live, e);
     return status > 0 ? 128 + status : status ? EXIT_ENVIRONMENT : 0;
 }
 
-void session_make_campaigns(struct session *s, void *ctx,
-                            void (*show)(void *ctx, const struct campaign_facts *facts))
+void session_make_campaigns(struct session *s)
 {
     const struct args *args = s->args;
     const struct campaign_config *c = s->config;
@@ -242,9 +249,7 @@ void session_make_campaigns(struct session *s, void *ctx,
             .options = session_options(s, s->scenarios.at[i]),
             .origin = s->origin,
             .origin_counts = args->resume && !session_is_told(args),
-            .ctx = ctx,
-            .show = show,
-            .found = s->found};
+            .sink = watch_sink(s)};
         vec_push(&s->campaigns, campaign_new(&o));
     }
 }
@@ -276,7 +281,7 @@ int session_stored(const struct args *args, const char *file, int (*tell)(struct
         return code;
     code = session_open_store(&s, STORE_READ, &e) ? EXIT_ENVIRONMENT : session_adopt(&s, &e);
     if (!code) {
-        session_make_campaigns(&s, NULL, NULL);
+        session_make_campaigns(&s);
         code = session_restore(&s, &left, &e);
     }
     if (code)

@@ -7,7 +7,7 @@
 
 #include "campaign/campaign.h"
 #include "cmd/search_args.h"
-#include "report/progress.h"
+#include "cmd/watch.h"
 
 struct session {
     const struct args *args;
@@ -32,10 +32,8 @@ struct session {
     VEC(struct contract *) contracts; /* one each, or none at all */
     bool contract_watches;            /* as of campaign_options */
     const char *program;
-    int signal; /* that has ended it, or 0 */
-    /* Is told findings as they come (campaign_options); NULL: nobody is. */
-    void (*found)(void *ctx, struct campaign *c, const struct finding *finding,
-                  const struct remark *remark);
+    int signal;         /* that has ended it, or 0 */
+    struct watch watch; /* what is told while it lasts, and to whom */
 };
 
 /* Reads everything; nothing is started. 0, or an exit code after the error was printed. */
@@ -51,13 +49,6 @@ int session_adopt(struct session *s, struct err *e) MUST_USE;
 /* Opens, takes up what is stored, lets `tell` print from it, and closes. An exit code. */
 int session_stored(const struct args *args, const char *file, int (*tell)(struct session *s));
 
-/* Notes go above this line from now on; NULL: there is none. */
-void session_watch(struct progress *line);
-void session_note(const char *text);
-
-/* What is waited for, now; not said where nobody watches. */
-void session_waiting(const char *text);
-
 /* Ends, and says so, what an outfox left behind that was killed. */
 void session_clear_up(void);
 
@@ -66,8 +57,7 @@ void session_clear_up(void);
 int session_start(struct session *s, struct err *e) MUST_USE;
 
 /* A campaign for each scenario. */
-void session_make_campaigns(struct session *s, void *ctx,
-                            void (*show)(void *ctx, const struct campaign_facts *facts));
+void session_make_campaigns(struct session *s);
 
 /* Forgets them: others can be made. */
 void session_drop_campaigns(struct session *s);

@@ -213,20 +213,24 @@ static void make_judge(struct bench *b)
     b->judge = judge_new(&options);
 }
 
+enum { SHOW_EVERY = 64 }; /* runs: looking at the clock costs something */
+
 /* What is shown of it meanwhile. */
-struct watch {
+struct sim_watch {
     const struct args *args;
     struct progress *line;
     int64_t start_ns;
 };
 
-static void show_progress(void *ctx, uint64_t runs, uint64_t queued, uint64_t findings)
+static void show_progress(void *ctx, const struct event *event)
 {
-    const struct watch *w = ctx;
+    const struct sim_watch *w = ctx;
+    if (event->type != EVENT_RUN || event->number % SHOW_EVERY != 1)
+        return;
     int64_t now_ns = clock_ns();
-    struct progress_facts facts = {.runs = runs,
-                                   .queued = queued,
-                                   .findings = findings,
+    struct progress_facts facts = {.runs = event->runs,
+                                   .queued = event->queued,
+                                   .findings = event->found,
                                    .elapsed_ns = now_ns - w->start_ns,
                                    .max_time_ns = w->args->max_time_ns,
                                    .max_runs = w->args->max_runs};
@@ -250,8 +254,8 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
                                   .seed = args->seed,
                                   .quick = search_is_quick(&options),
                                   .random = sim_random(b->sim)};
-    struct watch watch = {.args = args, .start_ns = clock_ns()};
-    struct explore_progress progress = {&watch, show_progress};
+    struct sim_watch watch = {.args = args, .start_ns = clock_ns()};
+    struct event_sink sink = {&watch, show_progress};
     if (!args->quiet) {
         watch.line = progress_new(stderr, style_terminal(2));
         progress_first(watch.line, FIRST_LINE_NS);
@@ -263,7 +267,7 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
                             .faultloads = &b->faultloads,
                             .runner = {b, run_in_memory},
                             .budget = {args->max_runs, args->max_time_ns, &interrupted},
-                            .progress = args->quiet ? NULL : &progress,
+                            .sink = args->quiet ? NULL : &sink,
                             .judge = b->judge};
     int status = explore(&x, &b->summary, e);
     progress_end(watch.line);

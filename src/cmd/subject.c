@@ -68,7 +68,7 @@ static int add_oracles(struct session *s, uint32_t campaign, uint32_t id, uint32
     s->contracts.n = 0;
     int status = session_adopt(s, e) ? -1 : 0;
     if (!status) {
-        session_make_campaigns(s, NULL, NULL);
+        session_make_campaigns(s);
         status = campaign_restore(s->campaigns.at[campaign], e);
     }
     const struct summary *summary = status ? NULL : campaign_finish(s->campaigns.at[campaign]);

@@ -72,6 +72,18 @@ uint64_t summary_warnings(const struct summary *s)
     return n;
 }
 
+void summary_count(struct summary *s, outcome status, bool pass)
+{
+    for (uint32_t i = 0; i < s->outcomes.n; i++) {
+        struct summary_outcome *o = &s->outcomes.at[i];
+        if (o->status == status && o->pass == pass) {
+            o->runs++;
+            return;
+        }
+    }
+    vec_push(&s->outcomes, (struct summary_outcome){status, pass, 1});
+}
+
 void finding_deinit(struct finding *finding)
 {
     vec_deinit(&finding->alike);

@@ -196,6 +196,9 @@ uint32_t summary_wrong(const struct summary *summary);
 /* How many warnings oracles have, those that were not kept included. */
 uint64_t summary_warnings(const struct summary *summary);
 
+/* A run that counts ended so. */
+void summary_count(struct summary *summary, outcome status, bool pass);
+
 void finding_deinit(struct finding *finding);
 void summary_deinit(struct summary *summary);
 

@@ -30,18 +30,6 @@ void tally_free(struct tally *t)
     mem_free(t);
 }
 
-static void count_outcome(struct summary *out, const struct verdict *v)
-{
-    for (uint32_t i = 0; i < out->outcomes.n; i++) {
-        struct summary_outcome *o = &out->outcomes.at[i];
-        if (o->status == v->status && o->pass == v->pass) {
-            o->runs++;
-            return;
-        }
-    }
-    vec_push(&out->outcomes, (struct summary_outcome){v->status, v->pass, 1});
-}
-
 bool tally_is_new(const struct tally *t, const struct run *run)
 {
     return failures_is_new(t->failures, run);
@@ -62,7 +50,7 @@ void tally_run(struct tally *t, const struct run *run)
         while (t->out->runs_by_size.n <= size)
             vec_push(&t->out->runs_by_size, 0);
         t->out->runs_by_size.at[size]++;
-        count_outcome(t->out, &run->verdict);
+        summary_count(t->out, run->verdict.status, run->verdict.pass);
     }
     failures_learn(t->failures, &run->trace);
     if (run->verdict.pass)

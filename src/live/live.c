@@ -92,6 +92,7 @@ static void on_died(void *ctx, uint32_t service, const char *how)
     struct live *l = ctx;
     (void)service;
     l->n_died++;
+    event_send(&l->opt.sink, &(struct event){.type = EVENT_DIED, .text = how});
     if (!execution_hurt(l, how, NULL))
         (void)snprintf(l->death, sizeof l->death, "%s", how);
 }
@@ -160,13 +161,19 @@ static void make_tracker(struct live *l)
     l->tracker = tracker_new(&o);
 }
 
+static void warn(void *ctx, const char *text)
+{
+    const struct live *l = ctx;
+    event_send(&l->opt.sink, &(struct event){.type = EVENT_WARNING, .text = text});
+}
+
 static int open_plane(struct live *l, struct err *e)
 {
     struct proxy_config *proxies;
     direct_init(l);
     if (wiring_proxies(l->wiring, &proxies, e))
         return -1;
-    if (plane_embed(proxies, &l->director, l->opt.note, &l->plane, e)) {
+    if (plane_embed(proxies, &l->director, warn, l, &l->plane, e)) {
         config_free(proxies);
         return -1;
     }
@@ -196,15 +203,13 @@ static void on_watch(struct timer *t)
     struct buf text = BUF_INIT(1 << 12);
     services_waiting(l->services, l->starting, &text);
     buf_addf(&text, ", %llds", (long long)((l->loop->now_ns - l->watch_ns) / 1000000000));
-    l->opt.waiting(buf_text(&text));
+    event_send(&l->opt.sink, &(struct event){.type = EVENT_WAITING, .text = buf_text(&text)});
     buf_deinit(&text);
     timer_start(l->loop, &l->watch, l->loop->now_ns + WATCH_NS);
 }
 
 static void watch_begin(struct live *l)
 {
-    if (!l->opt.waiting)
-        return;
     l->watch_ns = clock_ns();
     l->watch.fire = on_watch;
     timer_start(l->loop, &l->watch, l->watch_ns + WATCH_NS);
@@ -441,7 +446,10 @@ int live_heal(struct live *l, bool all, struct err *e)
     l->n_died = 0;
     l->death[0] = 0;
     services_restart(l->services, all);
-    return wait_ready(l, e);
+    int status = wait_ready(l, e);
+    if (status == 0)
+        event_send(&l->opt.sink, &(struct event){.type = EVENT_RESTARTED});
+    return status;
 }
 
 void live_log_mark(struct live *l)

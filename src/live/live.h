@@ -12,7 +12,7 @@
 #define OUTFOX_LIVE_LIVE_H
 
 #include "config/config.h"
-#include "core/run.h"
+#include "core/event.h"
 #include "sim/sim.h"
 #include "track/track.h"
 
@@ -28,10 +28,8 @@ struct live_options {
     uint32_t slots;                 /* runs at a time, 1 to 64 */
     enum track_level best;
     uint64_t seed;
-    const char *program;            /* our own, to serve the simulated system */
-    void (*note)(const char *text); /* sentences for whoever watches */
-    /* Who is waited for while services start or end, now and then; may be NULL. */
-    void (*waiting)(const char *text);
+    const char *program;    /* our own, to serve the simulated system */
+    struct event_sink sink; /* deaths, restarts, warnings, and who is waited for */
 };
 
 /* Puts the services and scenarios of a simulated system into the configuration that names it.

@@ -14,7 +14,7 @@ void plane_warn(struct plane *p, const char *service, const char *text)
         return;
     struct buf line = BUF_INIT(1024);
     buf_addf(&line, "%s%s%s", service ? service : "", service ? ": " : "", text);
-    p->warn(buf_text(&line));
+    p->warn(p->warn_ctx, buf_text(&line));
     buf_deinit(&line);
 }
 
@@ -30,14 +30,14 @@ static void unlink_sockets(const struct setup *old, const struct setup *kept)
     }
 }
 
-static struct plane *plane_new(struct proxy_config *config, void (*warn)(const char *text),
-                               struct err *e)
+static struct plane *plane_new(struct proxy_config *config,
+                               void (*warn)(void *ctx, const char *text), void *ctx, struct err *e)
 {
     struct setup *setup;
     if (setup_new(config, NULL, &setup, e))
         return NULL;
     struct plane *p = mem_zero(sizeof *p);
-    *p = (struct plane){.setup = setup, .warn = warn, .naming = naming_new()};
+    *p = (struct plane){.setup = setup, .warn = warn, .warn_ctx = ctx, .naming = naming_new()};
     setup->naming = p->naming;
     p->worker = mem_zero(config->workers * sizeof *p->worker);
     return p;
@@ -54,10 +54,10 @@ static int give_up(struct plane *p)
     return -1;
 }
 
-int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,
-                struct err *e)
+int plane_start(struct proxy_config *config, void (*warn)(void *ctx, const char *text), void *ctx,
+                struct plane **out, struct err *e)
 {
-    struct plane *p = plane_new(config, warn, e);
+    struct plane *p = plane_new(config, warn, ctx, e);
     if (!p)
         return -1;
     int failed = 0;
@@ -70,10 +70,11 @@ int plane_start(struct proxy_config *config, void (*warn)(const char *text), str
 }
 
 int plane_embed(struct proxy_config *config, const struct director *director,
-                void (*warn)(const char *text), struct plane **out, struct err *e)
+                void (*warn)(void *ctx, const char *text), void *ctx, struct plane **out,
+                struct err *e)
 {
     config->workers = 1;
-    struct plane *p = plane_new(config, warn, e);
+    struct plane *p = plane_new(config, warn, ctx, e);
     if (!p)
         return -1;
     p->director = director;

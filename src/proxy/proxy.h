@@ -19,14 +19,15 @@ int plane_check(const struct proxy_config *config, struct err *e) MUST_USE;
 
 /* Listens and starts. Takes the finished configuration over when it succeeds. warn: gets sentences
  * for whoever runs it, from any thread. 0, or -1 with the cause and the remedy. */
-int plane_start(struct proxy_config *config, void (*warn)(const char *text), struct plane **out,
-                struct err *e) MUST_USE;
+int plane_start(struct proxy_config *config, void (*warn)(void *ctx, const char *text), void *ctx,
+                struct plane **out, struct err *e) MUST_USE;
 
 /* The same in the caller's thread: one worker, whose loop (plane_loop) the caller runs, and shares.
  * A director decides about calls in place of rules. After plane_stop the caller runs the loop until
  * it returns, then frees the plane; all that he put on the loop is closed by then. */
 int plane_embed(struct proxy_config *config, const struct director *director,
-                void (*warn)(const char *text), struct plane **out, struct err *e) MUST_USE;
+                void (*warn)(void *ctx, const char *text), void *ctx, struct plane **out,
+                struct err *e) MUST_USE;
 struct loop *plane_loop(struct plane *p);
 
 /* Breaks off the calls that the director has told to be of this run. In the thread of the loop. */

@@ -123,7 +123,8 @@ struct plane {
     uint32_t n_workers;
     _Atomic uint32_t n_clients; /* connections of clients, over all workers */
     _Atomic int64_t warned_ns;
-    void (*warn)(const char *text);
+    void (*warn)(void *ctx, const char *text);
+    void *warn_ctx;
     const struct director *director; /* NULL: the rules decide */
     bool embedded;                   /* its one worker runs in the caller's thread */
 };

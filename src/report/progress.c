@@ -263,12 +263,14 @@ struct progress {
     int64_t first_ns;  /* how long a log waits for its first line */
     int64_t due_ns;    /* when the next update is */
     bool begun;
-    uint64_t runs;   /* as of the last update */
-    int64_t at_ns;   /* when that was */
-    double rate;     /* -1: not known yet */
-    uint64_t total;  /* runs made and queued, as of then */
-    double growth;   /* of that, per second */
-    int64_t wait_ns; /* when waiting began; 0: nothing is waited for */
+    uint64_t runs;     /* as of the last update */
+    int64_t at_ns;     /* when that was */
+    double rate;       /* -1: not known yet */
+    uint64_t total;    /* runs made and queued, as of then */
+    double growth;     /* of that, per second */
+    int64_t wait_ns;   /* when waiting began; 0: nothing is waited for */
+    uint64_t max_runs; /* bounds of the campaign */
+    int64_t max_time_ns;
 };
 
 /* More is found than this part of what is done: what is queued is not all. */
@@ -354,6 +356,30 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
         progress_sentence(f, p->rate, &p->update);
         buf_addc(&p->update, '\n');
         emit(p);
+    }
+}
+
+void progress_event(struct progress *p, const struct event *event, int64_t now_ns)
+{
+    static const char *const phases[RUN_PURPOSES] = {
+        [RUN_BASELINE] = "baseline", [RUN_SEARCH] = "search",     [RUN_AUDIT] = "search",
+        [RUN_CHECK] = "search",      [RUN_SHRINK] = "confirming", [RUN_CONFIRM] = "confirming",
+        [RUN_REPLAY] = "replay"};
+    if (event->type == EVENT_CAMPAIGN) {
+        p->max_runs = event->max_runs;
+        p->max_time_ns = event->max_time_ns;
+    } else if (event->type == EVENT_WAITING) {
+        progress_waiting(p, event->text, now_ns);
+    } else if (event->type == EVENT_RUN_BEGINS) {
+        struct progress_facts facts = {.runs = event->runs,
+                                       .queued = event->queued,
+                                       .findings = event->found,
+                                       .elapsed_ns = event->at_ns,
+                                       .max_time_ns = p->max_time_ns,
+                                       .max_runs = p->max_runs,
+                                       .scenario = event->scenario,
+                                       .phase = phases[event->purpose]};
+        progress_show(p, &facts, now_ns);
     }
 }
 

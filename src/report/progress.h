@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "base/str.h"
+#include "core/event.h"
 #include "report/style.h"
 
 struct progress_facts {
@@ -32,6 +32,9 @@ void progress_first(struct progress *p, int64_t after_ns);
 /* Says how far it is, when the time for that has come. Cheap: may be called for every run. now_ns:
  * of a clock that never goes back. */
 void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns);
+
+/* The same from what happens in a campaign: runs, and what is waited for. */
+void progress_event(struct progress *p, const struct event *event, int64_t now_ns);
 
 /* The same while there are no runs: what is waited for. A log gets it only when that takes long. */
 void progress_waiting(struct progress *p, const char *text, int64_t now_ns);

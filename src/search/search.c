@@ -264,8 +264,10 @@ static void record(struct search *s, const struct verdict *verdict, bool fired)
                              .pass = verdict->pass,
                              .fired = fired,
                              .purpose = s->now.purpose};
-    bool repeat = s->now.attempt > 0 || (s->now.purpose == FOR_BASELINE && s->baselines_done > 0);
-    if (repeat)
+    run.size = faultload_size(s->fl, run.faultload);
+    run.hits = faultload_size(s->fl, run.happened);
+    run.repeat = s->now.attempt > 0 || (s->now.purpose == FOR_BASELINE && s->baselines_done > 0);
+    if (run.repeat)
         s->n_repeats++;
     else if (s->now.purpose == FOR_AUDIT)
         s->n_audited++;
@@ -318,18 +320,22 @@ void search_observe(struct search *s, faultload f, const struct trace *trace,
 
 /* ---- what came of it ---- */
 
+void search_progress(const struct search *s, uint64_t *runs, uint64_t *queued)
+{
+    *runs = s->n_runs;
+    *queued = s->frontier.n + s->tway.n_waiting + s->tway.waiting.n + flights_waiting(s);
+}
+
 void search_stats(const struct search *s, struct search_stats *out)
 {
-    *out = (struct search_stats){.runs = s->n_runs,
-                                 .repeats = s->n_repeats,
+    *out = (struct search_stats){.repeats = s->n_repeats,
                                  .audited = s->n_audited,
                                  .edges = s->tree.edges,
                                  .transcripts = s->tree.transcripts,
                                  .dropped = s->n_dropped,
                                  .elsewhere = s->elsewhere.items.n,
-                                 .queued = s->frontier.n + s->tway.n_waiting + s->tway.waiting.n +
-                                           flights_waiting(s),
                                  .complete = search_done(s)};
+    search_progress(s, &out->runs, &out->queued);
     memcpy(out->skipped, s->n_skipped, sizeof out->skipped);
     for (uint32_t u = 0; u < s->seen_in.n; u++) {
         out->points += search_point(s, u);
@@ -341,4 +347,9 @@ const struct search_run *search_runs(const struct search *s, uint32_t *n)
 {
     *n = s->runs.n;
     return s->runs.at;
+}
+
+const struct search_run *search_last(const struct search *s)
+{
+    return &vec_last(&s->runs);
 }

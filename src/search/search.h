@@ -106,7 +106,9 @@ struct search_run {
     faultload faultload; /* what was planned, */
     faultload happened;  /* and what of it fired */
     outcome status;
-    bool pass, fired; /* fired: every planned fault did */
+    bool pass, fired;    /* fired: every planned fault did */
+    bool repeat;         /* a further fault-free run, or another attempt */
+    uint32_t size, hits; /* faults that were planned, and that fired */
     enum search_purpose purpose;
 };
 
@@ -126,8 +128,12 @@ struct search_stats {
 
 void search_stats(const struct search *s, struct search_stats *out);
 
+/* Two of them that cost nothing: runs and queued. */
+void search_progress(const struct search *s, uint64_t *runs, uint64_t *queued);
+
 /* All runs in their order, including repeats and audits. */
 const struct search_run *search_runs(const struct search *s, uint32_t *n);
+const struct search_run *search_last(const struct search *s); /* there is one */
 
 /* What was not as it should be; at most SUSPECTS_MAX are kept, *total counts all. */
 enum { SUSPECTS_MAX = 200 };
