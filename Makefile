@@ -168,6 +168,7 @@ soak: $(BIN) ## run everyday systems in all their ways (TIMES=10), kill campaign
 	@dir=$$(mktemp -d) && cd $$dir && export OUTFOX=$(abspath $(BIN)) TOP=$(CURDIR) TMPDIR=$$dir && \
 		TIMES=$(or $(TIMES),10) $(CURDIR)/tests/campaign/trials && \
 		KILLS=$(or $(KILLS),500) $(CURDIR)/tests/campaign/killed && \
+		TORTURE_POINTS=0 $(CURDIR)/tests/campaign/torture && \
 		FLOOD_SECONDS=$(or $(FLOOD_SECONDS),60) $(CURDIR)/tests/proxy/floods; \
 		code=$$?; rm -rf $$dir; exit $$code
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The only door to the heap. Allocation never returns NULL: when memory is gone the process says so
- * and aborts, because nothing that Outfox could do without memory would be better than stopping at
- * once. */
+ * and ends with exit code 3, because nothing that Outfox could do without memory would be better
+ * than stopping at once. */
 #ifndef OUTFOX_BASE_MEM_H
 #define OUTFOX_BASE_MEM_H
 
