@@ -36,7 +36,8 @@ def load_proxy_harness():
 
 
 peers = load_proxy_harness()
-checks, OUTFOX, TOP, SANITIZED = peers.checks, peers.OUTFOX, peers.TOP, peers.SANITIZED
+checks, OUTFOX, TOP = peers.checks, peers.OUTFOX, peers.TOP
+SANITIZED, VOLUME = peers.SANITIZED, peers.VOLUME
 HOST, wait_until = peers.HOST, peers.wait_until
 REAL = TOP / "examples/real"
 SYSTEMS = TOP / "tests/campaign/systems"

@@ -18,6 +18,7 @@ TOP = Path(os.environ["TOP"])
 EXAMPLES = TOP / "examples"
 CORPUS = EXAMPLES / "corpus"
 SANITIZED = "san" in Path(OUTFOX).parts
+VOLUME = os.environ.get("VOLUME", "test")  # check, test or soak
 TIME_LIMIT_S = 20
 MEMORY_LIMIT = 2 << 30  # bytes of address space; sanitizers need far more of it
 CLEAN = ("NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "TERM", "COLORTERM")

@@ -48,7 +48,8 @@ def load_cli_harness():
 
 
 cli = load_cli_harness()
-checks, run, OUTFOX, TOP, SANITIZED = cli.checks, cli.run, cli.OUTFOX, cli.TOP, cli.SANITIZED
+checks, run, OUTFOX, TOP = cli.checks, cli.run, cli.OUTFOX, cli.TOP
+SANITIZED, VOLUME = cli.SANITIZED, cli.VOLUME
 PEERS = TOP / "tests/proxy/peers"
 PATIENCE_S = 60 if SANITIZED else 30  # no wait of a test is longer, unless it says so
 HOST = "127.0.0.1"

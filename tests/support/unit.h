@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmocka with what it wants to be included before it. */
+ * cmocka with what it wants to be included before it; and how much of something random to do. */
 #ifndef OUTFOX_TESTS_UNIT_H
 #define OUTFOX_TESTS_UNIT_H
 
@@ -11,5 +11,25 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often to do something that is random or repeated, if n times is what `make test` does: less in
+ * `make check`, less where a sanitizer makes it slow, more in `make soak`, which says it with
+ * VOLUME. Whatever is claimed must hold for each of these numbers. A program that asks has a line
+ * more-in-soak in its head. */
+static inline uint32_t volume(uint32_t n)
+{
+    const char *level = getenv("VOLUME");
+    bool soak = level && strcmp(level, "soak") == 0;
+#ifdef SANITIZED
+    return soak ? n : n / 10;
+#else
+    bool check = level && strcmp(level, "check") == 0;
+    return soak ? 4 * n : check ? n / 5 : n;
+#endif
+}
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * more-in-soak
  *
  * Several runs under way, runs that are forgotten, campaigns that are resumed: over random systems
  * and the corpus, what comes of it is the same as one run after the other. */
@@ -515,7 +516,7 @@ static void for_systems(claim *check, uint32_t n)
     static void test_##name(void **state)                                                          \
     {                                                                                              \
         (void)state;                                                                               \
-        for_systems(claim_##name, n);                                                              \
+        for_systems(claim_##name, volume(n));                                                      \
     }
 
 TEST(width, SYSTEMS)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * more-in-soak
  *
  * The search against brute force, over random systems: the claim of docs/search.md, tested. */
 
@@ -10,7 +11,7 @@
 #include "support/random_system.h"
 #include "support/unit.h"
 
-enum { SYSTEMS = 5000, BRUTE_MAX = 700 };
+enum { BRUTE_MAX = 700 };
 
 struct totals {
     uint64_t systems, skipped, points, runs, possible, facts, conditional;
@@ -348,7 +349,7 @@ static void test_exact(void **state)
 {
     (void)state;
     struct totals t = {0};
-    for_systems(claim_exact, SYSTEMS, &t);
+    for_systems(claim_exact, volume(5000), &t);
     double n = (double)t.systems;
     print_message(
         "# %llu systems (%llu too large): mean %.1f points, %.1f conditional, %.1f runs of %.1f "
@@ -367,7 +368,7 @@ static void test_exact(void **state)
     {                                                                                              \
         struct totals t = {0};                                                                     \
         (void)state;                                                                               \
-        for_systems(claim_##name, n, &t);                                                          \
+        for_systems(claim_##name, volume(n), &t);                                                  \
         assert_true(t.runs > 5 * t.systems);                                                       \
     }
 

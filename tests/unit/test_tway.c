@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * more-in-soak
  *
  * t-way: how many runs it makes as calls become many, that each T-fold part is shown by one of them
  * (looked up in the runs, not asked of the search), and that it never makes more than the search
@@ -11,11 +12,7 @@
 #include "support/random_system.h"
 #include "support/unit.h"
 
-#ifdef SANITIZED
-enum { SYSTEMS = 700 };
-#else
 enum { SYSTEMS = 3500 };
-#endif
 enum { RUNS_MAX = 700 };
 
 /* ---- many calls ---- */
@@ -161,7 +158,7 @@ static void test_never_more(void **state)
         {.t_way = 2, .assume = 1u << REDUCE_STATELESS},
         {.t_way = 2, .assume = 1u << REDUCE_MAX_FAULTS, .max_faults = 2},
     };
-    for (uint64_t seed = 0; seed < SYSTEMS; seed++) {
+    for (uint64_t seed = 0; seed < volume(SYSTEMS); seed++) {
         struct arena a = {0};
         const struct node *system = random_system(seed, &a);
         struct search_options options = with[seed % (sizeof with / sizeof *with)];
