@@ -68,6 +68,15 @@ bool slice_glob(slice pattern, slice text)
     return pattern.n == 0;
 }
 
+bool slice_is_token(slice s)
+{
+    bool ok = s.n > 0 && s.n <= 200;
+    for (size_t i = 0; ok && i < s.n; i++)
+        ok = is_letter(s.p[i]) || (s.p[i] >= '0' && s.p[i] <= '9') ||
+             (s.p[i] && strchr("!#$%&'*+-.^_`|~", s.p[i]));
+    return ok;
+}
+
 bool slice_word(slice *rest, slice *word)
 {
     slice s = slice_trim(*rest);

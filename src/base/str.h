@@ -61,6 +61,9 @@ bool slice_cut(slice *rest, char c, slice *part);
 /* Is the text what the pattern says, in which each `*` stands for anything, also for nothing? */
 bool slice_glob(slice pattern, slice text);
 
+/* A token of HTTP (RFC 9110), as methods and names of fields are; at most 200 bytes. */
+bool slice_is_token(slice s);
+
 /* The next run of non-blank bytes of *rest; false when there is none. */
 bool slice_word(slice *rest, slice *word);
 

@@ -34,22 +34,23 @@ int keys_want_scalar(struct keys_reader *r, const char *key, const struct node *
                      value->type == NODE_NULL ? "" : ": put text with [ or { in quotes");
 }
 
-bool name_valid(slice name)
+bool name_valid(slice name, bool dots)
 {
     bool ok = name.n > 0 && name.n <= NAME_BYTES_MAX;
     for (size_t i = 0; i < name.n && ok; i++)
         ok = is_letter(name.p[i]) || (name.p[i] >= '0' && name.p[i] <= '9') || name.p[i] == '-' ||
-             name.p[i] == '_';
+             name.p[i] == '_' || (dots && name.p[i] == '.');
     return ok;
 }
 
-int keys_name(struct keys_reader *r, slice name, uint32_t line, uint32_t col, const char *what)
+int keys_name(struct keys_reader *r, slice name, uint32_t line, uint32_t col, const char *what,
+              bool dots)
 {
-    if (name_valid(name))
+    if (name_valid(name, dots))
         return 0;
-    return err_set(r->e, line, col,
-                   "%s has 1 to %d letters, digits, \"-\" and \"_\"; \"%.*s\" has not", what,
-                   NAME_BYTES_MAX, SHORT(name));
+    return err_set(r->e, line, col, "%s has 1 to %d letters, digits, %s; \"%.*s\" has not", what,
+                   NAME_BYTES_MAX, dots ? "\"-\", \"_\" and \".\"" : "\"-\" and \"_\"",
+                   SHORT(name));
 }
 
 /* What was written, for the end of a message. */

@@ -132,12 +132,12 @@ int keys_switch(struct keys_reader *r, const char *key, const struct node *value
 int keys_word(struct keys_reader *r, const struct key *key, const struct node *value,
               uint32_t *out) MUST_USE;
 
-/* A name that people give to something of theirs: letters, digits, "-" and "_". `what` as in "the
- * name of a service". */
+/* A name that people give to something of theirs: letters, digits, "-", "_" and perhaps ".". `what`
+ * as in "the name of a service". */
 enum { NAME_BYTES_MAX = 100 };
-bool name_valid(slice name);
-int keys_name(struct keys_reader *r, slice name, uint32_t line, uint32_t col,
-              const char *what) MUST_USE;
+bool name_valid(slice name, bool dots);
+int keys_name(struct keys_reader *r, slice name, uint32_t line, uint32_t col, const char *what,
+              bool dots) MUST_USE;
 
 /* ---- the schema ---- */
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Keys of the configuration and of a proxy, as tables; what must hold for the whole. */
+ * Keys of the configuration and of a proxy, as tables, read from a file or from the command line;
+ * what must hold for the whole; and the rules, made at the end, when all proxies and all rules of
+ * `normalise` are known. */
 #include "proxy/config.h"
 
 #include <stdio.h>
 
+#include "data/yaml.h"
 #include "proxy/config_int.h"
-#include "proxy/rule_int.h"
 
 struct proxy_config *config_new(void)
 {
@@ -32,177 +34,86 @@ void config_free(struct proxy_config *config)
     mem_free(config);
 }
 
-int key_unknown(slice key, const char *what, const char *const *names, size_t n, struct err *e)
+/* ---- faults ---- */
+
+static int read_fault_text(struct keys_reader *r, const struct key *key, void *into,
+                           const struct node *value)
 {
-    return err_set(e, 0, 0, "unknown key \"%.*s\" in %s%s", SHORT(key), what,
-                   err_hint(key, names, n).text);
+    struct fault_source *fault = into;
+    fault->text = value->text;
+    fault->line = value->line;
+    fault->col = value->col;
+    return keys_want_scalar(r, key->name, value);
 }
 
-int switch_read(const char *key, slice value, bool *out, struct err *e)
+static int keep_value(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
 {
-    *out = slice_is(value, "on") || slice_is(value, "true");
-    if (*out || slice_is(value, "off") || slice_is(value, "false"))
-        return 0;
-    return err_set(e, 0, 0, "\"%s\" is on or off, not \"%.*s\"", key, SHORT(value));
+    *(const struct node **)key_field(key, into) = value;
+    return keys_want_scalar(r, key->name, value);
 }
 
-/* ---- keys of the whole ---- */
-
-static int log_set(struct proxy_config *config, slice value, struct err *e)
-{
-    if (!value.n)
-        return err_set(e, 0, 0, "\"log\" is empty: name a file, or \"-\" for standard output");
-    config->log = arena_copy(&config->arena, value.p, value.n);
-    return 0;
-}
-
-static int workers_set(struct proxy_config *config, slice value, struct err *e)
-{
-    uint64_t number;
-    if (!slice_to_u64(value, WORKERS_MAX, &number) || number == 0)
-        return err_set(e, 0, 0, "\"workers\" is a number from 1 to %d, not \"%.*s\"", WORKERS_MAX,
-                       SHORT(value));
-    config->workers = (uint32_t)number;
-    return 0;
-}
-
-static int seed_set(struct proxy_config *config, slice value, struct err *e)
-{
-    if (slice_to_u64(value, INT64_MAX, &config->seed))
-        return 0;
-    return err_set(e, 0, 0, "\"seed\" is a whole number, not \"%.*s\"", SHORT(value));
-}
-
-static int fault_header_set(struct proxy_config *config, slice value, struct err *e)
-{
-    return switch_read("fault-header", value, &config->fault_header, e);
-}
-
-/* NAME=VALUE; false when there is no `=`. */
-static bool pair_cut(slice text, slice *name, slice *value)
-{
-    size_t equals = slice_find(text, '=');
-    *name = slice_trim((slice){text.p, equals});
-    *value = equals < text.n ? slice_trim(slice_from(text, equals + 1)) : SLICE("");
-    return equals < text.n;
-}
-
-static int identify_set(struct proxy_config *config, slice text, struct err *e)
-{
-    slice name, value;
-    if (!pair_cut(text, &name, &value))
-        value = SLICE("on");
-    if (!slice_is(name, "payload"))
-        return err_set(e, 0, 0, "a call can be identified by its \"payload\", not by \"%.*s\"",
-                       SHORT(name));
-    return switch_read("payload", value, &config->identify_payload, e);
-}
-
-static int limits_key_set(struct proxy_config *config, slice text, struct err *e)
-{
-    slice name, value;
-    if (!pair_cut(text, &name, &value))
-        return err_set(e, 0, 0, "a limit is set by NAME=VALUE, such as idle=30s, not \"%.*s\"",
-                       SHORT(text));
-    return limits_set(&config->limits, name, value, e);
-}
-
-static int normalise_set(struct proxy_config *config, slice value, struct err *e)
-{
-    if (config->n_normalise == NORMALISE_MAX)
-        return err_set(e, 0, 0, "\"normalise\" has more than %d rules", NORMALISE_MAX);
-    config->n_normalise++;
-    return rewrite_add(config->normalise, value, e);
-}
-
-const struct config_key config_keys[CONFIG_KEYS] = {
-    {"log", SHAPE_ONE, log_set},
-    {"workers", SHAPE_ONE, workers_set},
-    {"seed", SHAPE_ONE, seed_set},
-    {"identify", SHAPE_MAP, identify_set},
-    {"normalise", SHAPE_LIST, normalise_set},
-    {"fault-header", SHAPE_ONE, fault_header_set},
-    {"limits", SHAPE_MAP, limits_key_set},
+static const struct key fault_rows[] = {
+    {"fault", KEY_OTHER, .read = read_fault_text, .needed = "fault: RULE", .doc = "the rule"},
+    {"id", KEY_OTHER, offsetof(struct fault_source, id), .read = keep_value,
+     .fallback = "its number", .doc = "name of the rule, in logs"},
+    {"body", KEY_OTHER, offsetof(struct fault_source, body), .read = keep_value,
+     .doc = "body of the injected answer"},
+    {"message", KEY_OTHER, offsetof(struct fault_source, message), .read = keep_value,
+     .doc = "grpc-message of the injected answer"},
+    {"headers", KEY_NODE, offsetof(struct fault_source, headers),
+     .doc = "headers of the injected answer"},
 };
+static const struct keys fault_keys = {"a fault", "fault", KEY_ROWS(fault_rows)};
 
-bool config_is_key(slice key)
+/* Without quotes YAML reads `POST /charge : 503` as a map of one pair. */
+static bool is_split_rule(const struct node *node)
 {
-    for (size_t i = 0; i < CONFIG_KEYS; i++)
-        if (slice_is(key, config_keys[i].name))
-            return true;
-    return false;
+    return node->type == NODE_MAP && node->n == 1 && node->map[0].value->type != NODE_NULL &&
+           node->map[0].value->type != NODE_LIST && node->map[0].value->type != NODE_MAP &&
+           !keys_find(&fault_keys, node->map[0].key);
 }
 
-int config_set(struct proxy_config *config, slice key, slice value, struct err *e)
+static int read_fault(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
 {
-    const char *names[CONFIG_KEYS];
-    for (size_t i = 0; i < CONFIG_KEYS; i++) {
-        if (slice_is(key, config_keys[i].name))
-            return config_keys[i].set(config, value, e);
-        names[i] = config_keys[i].name;
+    struct proxy_config *config = r->ctx;
+    struct fault_source fault = {.text = value->text,
+                                 .proxy =
+                                     (uint32_t)((struct proxy_spec *)into - config->proxies.at),
+                                 .line = value->line,
+                                 .col = value->col};
+    if (is_split_rule(value)) {
+        struct buf text = BUF_INIT(YAML_BYTES_MAX + 8);
+        buf_addf(&text, "%.*s : %.*s", SLICE_ARG(value->map[0].key),
+                 SLICE_ARG(value->map[0].value->text));
+        fault.text = slice_copy(&config->arena, buf_slice(&text));
+        buf_deinit(&text);
+    } else if (value->type == NODE_MAP ? keys_read(r, &fault_keys, &fault, value)
+                                       : keys_want_scalar(r, key->name, value)) {
+        return -1;
     }
-    return key_unknown(key, "the configuration", names, CONFIG_KEYS, e);
-}
-
-/* ---- keys of a proxy ---- */
-
-enum proxy_key_type { KEY_SERVICE, KEY_LISTEN, KEY_TO, KEY_TEXT, KEY_SWITCH };
-enum side { SIDE_ANY, SIDE_LISTEN, SIDE_TO }; /* which side must be https */
-
-#define PROXY_KEY_LIST(KEY)                                                                        \
-    KEY("service", KEY_SERVICE, SIDE_ANY, service)                                                 \
-    KEY("listen", KEY_LISTEN, SIDE_ANY, listen)                                                    \
-    KEY("to", KEY_TO, SIDE_ANY, to)                                                                \
-    KEY("cert", KEY_TEXT, SIDE_LISTEN, cert)                                                       \
-    KEY("key", KEY_TEXT, SIDE_LISTEN, key)                                                         \
-    KEY("test-cert", KEY_TEXT, SIDE_LISTEN, test_cert)                                             \
-    KEY("client-ca", KEY_TEXT, SIDE_LISTEN, client_ca)                                             \
-    KEY("http1", KEY_SWITCH, SIDE_LISTEN, http1)                                                   \
-    KEY("to-ca", KEY_TEXT, SIDE_TO, to_ca)                                                         \
-    KEY("to-cert", KEY_TEXT, SIDE_TO, to_cert)                                                     \
-    KEY("to-key", KEY_TEXT, SIDE_TO, to_key)                                                       \
-    KEY("to-name", KEY_TEXT, SIDE_TO, to_name)                                                     \
-    KEY("insecure", KEY_SWITCH, SIDE_TO, insecure)
-
-static const struct proxy_key {
-    enum proxy_key_type type;
-    enum side side;
-    size_t field;
-} proxy_keys[PROXY_KEYS] = {
-#define KEY(name, type, side, field) {type, side, offsetof(struct proxy_spec, field)},
-    PROXY_KEY_LIST(KEY)
-#undef KEY
-};
-
-const char *const proxy_key_names[PROXY_KEYS] = {
-#define KEY(name, type, side, field) name,
-    PROXY_KEY_LIST(KEY)
-#undef KEY
-};
-
-static void *key_field(struct proxy_spec *spec, const struct proxy_key *key)
-{
-    return (char *)spec + key->field;
-}
-
-int config_add_proxy(struct proxy_config *config, struct err *e)
-{
-    if (config->proxies.n == PROXIES_MAX)
-        return err_set(e, 0, 0, "more than %d proxies", PROXIES_MAX);
-    vec_push(&config->proxies, (struct proxy_spec){.service = SLICE("service")});
-    return (int)config->proxies.n - 1;
-}
-
-static int service_set(struct proxy_config *config, slice value, slice *out, struct err *e)
-{
-    if (!service_name_valid(value))
-        return err_set(
-            e, 0, 0,
-            "the name of a service has 1 to 100 letters, digits, \"_\", \".\" and \"-\"; "
-            "\"%.*s\" has not",
-            SHORT(value));
-    *out = slice_copy(&config->arena, value);
+    vec_push(&config->faults, fault);
     return 0;
+}
+
+void config_add_fault(struct proxy_config *config, slice text)
+{
+    struct fault_source fault = {.text = slice_copy(&config->arena, text), .proxy = UINT32_MAX};
+    vec_push(&config->faults, fault);
+}
+
+/* ---- a proxy ---- */
+
+static int read_service(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node *value)
+{
+    struct proxy_spec *spec = into;
+    spec->service = value->text;
+    return keys_want_scalar(r, key->name, value) ||
+                   keys_name(r, value->text, value->line, value->col, "the name of a service", true)
+               ? -1
+               : 0;
 }
 
 static bool has_blank(slice s)
@@ -213,98 +124,218 @@ static bool has_blank(slice s)
 }
 
 /* Takes the scheme off; the rest is for io/addr.h to read, when the proxy starts. */
-static int address_set(struct proxy_config *config, const char *key, slice value, slice *out,
-                       bool *tls, struct err *e)
+static int read_address(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node *value)
 {
-    static const struct {
-        slice text;
-        bool tls;
-    } schemes[] = {{{"http://", 7}, false}, {{"https://", 8}, true}};
-    slice rest = slice_trim(value);
-    *tls = false;
-    for (size_t i = 0; i < 2; i++)
-        if (slice_starts(rest, schemes[i].text)) {
-            rest = slice_from(rest, schemes[i].text.n);
-            *tls = schemes[i].tls;
-            break;
-        }
+    struct proxy_spec *spec = into;
+    slice rest = slice_trim(value->text), *out = key_field(key, into);
+    if (keys_want_scalar(r, key->name, value))
+        return -1;
+    bool tls = slice_starts(rest, SLICE("https://"));
+    if (tls || slice_starts(rest, SLICE("http://")))
+        rest = slice_from(rest, tls ? 8 : 7);
+    *(out == &spec->to ? &spec->to_tls : &spec->listen_tls) = tls;
     bool is_unix = slice_starts(rest, SLICE("unix:"));
     size_t colon = slice_find(rest, ':');
     if (slice_starts(slice_from(rest, colon), SLICE("://")))
-        return err_set(e, 0, 0, "\"%s\": \"%.*s\" starts with http://, https:// or the address",
-                       key, SHORT(value));
+        return keys_fail(r, value, "\"%s\": \"%.*s\" starts with http://, https:// or the address",
+                         key->name, SHORT(value->text));
     if (!is_unix && rest.n && rest.p[rest.n - 1] == '/')
         rest.n--;
     if (rest.n == 0 || has_blank(rest))
-        return err_set(e, 0, 0,
-                       "\"%s\" is an address such as 127.0.0.1:8001 or https://127.0.0.1:8001, not "
-                       "\"%.*s\"",
-                       key, SHORT(value));
+        return keys_fail(r, value,
+                         "\"%s\" is an address such as 127.0.0.1:8001 or https://127.0.0.1:8001, "
+                         "not \"%.*s\"",
+                         key->name, SHORT(value->text));
     if (!is_unix && slice_find(rest, '/') < rest.n)
-        return err_set(e, 0, 0, "\"%s\": calls keep their own path; leave that of \"%.*s\" out",
-                       key, SHORT(value));
-    *out = slice_copy(&config->arena, rest);
+        return keys_fail(r, value, "\"%s\": calls keep their own path; leave that of \"%.*s\" out",
+                         key->name, SHORT(value->text));
+    *out = slice_copy(r->arena, rest);
     return 0;
+}
+
+/* clang-format off */
+static const struct key proxy_rows[] = {
+    {"service", KEY_OTHER, .read = read_service, .fallback = "service", .doc = "name of the service"},
+    {"listen", KEY_OTHER, offsetof(struct proxy_spec, listen), .read = read_address, .doc = "address at which callers reach it"},
+    {"to", KEY_OTHER, offsetof(struct proxy_spec, to), .read = read_address, .doc = "address of the service"},
+    {"cert", KEY_STRING, offsetof(struct proxy_spec, cert), .doc = "certificate for callers, PEM"},
+    {"key", KEY_STRING, offsetof(struct proxy_spec, key), .doc = "its key, where the certificate's file has none"},
+    {"test-cert", KEY_STRING, offsetof(struct proxy_spec, test_cert), .doc = "file to which a generated certificate is written"},
+    {"client-ca", KEY_STRING, offsetof(struct proxy_spec, client_ca), .doc = "authority of the certificates that callers must have"},
+    {"http1", KEY_SWITCH, offsetof(struct proxy_spec, http1), .doc = "TLS clients are offered HTTP/1.1 alone"},
+    {"to-ca", KEY_STRING, offsetof(struct proxy_spec, to_ca), .fallback = "the system's", .doc = "authority of the service's certificate"},
+    {"to-cert", KEY_STRING, offsetof(struct proxy_spec, to_cert), .doc = "certificate for the service"},
+    {"to-key", KEY_STRING, offsetof(struct proxy_spec, to_key), .doc = "its key"},
+    {"to-name", KEY_STRING, offsetof(struct proxy_spec, to_name), .fallback = "the host of the address", .doc = "name in the service's certificate"},
+    {"insecure", KEY_SWITCH, offsetof(struct proxy_spec, insecure), .doc = "the service's certificate is not verified"},
+    {"faults", KEY_LIST, .most = UINT32_MAX, .read = read_fault, .doc = "rules for calls to this service"},
+};
+/* clang-format on */
+static const struct keys proxy_keys = {"a proxy", "proxy", KEY_ROWS(proxy_rows)};
+
+int config_add_proxy(struct proxy_config *config, struct err *e)
+{
+    if (config->proxies.n == PROXIES_MAX)
+        return err_set(e, 0, 0, "more than %d proxies", PROXIES_MAX);
+    vec_push(&config->proxies, (struct proxy_spec){.service = SLICE("service")});
+    return (int)config->proxies.n - 1;
+}
+
+static int read_proxy(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    struct proxy_config *config = into;
+    (void)key;
+    if (config_add_proxy(config, r->e) < 0)
+        return err_place(r->e, value->line, value->col);
+    struct proxy_spec *spec = &vec_last(&config->proxies);
+    spec->line = value->line;
+    spec->col = value->col;
+    return keys_read(r, &proxy_keys, spec, value);
+}
+
+/* ---- the whole ---- */
+
+static int add_normalise(struct keys_reader *r, const struct key *key, void *into,
+                         const struct node *value)
+{
+    struct proxy_config *config = into;
+    if (keys_want_scalar(r, key->name, value))
+        return -1;
+    if (config->n_normalise++ == NORMALISE_MAX)
+        return keys_fail(r, value, "\"%s\" has more than %d rules", key->name, NORMALISE_MAX);
+    return rewrite_add(config->normalise, value->text, r->e)
+               ? err_place(r->e, value->line, value->col)
+               : 0;
+}
+
+static const struct key identify_rows[] = {
+    {"payload", KEY_SWITCH, offsetof(struct proxy_config, identify_payload), .fallback = "off",
+     .doc = "is the body part of a call's name?"},
+};
+static const struct keys identify_keys = {"identify", "identify", KEY_ROWS(identify_rows)};
+
+/* clang-format off */
+static const struct key config_rows[] = {
+    {"proxies", KEY_LIST, .most = PROXIES_MAX, .read = read_proxy, .inner = &proxy_keys, .doc = "the proxies"},
+    {"log", KEY_STRING, offsetof(struct proxy_config, log), .doc = "file to which calls are written; -: standard output"},
+    {"workers", KEY_U32, offsetof(struct proxy_config, workers), .least = 1, .most = WORKERS_MAX, .fallback = "1", .doc = "threads"},
+    {"seed", KEY_U64, offsetof(struct proxy_config, seed), .most = INT64_MAX, .fallback = "0", .doc = "for what is drawn by lot"},
+    {"identify", KEY_MAP, .inner = &identify_keys, .doc = "how calls are named"},
+    {"normalise", KEY_LIST, .most = NORMALISE_MAX, .read = add_normalise, .doc = "rules REGEX -> TEXT for paths"},
+    {"fault-header", KEY_SWITCH, offsetof(struct proxy_config, fault_header), .fallback = "on", .doc = "injected answers carry the header x-outfox-fault"},
+    {"limits", KEY_MAP, offsetof(struct proxy_config, limits), .inner = &limit_keys, .doc = "what bounds the proxy"},
+};
+/* clang-format on */
+static const struct keys config_keys = {"a configuration", "proxy-file", KEY_ROWS(config_rows)};
+
+bool config_is_key(slice key)
+{
+    return keys_find(&config_keys, key) != NULL;
+}
+
+int config_set(struct proxy_config *config, slice key, slice value, struct err *e)
+{
+    struct keys_reader r = {e, &config->arena, config};
+    return keys_set(&r, &config_keys, config, key, value);
 }
 
 int proxy_set(struct proxy_config *config, uint32_t proxy, slice key, slice value, struct err *e)
 {
-    struct proxy_spec *spec = &config->proxies.at[proxy];
-    size_t i = 0;
-    while (i < PROXY_KEYS && !slice_is(key, proxy_key_names[i]))
-        i++;
-    if (i == PROXY_KEYS)
-        return key_unknown(key, "a proxy", proxy_key_names, PROXY_KEYS, e);
-    void *field = key_field(spec, &proxy_keys[i]);
-    switch (proxy_keys[i].type) {
-    case KEY_SERVICE: return service_set(config, value, field, e);
-    case KEY_LISTEN: return address_set(config, "listen", value, field, &spec->listen_tls, e);
-    case KEY_TO: return address_set(config, "to", value, field, &spec->to_tls, e);
-    case KEY_SWITCH: return switch_read(proxy_key_names[i], value, field, e);
-    case KEY_TEXT: break;
+    struct keys_reader r = {e, &config->arena, config};
+    return keys_set(&r, &proxy_keys, &config->proxies.at[proxy], key, value);
+}
+
+int config_read(struct proxy_config *config, const struct node *root, struct err *e)
+{
+    struct keys_reader r = {e, &config->arena, config};
+    return keys_read(&r, &config_keys, config, root);
+}
+
+int config_load(struct proxy_config *config, const char *path, struct err *e)
+{
+    const struct node *root;
+    if (yaml_load(path, &config->arena, &root, e)) {
+        size_t n = strlen(e->text); /* rules have in them what YAML takes for its own */
+        if (strstr(e->text, "mapping values are not allowed") ||
+            strstr(e->text, "scanning an alias"))
+            snprintf(e->text + n, sizeof e->text - n, ": put rules in quotes");
+        return -1;
     }
-    if (value.n == 0)
-        return err_set(e, 0, 0, "\"%s\" is empty", proxy_key_names[i]);
-    *(const char **)field = arena_copy(&config->arena, value.p, value.n);
+    config->source = arena_copy(&config->arena, e->source, strlen(e->source));
+    if (config_read(config, root, e))
+        return -1;
+    e->source[0] = 0; /* what comes next is not of the file */
     return 0;
 }
 
-static bool key_given(struct proxy_spec *spec, const struct proxy_key *key)
+/* ---- what must hold for the whole ---- */
+
+int config_fail_at(const struct proxy_config *config, uint32_t line, uint32_t col,
+                   const struct err *inner, struct err *e)
 {
-    const void *field = key_field(spec, key);
-    return key->type == KEY_SWITCH ? *(const bool *)field : *(const char *const *)field != NULL;
+    if (line && config->source && !e->text[0])
+        snprintf(e->source, sizeof e->source, "%s", config->source);
+    return err_set(e, line, line ? col : inner->col, "%s", inner->text);
 }
 
-static int pair_check(const char *key, const char *cert, const char *key_name,
-                      const char *cert_name, struct err *e)
+/* The port of an address, or -1 where there is none to be seen. */
+static int64_t port_of(slice address)
 {
-    if (!key || cert)
-        return 0;
-    return err_set(e, 0, 0, "\"%s\" without \"%s\": give the certificate too", key_name, cert_name);
+    uint64_t port;
+    size_t from = address.n;
+    while (from > 0 && address.p[from - 1] != ':')
+        from--;
+    if (slice_starts(address, SLICE("unix:")) ||
+        !slice_to_u64(slice_from(address, from), 65535, &port))
+        return -1;
+    return (int64_t)port;
 }
 
-int proxy_tls_check(const struct proxy_spec *spec, struct err *e)
+/* As text only: what names resolve to is seen when the proxy starts. */
+static bool same_address(slice a, slice b)
 {
-    struct proxy_spec copy = *spec;
-    const struct {
-        const char *key;
-        slice address;
-        bool tls;
-    } sides[] = {[SIDE_LISTEN] = {"listen", spec->listen, spec->listen_tls},
-                 [SIDE_TO] = {"to", spec->to, spec->to_tls}};
-    for (size_t i = 0; i < PROXY_KEYS; i++) {
-        enum side side = proxy_keys[i].side;
-        if (side != SIDE_ANY && !sides[side].tls && key_given(&copy, &proxy_keys[i]))
-            return err_set(e, 0, 0, "\"%s\" is for TLS: write \"%s\" as https://%.*s",
-                           proxy_key_names[i], sides[side].key, SHORT(sides[side].address));
+    uint64_t port;
+    bool a_short = slice_to_u64(a, 65535, &port), b_short = slice_to_u64(b, 65535, &port);
+    if (a_short != b_short) { /* 8001 is 127.0.0.1:8001 */
+        slice local = SLICE("127.0.0.1:"), full = a_short ? b : a;
+        return slice_starts(full, local) && port_of(a) == port_of(b);
+    }
+    return slice_eq(a, b);
+}
+
+/* Keys that need https:// on their side. */
+static const struct {
+    const char *name;
+    bool to; /* towards the service, else towards callers */
+} tls_keys[] = {
+    {"cert", false},   {"key", false},     {"test-cert", false}, {"client-ca", false},
+    {"http1", false},  {"to-ca", true},    {"to-cert", true},    {"to-key", true},
+    {"to-name", true}, {"insecure", true},
+};
+
+static int tls_check(const struct proxy_spec *spec, struct err *e)
+{
+    for (size_t i = 0; i < sizeof tls_keys / sizeof *tls_keys; i++) {
+        const struct key *key = keys_find(&proxy_keys, slice_of(tls_keys[i].name));
+        const char *field = (const char *)spec + key->field;
+        static const void *const none;
+        bool given =
+            memcmp(field, &none, key->type == KEY_SWITCH ? sizeof(bool) : sizeof none) != 0;
+        if (given && !(tls_keys[i].to ? spec->to_tls : spec->listen_tls))
+            return err_set(e, 0, 0, "\"%s\" is for TLS: write \"%s\" as https://%.*s", key->name,
+                           tls_keys[i].to ? "to" : "listen",
+                           SHORT(tls_keys[i].to ? spec->to : spec->listen));
     }
     if (spec->test_cert && spec->cert)
         return err_set(e, 0, 0,
                        "\"test-cert\" is where a generated certificate is written to; with "
                        "\"cert\" none is generated: leave one of them out");
-    if (pair_check(spec->key, spec->cert, "key", "cert", e) ||
-        pair_check(spec->to_key, spec->to_cert, "to-key", "to-cert", e))
-        return -1;
+    bool own = spec->key && !spec->cert;
+    if (own || (spec->to_key && !spec->to_cert))
+        return err_set(e, 0, 0, "\"%s\" without \"%s\": give the certificate too",
+                       own ? "key" : "to-key", own ? "cert" : "to-cert");
     if (spec->listen_tls && !spec->test_cert && !spec->cert)
         return err_set(e, 0, 0,
                        "https://%.*s needs a certificate: \"cert\" names one, \"test-cert\" a file "
@@ -313,8 +344,148 @@ int proxy_tls_check(const struct proxy_spec *spec, struct err *e)
     return 0;
 }
 
-void config_add_fault(struct proxy_config *config, slice text)
+static int proxy_check(const struct proxy_config *config, uint32_t i, struct err *e)
 {
-    struct fault_source fault = {.text = slice_copy(&config->arena, text), .proxy = UINT32_MAX};
-    vec_push(&config->faults, fault);
+    const struct proxy_spec *spec = &config->proxies.at[i];
+    if (!spec->listen.n)
+        return err_set(e, 0, 0, "the proxy of \"%.*s\" needs an address to listen at (\"listen\")",
+                       SHORT(spec->service));
+    if (!spec->to.n)
+        return err_set(e, 0, 0, "the proxy of \"%.*s\" needs the address of its service (\"to\")",
+                       SHORT(spec->service));
+    for (uint32_t k = 0; k < i; k++)
+        if (same_address(config->proxies.at[k].listen, spec->listen) && port_of(spec->listen) != 0)
+            return err_set(e, 0, 0,
+                           "the proxies of \"%.*s\" and \"%.*s\" both listen at %.*s: give one of "
+                           "them another port",
+                           SHORT(config->proxies.at[k].service), SHORT(spec->service),
+                           SHORT(spec->listen));
+    return tls_check(spec, e);
+}
+
+/* ---- rules ---- */
+
+/* The rule belongs to the proxy below which it is written. */
+static int give_to_one(struct proxy_config *config, uint32_t proxy, struct rule *rule,
+                       struct err *e)
+{
+    struct proxy_spec *spec = &config->proxies.at[proxy];
+    if (rule->service.p[0] != '*' && !slice_eq(rule->service, spec->service))
+        return err_set(
+            e, 0, 0,
+            "the rule is for \"%.*s\" but stands with \"%.*s\": leave the service out, or "
+            "move the rule",
+            SHORT(rule->service), SHORT(spec->service));
+    rule->service = spec->service;
+    rules_put(&spec->rules, rule);
+    return 0;
+}
+
+static int service_unknown(const struct proxy_config *config, slice service, struct err *e)
+{
+    const char **names = mem_alloc((config->proxies.n + 1) * sizeof *names);
+    for (uint32_t i = 0; i < config->proxies.n; i++)
+        names[i] = config->proxies.at[i].service.p;
+    err_set(e, 0, 0, "no proxy is for a service \"%.*s\"%s", SHORT(service),
+            err_hint(service, names, config->proxies.n).text);
+    mem_free(names);
+    return -1;
+}
+
+/* The rule says itself where it belongs. */
+static int give_by_service(struct proxy_config *config, struct rule *rule, struct err *e)
+{
+    uint32_t given = 0, n = config->proxies.n;
+    if (rule->bare && n == 1)
+        rule->service = config->proxies.at[0].service;
+    else if (rule->bare)
+        return err_set(e, 0, 0,
+                       "there are %u proxies: write the service before the interface, or \"*\" for "
+                       "all of them",
+                       (unsigned)n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct proxy_spec *spec = &config->proxies.at[i];
+        if (rule->service.p[0] != '*' && !slice_eq(rule->service, spec->service))
+            continue;
+        rules_put(&spec->rules, rule);
+        given++;
+    }
+    return given ? 0 : service_unknown(config, rule->service, e);
+}
+
+/* Where a rule was cut off by YAML, its end is missing. */
+static const char *yaml_hint(const struct fault_source *fault, const struct err *inner)
+{
+    bool cut = fault->line && !inner->line && inner->col > slice_trim(fault->text).n;
+    return cut ? " (in YAML, \" #\" starts a comment: put the rule in quotes)" : "";
+}
+
+/* What stands beside the text of the rule. */
+static int dress_rule(struct proxy_config *config, struct rule *rule,
+                      const struct fault_source *fault, struct err *e)
+{
+    const struct {
+        const struct node *value;
+        int (*set)(struct rulebook *book, struct rule *rule, slice value, struct err *e);
+    } parts[] = {
+        {fault->id, rule_set_id}, {fault->body, rule_set_body}, {fault->message, rule_set_message}};
+    struct keys_reader r = {.e = e};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].value && parts[i].set(&config->book, rule, parts[i].value->text, e))
+            return err_place(e, parts[i].value->line, parts[i].value->col);
+    for (uint32_t i = 0; fault->headers && i < fault->headers->n; i++) {
+        const struct node_pair *pair = &fault->headers->map[i];
+        if (keys_want_scalar(&r, pair->key.p, pair->value))
+            return -1;
+        if (rule_add_field(&config->book, rule, pair->key, pair->value->text, e))
+            return err_place(e, pair->line, pair->col);
+    }
+    return 0;
+}
+
+static int rule_make(struct proxy_config *config, const struct fault_source *fault, struct err *e)
+{
+    struct rule *rule;
+    struct err inner = {0}, whole = {0};
+    int status = rule_add(&config->book, fault->text, &rule, &inner);
+    if (status == 0)
+        status = dress_rule(config, rule, fault, &inner);
+    if (status == 0)
+        status = fault->proxy == UINT32_MAX ? give_by_service(config, rule, &inner)
+                                            : give_to_one(config, fault->proxy, rule, &inner);
+    if (status == 0)
+        return 0;
+    slice text = slice_trim(fault->text);
+    err_set(&whole, 0, inner.col, "rule \"%.*s\": %s%s", SHORT(text), inner.text,
+            yaml_hint(fault, &inner));
+    return config_fail_at(config, inner.line ? inner.line : fault->line,
+                          inner.line ? inner.col : fault->col, &whole, e);
+}
+
+static int rules_make(struct proxy_config *config, struct err *e)
+{
+    const struct rule *wrong = NULL;
+    struct err inner = {0};
+    config->book.normalise = config->normalise;
+    for (uint32_t i = 0; i < config->faults.n; i++)
+        if (rule_make(config, &config->faults.at[i], e))
+            return -1;
+    if (rulebook_seal(&config->book, config->seed, &wrong, &inner) == 0)
+        return 0;
+    const struct fault_source *fault = &config->faults.at[wrong ? wrong->number - 1 : 0];
+    return config_fail_at(config, fault->line, fault->col, &inner, e);
+}
+
+int config_finish(struct proxy_config *config, struct err *e)
+{
+    if (config->proxies.n == 0)
+        return err_set(e, 0, 0,
+                       "there is no proxy: give --listen and --to, or a FILE with \"proxies\"");
+    for (uint32_t i = 0; i < config->proxies.n; i++) {
+        struct err inner = {0};
+        if (proxy_check(config, i, &inner))
+            return config_fail_at(config, config->proxies.at[i].line, config->proxies.at[i].col,
+                                  &inner, e);
+    }
+    return rules_make(config, e);
 }

@@ -39,8 +39,8 @@ struct proxy_spec {
 /* A rule as it was given; config_finish reads it. */
 struct fault_source {
     slice text;
-    uint32_t proxy;          /* whose it is; UINT32_MAX: its SERVICE says so */
-    const struct node *with; /* a map with id, body, headers ...; NULL: none */
+    uint32_t proxy; /* whose it is; UINT32_MAX: its SERVICE says so */
+    const struct node *id, *body, *message, *headers; /* beside it; NULL: not there */
     uint32_t line, col;
 };
 

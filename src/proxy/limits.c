@@ -12,20 +12,22 @@
 
 enum limit_kind { COUNT, BYTES, TIME };
 
-static const struct limit_row {
-    const char *name;
-    enum limit_kind kind;
-    size_t field;
-    int64_t least, most;
-    const char *doc;
-} rows[] = {
-#define LIMIT(id, name, kind, standard, least, most, doc)                                          \
-    {name, kind, offsetof(struct limits, id), least, most, doc},
+static const enum limit_kind kinds[] = {
+#define LIMIT(id, name, kind, standard, least, most, doc) kind,
 #include "proxy/limits.list"
 #undef LIMIT
 };
 
-enum { LIMITS = sizeof rows / sizeof *rows };
+static key_read read_limit;
+
+static const struct key rows[] = {
+#define LIMIT(id, key, kind, standard, from, to, about)                                            \
+    {key, KEY_OTHER, offsetof(struct limits, id), from, to, .read = read_limit, .doc = about},
+#include "proxy/limits.list"
+#undef LIMIT
+};
+
+const struct keys limit_keys = {"limits", "limits", KEY_ROWS(rows)};
 
 const struct limits limits_default = {
 #define LIMIT(id, name, kind, standard, least, most, doc) .id = (standard),
@@ -47,12 +49,6 @@ static const struct unit {
 };
 
 enum { UNITS = sizeof units / sizeof *units };
-
-static int64_t *limit_at(struct limits *limits, const struct limit_row *row)
-{
-    void *field = (char *)limits + row->field;
-    return field;
-}
 
 static bool number_read(slice text, int64_t *out)
 {
@@ -95,49 +91,42 @@ static void value_print(enum limit_kind kind, int64_t value, struct buf *out)
         buf_addf(out, "%lld%s", (long long)(value / unit->size), unit->name);
 }
 
-static int unknown_limit(slice name, struct err *e)
+static int read_limit(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
 {
-    const char *names[LIMITS];
-    for (size_t i = 0; i < LIMITS; i++)
-        names[i] = rows[i].name;
-    return err_set(e, 0, 0, "there is no limit \"%.*s\"; outfox help proxy lists them%s",
-                   SHORT(name), err_hint(name, names, LIMITS).text);
-}
-
-static int bad_value(const struct limit_row *row, slice value, struct err *e)
-{
+    enum limit_kind kind = kinds[key - rows];
+    int64_t number, least = (int64_t)key->least, most = (int64_t)key->most;
+    if (value_read(kind, value->text, &number) && number >= least && number <= most) {
+        *(int64_t *)key_field(key, into) = number;
+        return 0;
+    }
     struct buf range = BUF_INIT(100);
-    value_print(row->kind, row->least, &range);
+    value_print(kind, least, &range);
     buf_adds(&range, " to ");
-    value_print(row->kind, row->most, &range);
-    err_set(e, 0, 0, "the limit \"%s\" takes %s, from %s, not \"%.*s\"", row->name,
-            examples[row->kind], buf_text(&range), SHORT(value));
+    value_print(kind, most, &range);
+    keys_fail(r, value, "the limit \"%s\" takes %s, from %s, not \"%.*s\"", key->name,
+              examples[kind], buf_text(&range), SHORT(value->text));
     buf_deinit(&range);
     return -1;
 }
 
 int limits_set(struct limits *limits, slice name, slice value, struct err *e)
 {
-    for (size_t i = 0; i < LIMITS; i++) {
-        const struct limit_row *row = &rows[i];
-        int64_t number;
-        if (!slice_is(name, row->name))
-            continue;
-        if (!value_read(row->kind, value, &number) || number < row->least || number > row->most)
-            return bad_value(row, value, e);
-        *limit_at(limits, row) = number;
-        return 0;
-    }
-    return unknown_limit(name, e);
+    struct arena arena = {0};
+    struct keys_reader r = {.e = e, .arena = &arena};
+    int status = keys_set(&r, &limit_keys, limits, name, value);
+    arena_deinit(&arena);
+    return status;
 }
 
 void limits_print(const struct limits *limits, struct buf *out)
 {
-    struct limits copy = *limits;
-    for (size_t i = 0; i < LIMITS; i++) {
-        struct buf value = BUF_INIT(40);
-        value_print(rows[i].kind, *limit_at(&copy, &rows[i]), &value);
-        buf_addf(out, "  %-22s %-7s %s\n", rows[i].name, buf_text(&value), rows[i].doc);
-        buf_deinit(&value);
+    for (size_t i = 0; i < limit_keys.n; i++) {
+        struct buf text = BUF_INIT(40);
+        int64_t value;
+        memcpy(&value, (const char *)limits + rows[i].field, sizeof value);
+        value_print(kinds[i], value, &text);
+        buf_addf(out, "  %-22s %-7s %s\n", rows[i].name, buf_text(&text), rows[i].doc);
+        buf_deinit(&text);
     }
 }

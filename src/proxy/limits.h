@@ -7,8 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/str.h"
+#include "data/keys.h"
 
 struct limits {
 #define LIMIT(id, name, kind, standard, least, most, doc) int64_t id;
@@ -17,6 +16,8 @@ struct limits {
 };
 
 extern const struct limits limits_default;
+
+extern const struct keys limit_keys; /* that fill a struct limits */
 
 /* "64KiB", "30s", "200". 0, or -1 for an unknown name, a value that is none, or one out of range.
  */

@@ -9,20 +9,8 @@
 
 #include "base/hash.h"
 #include "base/index.h"
-#include "proxy/rule_int.h"
 
 enum { CHANCE_ALWAYS = 1000000000 };
-
-bool service_name_valid(slice name)
-{
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.p[i], low = (char)(c | 32);
-        if (!(low >= 'a' && low <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '.' &&
-            c != '-')
-            return false;
-    }
-    return name.n > 0 && name.n <= 100;
-}
 
 /* ---- the tally ---- */
 

@@ -106,6 +106,9 @@ void rulebook_deinit(struct rulebook *book);
  * blanks around it; one behind its end where something is missing. */
 int rule_add(struct rulebook *book, slice text, struct rule **out, struct err *e) MUST_USE;
 
+/* For rule_add: fills the zeroed *rule from its text, which lives as long as the rulebook. */
+int rule_parse(struct rulebook *book, slice text, struct rule *rule, struct err *e) MUST_USE;
+
 /* The WITH of a rule that is not sealed; all refuse what the rule has already, what its mode cannot
  * show, and what HTTP cannot carry. */
 int rule_set_id(struct rulebook *book, struct rule *rule, slice id, struct err *e) MUST_USE;
@@ -144,9 +147,6 @@ const struct rule *rules_find(const struct rules *rules, const struct request_fa
 
 /* The fault was acted out. */
 void rule_fired(const struct rule *rule);
-
-/* 1 to 100 letters, digits, "_", "." and "-". */
-bool service_name_valid(slice name);
 
 uint64_t rule_count_seen(const struct rule *rule);
 uint64_t rule_count_fired(const struct rule *rule);

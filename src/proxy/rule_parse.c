@@ -2,13 +2,254 @@
  *
  * The text of a rule, read word by word:
  *
- *   [SERVICE] INTERFACE    words_read, then target_read (rule_target.c) says which word is what
+ *   [SERVICE] INTERFACE    words_read, then target_read says which word is what
  *   {PAYLOAD} #COUNT ...   marks and conditions, in any order, up to a lone `:`
  *   MODE [WITH]...
  *
  * Quotes mean something only in conditions and after the mode, at the start of a word or right
  * after its `=`: in paths, and inside of JSON, they are what they are. */
-#include "proxy/rule_int.h"
+#include "data/keys.h"
+#include "proxy/rule.h"
+
+enum { WORDS_MAX = 3 }; /* SERVICE METHOD /path */
+
+struct parser {
+    struct rulebook *book;
+    struct rule *rule;
+    slice text, rest; /* all of it; what is still to be read */
+    bool has_payload, has_count, has_chance, has_after, has_for;
+    struct err *e;
+};
+
+static uint32_t column(const struct parser *p, slice word)
+{
+    return (uint32_t)(word.p - p->text.p) + 1;
+}
+
+/* ---- what the injected answer looks like ---- */
+
+enum { BODY_MAX = 1 << 20, MESSAGE_MAX = 4096, VALUE_MAX = 8192 };
+
+/* Of one connection, not of a message, or told by other means. */
+static const char *const connection_fields[] = {
+    "connection", "content-length",    "http2-settings", "keep-alive", "proxy-connection",
+    "te",         "transfer-encoding", "upgrade",
+};
+
+/* `items`, an array of n, with room for one more. */
+static void *rule_grown(struct arena *a, void *items, uint32_t n, size_t size)
+{
+    if (n & (n - 1)) /* full are those with 0, 1, 2, 4, 8 ... items */
+        return items;
+    void *more = arena_zero(a, (n ? 2 * (size_t)n : 1) * size);
+    if (n)
+        memcpy(more, items, n * size);
+    return more;
+}
+
+/* A name that a header may have, and that is not of the connection but of the message. */
+static int field_name_check(slice name, struct err *e)
+{
+    if (!slice_is_token(name))
+        return err_set(e, 0, 0, "\"%.*s\" cannot be the name of a header", SHORT(name));
+    for (size_t i = 0; i < sizeof connection_fields / sizeof *connection_fields; i++)
+        if (slice_eq_nocase(name, slice_of(connection_fields[i])))
+            return err_set(e, 0, 0,
+                           "the header \"%s\" belongs to one connection, not to the message: rules "
+                           "neither see it nor set it",
+                           connection_fields[i]);
+    return 0;
+}
+
+/* Refuses a WITH that the rule has already or that its mode cannot show. */
+static int with_check(const struct rule *rule, const char *what, bool there, bool fits,
+                      struct err *e)
+{
+    struct buf text = BUF_INIT(300);
+    if (there)
+        return err_set(e, 0, 0, "the rule has two of \"%s\"", what);
+    if (fits)
+        return 0;
+    mode_print(rule->mode, &text);
+    err_set(e, 0, 0, "\"%s\" goes with an answer such as 503: the mode \"%s\" has none", what,
+            buf_text(&text));
+    buf_deinit(&text);
+    return -1;
+}
+
+static bool answers(const struct rule *rule)
+{
+    return mode_kind(rule->mode) == MODE_STATUS || mode_kind(rule->mode) == MODE_GRPC;
+}
+
+int rule_set_id(struct rulebook *book, struct rule *rule, slice id, struct err *e)
+{
+    uint64_t number;
+    if (with_check(rule, "id", rule->named, true, e))
+        return -1;
+    if (!name_valid(id, true) || slice_to_u64(id, UINT64_MAX, &number))
+        return err_set(
+            e, 0, 0,
+            "an id has 1 to 100 letters, digits, \"_\", \".\" and \"-\", and is no number; "
+            "\"%.*s\" is not one",
+            SHORT(id));
+    rule->id = slice_copy(&book->arena, id);
+    rule->named = true;
+    return 0;
+}
+
+int rule_set_body(struct rulebook *book, struct rule *rule, slice body, struct err *e)
+{
+    uint32_t status = mode_argument(rule->mode);
+    bool fits = mode_kind(rule->mode) == MODE_STATUS && status != 204 && status != 304;
+    if (with_check(rule, "body", rule->dress.has_body, fits, e))
+        return -1;
+    if (body.n > BODY_MAX)
+        return err_set(e, 0, 0, "a body has at most %d MiB", BODY_MAX >> 20);
+    rule->dress.body = slice_copy(&book->arena, body);
+    rule->dress.has_body = true;
+    return 0;
+}
+
+int rule_set_message(struct rulebook *book, struct rule *rule, slice text, struct err *e)
+{
+    if (with_check(rule, "message", rule->dress.has_message, answers(rule), e))
+        return -1;
+    if (text.n > MESSAGE_MAX)
+        return err_set(e, 0, 0, "a message has at most %d bytes", MESSAGE_MAX);
+    rule->dress.message = slice_copy(&book->arena, text);
+    rule->dress.has_message = true;
+    return 0;
+}
+
+int rule_add_field(struct rulebook *book, struct rule *rule, slice name, slice value, struct err *e)
+{
+    struct rule_dress *dress = &rule->dress;
+    if (with_check(rule, "header", false, answers(rule), e) || field_name_check(name, e))
+        return -1;
+    value = slice_trim(value);
+    for (size_t i = 0; i < value.n; i++)
+        if (((unsigned char)value.p[i] < 0x20 && value.p[i] != '\t') || value.p[i] == 0x7f)
+            return err_set(e, 0, 0, "the value of header \"%.*s\" has a control character",
+                           SLICE_ARG(name));
+    if (value.n > VALUE_MAX || dress->n_fields == RULE_FIELDS_MAX)
+        return err_set(e, 0, 0, "a rule sets at most %d headers of at most %d bytes",
+                       RULE_FIELDS_MAX, VALUE_MAX);
+    dress->fields = rule_grown(&book->arena, dress->fields, dress->n_fields, sizeof *dress->fields);
+    dress->fields[dress->n_fields++] =
+        (struct field){slice_copy(&book->arena, name), slice_copy(&book->arena, value)};
+    return 0;
+}
+
+/* ---- [SERVICE] INTERFACE ---- */
+
+/* The interface is a path, behind a method, or one word. A `*` at its end stands for any rest; what
+ * stands before the last slash is then normalised, and the piece behind it is what it is. */
+static int interface_set(struct parser *p, slice method, slice path)
+{
+    struct rule *rule = p->rule;
+    struct buf text = BUF_INIT(1 << 16);
+    uint64_t number;
+    rule->open = path.p[path.n - 1] == '*';
+    rule->any_method = slice_is(method, "*");
+    rule->one_word = method.n == 0 && path.n > 1; /* a lone `*` is any */
+    slice stem = {path.p, path.n - rule->open}, piece = SLICE("");
+    slice head = {stem.p, slice_find(stem, '*')};
+    if (head.n < stem.n)
+        return err_set(p->e, 0, column(p, path),
+                       "a \"*\" stands at the end, for any rest: write \"%.*s*\"", SHORT(head));
+    if (slice_find(stem, '?') < stem.n)
+        return err_set(
+            p->e, 0, column(p, path),
+            "calls are told apart without their query: leave out what follows the \"?\"");
+    while (rule->open && stem.n && stem.p[stem.n - 1] != '/')
+        piece = (slice){stem.p + --stem.n, piece.n + 1};
+    if (piece.n && stem.n && slice_to_u64(piece, UINT64_MAX, &number))
+        return err_set(p->e, 0, column(p, piece),
+                       "segments of digits are named [id]: write \"%.*s[id]\" or \"%.*s*\"",
+                       SHORT(stem), SHORT(stem));
+    if (stem.n)
+        interface_make(rule->any_method ? SLICE("X") : method, stem, p->book->normalise, &text);
+    else if (method.n)
+        buf_addf(&text, "%.*s ", SLICE_ARG(method));
+    buf_add(&text, piece);
+    slice whole = buf_slice(&text);
+    rule->interface = slice_copy(&p->book->arena, slice_from(whole, rule->any_method ? 2 : 0));
+    buf_deinit(&text);
+    return 0;
+}
+
+static bool is_method(slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!(s.p[i] >= 'A' && s.p[i] <= 'Z') && !(i && memchr("0123456789-_", s.p[i], 12)))
+            return false;
+    return s.n > 0;
+}
+
+static int path_read(struct parser *p, slice method, slice path)
+{
+    bool any = slice_is(method, "*");
+    if (!any && !is_method(method))
+        return err_set(
+            p->e, 0, column(p, method),
+            "\"%.*s\" is no method (they are written in capitals): write \"METHOD /path\", "
+            "with * for any method",
+            SHORT(method));
+    if (path.p[0] != '/' && !slice_is(path, "*"))
+        return err_set(p->e, 0, column(p, path), "a path starts with \"/\"; \"%.*s\" does not",
+                       SHORT(path));
+    return any && path.p[0] == '*' ? interface_set(p, SLICE(""), path)
+                                   : interface_set(p, method, path);
+}
+
+static int word_read(struct parser *p, slice word)
+{
+    if (word.p[0] == '/')
+        return err_set(
+            p->e, 0, column(p, word),
+            "a path has a method before it: \"GET %.*s\", or \"* %.*s\" for any; calls of "
+            "gRPC are written package.Service/Method",
+            SHORT(word), SHORT(word));
+    if (slice_find(word, ':') < word.n || slice_find(word, '=') < word.n ||
+        (slice_find(word, '/') == word.n && word.p[word.n - 1] != '*'))
+        return err_set(
+            p->e, 0, column(p, word),
+            "\"%.*s\" is no interface: write \"METHOD /path\", package.Service/Method, or "
+            "\"*\" for any",
+            SHORT(word));
+    return interface_set(p, SLICE(""), word);
+}
+
+static int service_read(struct parser *p, slice word)
+{
+    if (!slice_is(word, "*") && !name_valid(word, true))
+        return err_set(p->e, 0, column(p, word), "\"%.*s\" cannot be the name of a service",
+                       SHORT(word));
+    p->rule->service = word;
+    p->rule->bare = false;
+    return 0;
+}
+
+/* Sets service and interface of the rule from the first n <= WORDS_MAX words of its text. */
+static int target_read(struct parser *p, const slice *word, size_t n)
+{
+    p->rule->service = SLICE("*");
+    p->rule->bare = true;
+    bool star = n > 0 && slice_is(word[n - 1], "*");
+    bool path = n > 0 && word[n - 1].p[0] == '/';
+    if (n == 0)
+        return err_set(p->e, 0, 1,
+                       "a rule is written \"METHOD /path : MODE\", or \"package.Service/Method : "
+                       "MODE\"; \"* : MODE\" is for any call");
+    if (n == 1)
+        return word_read(p, word[0]);
+    if (n == 3)
+        return service_read(p, word[0]) || path_read(p, word[1], word[2]) ? -1 : 0;
+    if (path || (star && is_method(word[0])))
+        return path_read(p, word[0], word[1]);
+    return service_read(p, word[0]) || word_read(p, word[1]) ? -1 : 0;
+}
 
 static const int64_t window_max_ns = INT64_C(1000) * 3600 * 1000000000;
 

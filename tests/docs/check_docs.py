@@ -479,6 +479,12 @@ def strings_of(source, opening, closing):
     return found
 
 
+def keys_of(source, table):
+    """The names of the rows of a table of keys (data/keys.h)."""
+    rows = source.partition(f"struct key {table}[] = {{\n")[2].partition("\n};\n")[0]
+    return re.findall(r'^    \{"([\w-]+)", KEY_\w+', rows, re.MULTILINE)
+
+
 def check_keys():
     load, step = read("src/sim/load.c"), read("src/sim/load_step.c")
     keys = {
@@ -623,11 +629,11 @@ def check_bounds():
 
 
 def check_proxy_words():
-    config, load = read("src/proxy/config.c"), read("src/proxy/config_load.c")
+    config = read("src/proxy/config.c")
     words = {
-        "keys of the file": re.findall(r'\{"([\w-]+)", SHAPE_\w+', config),
-        "keys of a proxy": re.findall(r'KEY\("([\w-]+)"', config),
-        "keys of a fault": strings_of(load, "fault_keys[] = {", "}"),
+        "keys of the file": keys_of(config, "config_rows"),
+        "keys of a proxy": keys_of(config, "proxy_rows"),
+        "keys of a fault": keys_of(config, "fault_rows"),
         "words of a rule": re.findall(r'\{"(\w+)", \w+, \w+\},', read("src/proxy/rule_parse.c")),
     }
     quoted = " ".join(re.findall(r"`([^`]+)`", prose(read("docs/proxy.md"))))

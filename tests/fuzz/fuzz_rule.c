@@ -132,7 +132,7 @@ static void check_config(const struct proxy_config *config)
     MUST(config->book.list.n == config->faults.n);
     for (uint32_t i = 0; i < config->proxies.n; i++) {
         const struct proxy_spec *spec = &config->proxies.at[i];
-        MUST(service_name_valid(spec->service) && spec->listen.n && spec->to.n);
+        MUST(name_valid(spec->service, true) && spec->listen.n && spec->to.n);
         MUST(spec->listen_tls || !(spec->cert || spec->key || spec->test_cert || spec->client_ca));
         for (uint32_t k = 0; k < spec->rules.list.n; k++)
             MUST(slice_eq(spec->rules.list.at[k]->service, spec->service));

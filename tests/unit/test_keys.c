@@ -49,7 +49,7 @@ static int add_pair(struct keys_reader *r, const struct key *key, void *into,
     struct outer *o = into;
     (void)key;
     o->named++;
-    return keys_name(r, pair->key, pair->line, pair->col, "the name of a thing");
+    return keys_name(r, pair->key, pair->line, pair->col, "the name of a thing", false);
 }
 
 static int refuse_secret(struct keys_reader *r, const struct key *key, void *into,
