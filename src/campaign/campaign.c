@@ -44,6 +44,7 @@ static void campaign_deinit(struct campaign *c)
     campaign_drop_landed(c);
     tally_free(c->tally);
     judge_free(c->judge);
+    lessons_drop(c->lessons);
     mem_free(c->usage);
     search_free(c->search);
     summary_deinit(&c->summary);
@@ -140,6 +141,7 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
                                     .faultload = f,
                                     .aim = &slot->aim,
                                     .purpose = purpose,
+                                    .lessons = c->lessons,
                                     .learning = learning,
                                     .limit_ns = campaign_limit(c, f, purpose),
                                     .user = slot};
@@ -372,7 +374,6 @@ static int start_over(struct campaign *c, struct err *e)
 
 int campaign_explore(struct campaign *c, struct live *live, struct err *e)
 {
-    uint32_t service;
     if (c->summary.broken) {
         campaign_reset(c); /* it may work by now */
         campaign_send(c, (struct event){.type = EVENT_AGAIN});
@@ -381,7 +382,6 @@ int campaign_explore(struct campaign *c, struct live *live, struct err *e)
     c->start_ns = clock_ns();
     campaign_send_begin(c, false);
     live_set_deadline(live, c->opt.max_time_ns ? c->start_ns + c->opt.max_time_ns : 0);
-    c->lost = track_lost(live_tracker(live), &service);
     c->summary.stopped = NULL;
     int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
     if (!status)

@@ -48,6 +48,7 @@ struct campaign {
     struct judge *judge; /* NULL: nobody judges */
     struct summary summary;
     struct overlaps overlaps;
+    struct lessons *lessons; /* what was learned of its calls; NULL: nothing yet */
     struct slot slot[JOBS_MAX];
     VEC(struct landed) landed; /* in the order in which they ended */
     uint64_t id;               /* in the store */

@@ -45,17 +45,15 @@ static int land(struct campaign *c, struct err *e)
  * time. */
 static bool call_was_lost(struct campaign *c)
 {
-    uint32_t service;
-    uint64_t n = track_lost(live_tracker(c->live), &service);
-    if (n == c->lost)
+    if (c->lessons->lost == c->lost)
         return false;
-    c->lost = n;
+    c->lost = c->lessons->lost;
     c->jobs = 1;
     struct buf text = BUF_INIT(600);
     buf_addf(&text,
              "%s lost the trace context while several runs were under way: those were repeated "
              "alone, and --jobs is 1 from then on. Let it pass on traceparent and tracestate",
-             c->opt.config->services.at[service].name.p);
+             c->opt.config->services.at[c->lessons->lost_by].name.p);
     campaign_note(c, buf_text(&text));
     buf_deinit(&text);
     return true;

@@ -33,7 +33,7 @@ static const int64_t MS = 1000000;
 
 static const struct track_strays *strays(const struct campaign *c)
 {
-    return track_strays(live_tracker(c->live));
+    return &c->lessons->strays;
 }
 
 /* Could runs wait longer than they do? */
@@ -51,7 +51,7 @@ bool campaign_is_late(const struct campaign *c)
 static bool is_nameless(const struct campaign *c)
 {
     for (uint32_t i = 0; i < c->opt.config->services.n; i++)
-        if (track_service(live_tracker(c->live), i)->by[TRACK_NONE])
+        if (c->lessons->facts[i].by[TRACK_NONE])
             return true;
     return false;
 }
@@ -101,14 +101,14 @@ static uid late_call(const struct trace *trace)
 void campaign_learn_late(struct campaign *c, const struct trace *trace, int64_t late_ns)
 {
     int64_t quiet = campaign_quiet_for(late_ns);
-    if (c->opt.config->quiet_ns >= 0 || quiet <= live_quiet(c->live))
+    if (c->opt.config->quiet_ns >= 0 || quiet <= c->lessons->quiet_ns)
         return;
     uid call = late_call(trace);
-    if (call != UID_NONE && 2 * late_ns > live_quiet(c->live) && is_nameless(c)) {
+    if (call != UID_NONE && 2 * late_ns > c->lessons->quiet_ns && is_nameless(c)) {
         c->late.seen_ns = late_ns; /* runs before it may have ended too early */
         c->late.call = call;
     } else {
-        live_set_quiet(c->live, quiet);
+        c->lessons->quiet_ns = quiet;
     }
 }
 
@@ -142,11 +142,11 @@ static int provoke_all(struct campaign *c, uint32_t most, int64_t rest_ns, struc
 
 bool campaign_wait_longer(struct campaign *c, int64_t late_ns)
 {
-    int64_t now = live_quiet(c->live), most = QUIET_MAX_MS * MS;
+    int64_t now = c->lessons->quiet_ns, most = QUIET_MAX_MS * MS;
     int64_t wanted = campaign_quiet_for(late_ns);
     if (can_wait(c) && (now >= most || c->late.starts == STARTS_MAX)) {
         c->late.given_up = true; /* and whatever it is, runs need not wait for it in vain */
-        live_set_quiet(c->live, c->late.usual_ns);
+        c->lessons->quiet_ns = c->late.usual_ns;
     }
     if (!can_wait(c))
         return false;

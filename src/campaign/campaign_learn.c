@@ -7,14 +7,14 @@
 
 enum { LEARNING_QUIET_MS = 100, LESSONS_MAX = 16 };
 
-struct lessons {
+struct baselines {
     struct track_lesson *lesson[LESSONS_MAX];
     struct run run[LESSONS_MAX];
     uint32_t n;
     int64_t late_ns;
 };
 
-static int one_run(struct campaign *c, struct lessons *all, struct err *e)
+static int one_run(struct campaign *c, struct baselines *all, struct err *e)
 {
     const struct execution_result *r;
     campaign_begin(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
@@ -46,7 +46,7 @@ static void learn_quiet(struct campaign *c, int64_t late_ns)
     int64_t quiet = campaign_quiet_for(late_ns);
     if (!c->late.starts)
         c->late.usual_ns = quiet;
-    live_set_quiet(c->live, quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns);
+    c->lessons->quiet_ns = quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns;
 }
 
 /* ---- levels ---- */
@@ -74,7 +74,7 @@ static void learn_levels(struct campaign *c)
 {
     const struct campaign_config *config = c->opt.config;
     for (uint32_t i = 0; i < config->services.n; i++) {
-        const struct track_facts *f = track_service(live_tracker(c->live), i);
+        const struct track_facts *f = &c->lessons->facts[i];
         if (!f->made)
             continue;
         enum track_level level = f->by[TRACK_NONE]    ? TRACK_NONE
@@ -132,9 +132,9 @@ static int check_level(struct campaign *c, struct err *e)
     return 0;
 }
 
-static int observe_lessons(struct campaign *c, struct lessons *all, struct err *e)
+static int observe_lessons(struct campaign *c, struct baselines *all, struct err *e)
 {
-    track_decide(live_tracker(c->live), all->lesson, all->n);
+    track_decide(live_tracker(c->live), c->lessons, all->lesson, all->n);
     for (uint32_t i = 0; i < all->n; i++) {
         struct run *run = &all->run[i];
         run->trace = (struct trace){0};
@@ -170,7 +170,7 @@ static int observe_lessons(struct campaign *c, struct lessons *all, struct err *
 
 int campaign_learn(struct campaign *c, struct err *e)
 {
-    struct lessons all = {0};
+    struct baselines all = {0};
     uint32_t n = c->opt.search.baselines ? c->opt.search.baselines : 3;
     n = n < LESSONS_MAX ? n : LESSONS_MAX;
     int64_t quiet = (int64_t)LEARNING_QUIET_MS * 1000000;
@@ -178,8 +178,10 @@ int campaign_learn(struct campaign *c, struct err *e)
     quiet = quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns;
     if (c->opt.config->quiet_ns >= 0)
         quiet = c->opt.config->quiet_ns;
-    tracker_forget(live_tracker(c->live)); /* other scenarios have taught it other things */
-    live_set_quiet(c->live, quiet);
+    lessons_drop(c->lessons);
+    c->lessons = lessons_new(c->opt.config->services.n);
+    c->lost = 0;
+    c->lessons->quiet_ns = quiet;
     campaign_watch(c);
     while (status == 0 && all.n < n) {
         status = one_run(c, &all, e);

@@ -7,8 +7,11 @@ static int run_plan(struct campaign *c, faultload f, struct aim *aim, struct run
                     struct err *e)
 {
     const struct execution_result *r;
-    struct execution_order order = {
-        .scenario = c->opt.scenario, .faultload = f, .aim = aim, .purpose = RUN_REPLAY};
+    struct execution_order order = {.scenario = c->opt.scenario,
+                                    .faultload = f,
+                                    .aim = aim,
+                                    .purpose = RUN_REPLAY,
+                                    .lessons = c->lessons};
     live_begin(c->live, &order);
     int status = live_wait(c->live, &r);
     if (status)

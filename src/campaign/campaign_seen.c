@@ -126,7 +126,7 @@ static void say_service(struct campaign *c, uint32_t service, struct buf *out)
     struct buf remedy = BUF_INIT(2000);
     bool reached = is_reached(c, service);
     say_remedy(c, service, &remedy);
-    if (!reached && track_service(live_tracker(c->live), service)->ignored) {
+    if (!reached && c->lessons->facts[service].ignored) {
         buf_addf(out, "all calls to %s match an entry of `ignore`: none was made to fail", name);
         buf_deinit(&remedy);
         return;

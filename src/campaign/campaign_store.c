@@ -95,10 +95,10 @@ int campaign_keep_facts(struct campaign *c, struct err *e)
     struct buf quiet = BUF_INIT(40);
     int failed = 0;
     if (c->opt.store) {
-        track_learned_print(live_tracker(c->live), &learned);
+        lessons_print(c->lessons, &learned);
         print_levels(c, &levels);
         print_notes(c, &notes);
-        buf_addf(&quiet, "%lld", (long long)live_quiet(c->live));
+        buf_addf(&quiet, "%lld", (long long)c->lessons->quiet_ns);
         failed = store_set(c->opt.store, c->id, SLICE("learned"), buf_slice(&learned), e) ||
                  store_set(c->opt.store, c->id, SLICE("levels"), buf_slice(&levels), e) ||
                  store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
@@ -419,13 +419,15 @@ int campaign_teach(struct campaign *c, struct err *e)
     uint64_t quiet;
     if (!c->lesson.p)
         return 0;
-    if (track_learned_parse(live_tracker(c->live), c->lesson) ||
-        !slice_to_u64(c->quiet, RUN_TIME_MAX, &quiet))
+    lessons_drop(c->lessons);
+    c->lessons = lessons_new(c->opt.config->services.n);
+    c->lost = 0;
+    if (lessons_parse(c->lessons, c->lesson) || !slice_to_u64(c->quiet, RUN_TIME_MAX, &quiet))
         return err_set(e, 0, 0,
                        "what the store says of \"%s\" cannot be read: start anew without "
                        "--resume",
                        c->spec->name.p);
-    live_set_quiet(c->live, (int64_t)quiet);
+    c->lessons->quiet_ns = (int64_t)quiet;
     return 0;
 }
 

@@ -77,12 +77,12 @@ static int try_death(struct campaign *c, faultload f, int64_t patience_ns, bool 
                      struct err *e)
 {
     struct run run = {0};
-    int64_t quiet = live_quiet(c->live);
+    int64_t quiet = c->lessons->quiet_ns;
     int status = campaign_heal(c, false, e);
-    live_set_quiet(c->live, quiet > patience_ns ? quiet : patience_ns);
+    c->lessons->quiet_ns = quiet > patience_ns ? quiet : patience_ns;
     if (status == 0)
         status = campaign_run_alone(c, f, RUN_CONFIRM, &run, e);
-    live_set_quiet(c->live, quiet);
+    c->lessons->quiet_ns = quiet;
     *dies = run.flags & RUN_CRASHED;
     if (status == 0)
         status = campaign_observe(c, &run, e);

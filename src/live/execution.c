@@ -122,9 +122,9 @@ static void act(struct execution *x)
     x->result.run.wall_ns = clock_wall_ns();
     request_interface(l, spec, &interface);
     uint8_t flags = spec->is_command ? 0 : spec->method.n ? CALL_HTTP : CALL_GRPC;
-    x->run =
-        track_begin(l->tracker, x->slot, spec->is_command ? CALLER_CLIENT : spec->service,
-                    buf_slice(&interface), flags, x->order.aim, x->order.learning, x->begun_ns);
+    x->run = track_begin(l->tracker, x->slot, spec->is_command ? CALLER_CLIENT : spec->service,
+                         buf_slice(&interface), flags, x->order.aim, x->order.lessons,
+                         x->order.learning, x->begun_ns);
     x->result.trace_key = track_key(x->run);
     buf_deinit(&interface);
     if (spec->is_command)
@@ -175,7 +175,7 @@ static int64_t settled_ns(struct execution *x)
     if (track_open(x->run) > 0)
         return INT64_MAX;
     int64_t last = track_active_ns(x->run);
-    int64_t quiet = live_quiet(x->live), death = death_wait(x);
+    int64_t quiet = x->order.lessons->quiet_ns, death = death_wait(x);
     quiet = quiet > death ? quiet : death;
     return (last > x->answered_ns ? last : x->answered_ns) + quiet;
 }

@@ -279,7 +279,6 @@ int live_open(struct campaign_config *config, const struct live_options *options
     l->config = config;
     l->opt = *options;
     l->sim_process = UINT32_MAX;
-    l->quiet_ns = config->quiet_ns;
     if (options->sim)
         l->sim_process = config->services.n - 1; /* sim_adopt put it there */
     if (options->sim && options->slots == 1)
@@ -343,16 +342,6 @@ void live_close(struct live *l)
 struct tracker *live_tracker(struct live *l)
 {
     return l->tracker;
-}
-
-void live_set_quiet(struct live *l, int64_t ns)
-{
-    l->quiet_ns = ns;
-}
-
-int64_t live_quiet(const struct live *l)
-{
-    return l->quiet_ns;
 }
 
 void live_rest(struct live *l, int64_t ns)

@@ -63,10 +63,6 @@ void live_log_since(const struct live *l, slice service, uint32_t most, struct b
 /* Has it come, or a signal? */
 bool live_ended(const struct live *l);
 
-/* How long after an answer calls may still begin: what was learned, or the file says. */
-void live_set_quiet(struct live *l, int64_t ns);
-int64_t live_quiet(const struct live *l);
-
 /* ---- executing scenarios ---- */
 
 struct execution_order {
@@ -74,6 +70,7 @@ struct execution_order {
     faultload faultload; /* for the record */
     struct aim *aim;     /* decides; stays as it is until the execution has ended */
     enum run_purpose purpose;
+    struct lessons *lessons; /* of the scenario; quiet_ns is how long it waits for late calls */
     bool learning;
     int64_t limit_ns; /* for the request or command; 0: the scenario's */
     void *user;

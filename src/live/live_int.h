@@ -60,7 +60,6 @@ struct live {
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];
     uint32_t n_running; /* not FREE */
-    int64_t quiet_ns;
     uv_signal_t on_int, on_term;
     int signal;
     struct timer deadline; /* live_set_deadline */

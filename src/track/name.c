@@ -37,7 +37,7 @@ static uint32_t before_hash(const struct tracker *t, const struct track_calls *a
     return sum ? hash_fold(sum) : 0;
 }
 
-uid name_call(struct tracker *t, const struct track_calls *all, uint32_t parent,
+uid name_call(const struct tracker *t, const struct track_calls *all, uint32_t parent,
               const struct track_call *call, int64_t start_ns)
 {
     struct names *names = t->opt.names;
@@ -92,26 +92,26 @@ static uint64_t place_of(const struct tracker *t, const struct track_calls *all,
 }
 
 /* side_by_side: the interfaces whose targets are looked at. */
-static void learn(struct tracker *t, const struct track_calls *all, uint32_t run,
-                  const struct map *side_by_side)
+static void learn(const struct tracker *t, struct lessons *l, const struct track_calls *all,
+                  uint32_t run, const struct map *side_by_side)
 {
     for (uint32_t i = 1; i < all->calls.n; i++) {
         const struct track_call *c = &all->calls.at[i];
         const struct element *el = uid_element(t->opt.names, all->trace.calls.at[i].uid);
         uint64_t key = interface_key(t, c->service, names_text(t->opt.names, c->interface));
-        payload_learn(t->payloads, run, key, place_of(t, all, i), el->n, &c->fields,
+        payload_learn(l->payloads, run, key, place_of(t, all, i), el->n, &c->fields,
                       map_get(side_by_side, key) != NULL);
     }
 }
 
-static void rename_calls(struct tracker *t, struct track_calls *all)
+static void rename_calls(const struct tracker *t, const struct lessons *l, struct track_calls *all)
 {
     for (uint32_t i = 0; i < all->calls.n; i++) {
         struct track_call *c = &all->calls.at[i];
         struct call *call = &all->trace.calls.at[i];
         if (i > 0)
             c->payload = payload_hash_of(
-                t->payloads, interface_key(t, c->service, names_text(t->opt.names, c->interface)),
+                l->payloads, interface_key(t, c->service, names_text(t->opt.names, c->interface)),
                 &c->fields);
         call->uid = name_call(t, all, call->parent, c, call->start_ns);
         calls_link(all, i);
@@ -120,14 +120,14 @@ static void rename_calls(struct tracker *t, struct track_calls *all)
 
 /* Adds the interfaces of calls that overlap and differ, and have one name all the same. False:
  * there are none. */
-static bool find_equal(const struct tracker *t, struct track_lesson *const *lessons, uint32_t n,
+static bool find_equal(const struct tracker *t, struct track_lesson *const *runs, uint32_t n,
                        struct map *side_by_side)
 {
     const struct names *names = t->opt.names;
     struct overlaps o = {.pairs = {.items = {0}}};
     bool found = false;
     for (uint32_t i = 0; i < n; i++)
-        overlaps_learn(&o, names, &lessons[i]->all.trace);
+        overlaps_learn(&o, names, &runs[i]->all.trace);
     for (uint32_t i = 0; i < o.equal.n; i++) {
         const struct element *el = &names->elements.at[o.equal.at[i].element];
         if (!o.equal.at[i].differ)
@@ -143,34 +143,35 @@ static bool find_equal(const struct tracker *t, struct track_lesson *const *less
 /* Which of equal calls side by side comes first is chance, so where their bodies do not tell them
  * apart, their targets are looked at. Targets of other calls are not: calls in sequence are told
  * apart by their number. Each round tells apart the calls of handlers that the one before did. */
-static void decide_names(struct tracker *t, struct track_lesson *const *lessons, uint32_t n)
+static void decide_names(const struct tracker *t, struct lessons *l,
+                         struct track_lesson *const *runs, uint32_t n)
 {
     struct map side_by_side = {.items = {0}};
     for (uint32_t round = 0; round < NAMING_ROUNDS; round++) {
-        payload_rules_free(t->payloads);
-        t->payloads = payload_rules_new();
+        payload_rules_free(l->payloads);
+        l->payloads = payload_rules_new();
         for (uint32_t i = 0; i < n; i++)
-            learn(t, &lessons[i]->all, i, &side_by_side);
-        payload_decide(t->payloads);
+            learn(t, l, &runs[i]->all, i, &side_by_side);
+        payload_decide(l->payloads);
         for (uint32_t i = 0; i < n; i++)
-            rename_calls(t, &lessons[i]->all);
-        if (n < 2 || !find_equal(t, lessons, n, &side_by_side)) /* one run proves no target */
+            rename_calls(t, l, &runs[i]->all);
+        if (n < 2 || !find_equal(t, runs, n, &side_by_side)) /* one run proves no target */
             break;
     }
     map_deinit(&side_by_side);
 }
 
-void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32_t n)
+void track_decide(const struct tracker *t, struct lessons *out, struct track_lesson *const *runs,
+                  uint32_t n)
 {
-    t->decided = true;
-    t->dialects = 0;
-    for (uint32_t i = 0; i < t->opt.n_services; i++)
-        t->dialects |= t->facts[i].dialects;
-    if (!t->dialects) /* nobody has made a call yet: some may when others fail */
-        t->dialects = (1u << DIALECTS) - 1;
-    if (t->opt.payload != TRACK_PAYLOAD_AUTO)
-        return;
-    decide_names(t, lessons, n);
+    out->decided = true;
+    out->dialects = 0;
+    for (uint32_t i = 0; i < out->n_services; i++)
+        out->dialects |= out->facts[i].dialects;
+    if (!out->dialects) /* nobody has made a call yet: some may when others fail */
+        out->dialects = (1u << DIALECTS) - 1;
+    if (t->opt.payload == TRACK_PAYLOAD_AUTO)
+        decide_names(t, out, runs, n);
 }
 
 const struct trace *track_lesson_trace(const struct track_lesson *l)
@@ -186,13 +187,13 @@ void track_lesson_free(struct track_lesson *l)
 
 /* ---- as text ---- */
 
-void track_learned_print(const struct tracker *t, struct buf *out)
+void lessons_print(const struct lessons *l, struct buf *out)
 {
-    buf_addf(out, "dialects %x\n", (unsigned)t->dialects);
-    payload_rules_print(t->payloads, out);
+    buf_addf(out, "dialects %x\n", (unsigned)l->dialects);
+    payload_rules_print(l->payloads, out);
 }
 
-int track_learned_parse(struct tracker *t, slice text)
+int lessons_parse(struct lessons *l, slice text)
 {
     slice line, word;
     uint64_t bits;
@@ -201,7 +202,7 @@ int track_learned_parse(struct tracker *t, slice text)
     line = slice_trim(line);
     if (!slice_is(word, "dialects") || !slice_to_hex(line, &bits) || bits >> DIALECTS)
         return -1;
-    t->dialects = (uint32_t)bits;
-    t->decided = true;
-    return payload_rules_parse(t->payloads, text.p ? text : (slice){"", 0});
+    l->dialects = (uint32_t)bits;
+    l->decided = true;
+    return payload_rules_parse(l->payloads, text.p ? text : (slice){"", 0});
 }

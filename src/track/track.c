@@ -32,12 +32,9 @@ struct tracker *tracker_new(const struct track_options *options)
     struct tracker *t = mem_zero(sizeof *t);
     t->opt = *options;
     t->service = arena_alloc(&t->arena, (options->n_services + 1) * sizeof *t->service);
-    t->facts = arena_zero(&t->arena, (options->n_services + 1) * sizeof *t->facts);
     for (uint32_t i = 0; i < options->n_services; i++)
         t->service[i] = names_sym(options->names, options->services[i]);
     t->client = names_sym(options->names, SLICE("client"));
-    t->dialects = all_dialects;
-    t->payloads = payload_rules_new();
     add_ignore(t, SLICE("* grpc.health.*"));
     for (uint32_t i = 0; i < options->n_ignore; i++)
         add_ignore(t, options->ignore[i]);
@@ -54,7 +51,8 @@ void tracker_free(struct tracker *t)
             track_end(t, t->slot[i], &trace, 0);
         vec_deinit(&trace.calls);
     }
-    payload_rules_free(t->payloads);
+    for (uint32_t i = 0; i < ENDED_KEPT; i++)
+        lessons_drop(t->ended[i].lessons);
     for (uint32_t i = 0; i < t->ignore.n; i++)
         pattern_deinit(&t->ignore.at[i].calls);
     vec_deinit(&t->ignore);
@@ -62,15 +60,32 @@ void tracker_free(struct tracker *t)
     mem_free(t);
 }
 
-void tracker_forget(struct tracker *t)
+/* ---- lessons ---- */
+
+struct lessons *lessons_new(uint32_t n_services)
 {
-    t->decided = false;
-    t->dialects = all_dialects;
-    payload_rules_free(t->payloads);
-    t->payloads = payload_rules_new();
-    memset(t->facts, 0, (t->opt.n_services + 1) * sizeof *t->facts);
-    t->strays = (struct track_strays){0};
-    t->lost = 0;
+    struct lessons *l = mem_zero(sizeof *l);
+    l->holders = 1;
+    l->n_services = n_services;
+    l->facts = arena_zero(&l->arena, (n_services + 1) * sizeof *l->facts);
+    l->dialects = all_dialects;
+    l->payloads = payload_rules_new();
+    return l;
+}
+
+struct lessons *lessons_hold(struct lessons *l)
+{
+    l->holders++;
+    return l;
+}
+
+void lessons_drop(struct lessons *l)
+{
+    if (!l || --l->holders > 0)
+        return;
+    payload_rules_free(l->payloads);
+    arena_deinit(&l->arena);
+    mem_free(l);
 }
 
 /* ---- runs ---- */
@@ -85,7 +100,8 @@ static uint32_t add_call(struct track_run *r, struct track_call call, struct cal
 }
 
 struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service, slice interface,
-                              uint8_t flags, struct aim *aim, bool learning, int64_t now_ns)
+                              uint8_t flags, struct aim *aim, struct lessons *lessons,
+                              bool learning, int64_t now_ns)
 {
     struct track_run *r = mem_zero(sizeof *r);
     uint64_t number = ++t->n_begun;
@@ -95,6 +111,7 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
     r->secret = random_key();
     r->slot = slot;
     r->aim = aim;
+    r->lessons = lessons_hold(lessons);
     r->learning = learning;
     r->start_ns = r->active_ns = now_ns;
     struct track_call call = {
@@ -103,6 +120,7 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
     add_call(r, call,
              (struct call){.uid = u, .parent = CALL_NONE, .handled = true, .flags = flags});
     t->slot[slot] = r;
+    t->n_slots = slot < t->n_slots ? t->n_slots : slot + 1;
     t->n_runs++;
     return r;
 }
@@ -119,7 +137,7 @@ uint64_t track_key(const struct track_run *r)
 
 struct track_run *track_find(const struct tracker *t, uint64_t key)
 {
-    for (uint32_t i = 0; i < SLOTS_MAX; i++)
+    for (uint32_t i = 0; i < t->n_slots; i++)
         if (t->slot[i] && t->slot[i]->key == key)
             return t->slot[i];
     return NULL;
@@ -213,6 +231,8 @@ static void leave(struct tracker *t, struct track_run *r, int64_t now_ns)
     t->n_runs--;
     uint32_t at = (uint32_t)(t->n_ended++ % ENDED_KEPT);
     t->ended[at].key = r->key;
+    lessons_drop(t->ended[at].lessons);
+    t->ended[at].lessons = r->lessons; /* which holds them now */
     t->ended[at].answered_ns = r->answered ? r->answered_ns : now_ns;
 }
 
@@ -253,18 +273,24 @@ bool track_wants_body(const struct tracker *t, uint32_t service, slice interface
 {
     if (t->n_runs == 0 || t->opt.payload == TRACK_PAYLOAD_OFF)
         return false;
-    if (t->opt.payload == TRACK_PAYLOAD_ON || !t->decided)
+    if (t->opt.payload == TRACK_PAYLOAD_ON)
         return true;
-    return payload_used(t->payloads, interface_key(t, service, interface));
+    for (uint32_t i = 0; i < t->n_slots; i++) {
+        const struct lessons *l = t->slot[i] ? t->slot[i]->lessons : NULL;
+        if (l && (!l->decided || payload_used(l->payloads, interface_key(t, service, interface))))
+            return true;
+    }
+    return false;
 }
 
-static void count(struct tracker *t, const struct track_parent *p, uint32_t service, uint32_t seen)
+static void count(const struct track_parent *p, uint32_t service, uint32_t seen)
 {
-    t->facts[service].received++;
+    struct track_facts *facts = p->run->lessons->facts;
+    facts[service].received++;
     uint32_t caller = p->run->all.calls.at[p->call].service;
     if (caller == CALLER_CLIENT)
         return;
-    struct track_facts *f = &t->facts[caller];
+    struct track_facts *f = &facts[caller];
     f->made++;
     f->by[p->by]++;
     f->ambiguous += p->ambiguous;
@@ -273,7 +299,7 @@ static void count(struct tracker *t, const struct track_parent *p, uint32_t serv
 
 /* The payload, as far as it is part of names or to be learned about. */
 static void read_payload(const struct tracker *t, const struct track_arrival *a,
-                         struct track_call *call, bool learning)
+                         const struct track_run *r, struct track_call *call)
 {
     if (!track_wants_body(t, a->service, a->interface))
         return;
@@ -283,10 +309,10 @@ static void read_payload(const struct tracker *t, const struct track_arrival *a,
     payload_read_target(a->target, now_ns, &fields);
     if (t->opt.payload == TRACK_PAYLOAD_ON)
         call->payload = payload_hash_all(&fields);
-    else if (t->decided)
-        call->payload =
-            payload_hash_of(t->payloads, interface_key(t, a->service, a->interface), &fields);
-    if (learning)
+    else if (r->lessons->decided)
+        call->payload = payload_hash_of(r->lessons->payloads,
+                                        interface_key(t, a->service, a->interface), &fields);
+    if (r->learning)
         call->fields = fields;
     else
         payload_deinit(&fields);
@@ -306,27 +332,25 @@ void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, s
         r->all.trace.calls.at[call].request = request_hash(target, body);
 }
 
-/* When the run of this key was answered; 0: the last of all. */
-static int64_t answered_ns(const struct tracker *t, uint64_t key)
+/* A call came for a run that had ended: that of this key, or, 0, the last of all. */
+static void count_stray(struct tracker *t, const struct track_arrival *a, uint64_t key)
 {
-    uint32_t last = (uint32_t)((t->n_ended - 1) % ENDED_KEPT);
+    if (!t->n_ended)
+        return; /* of none of ours */
+    uint32_t at = (uint32_t)((t->n_ended - 1) % ENDED_KEPT);
     for (uint32_t i = 0; i < ENDED_KEPT && key; i++)
         if (t->ended[i].key == key)
-            return t->ended[i].answered_ns;
-    return t->ended[last].answered_ns;
-}
-
-static void count_stray(struct tracker *t, const struct track_arrival *a, uint64_t run)
-{
-    int64_t late_ns = a->start_ns - answered_ns(t, run);
-    if (t->strays.n++ > 0 && late_ns <= t->strays.late_ns)
+            at = i;
+    int64_t late_ns = a->start_ns - t->ended[at].answered_ns;
+    struct lessons *l = t->ended[at].lessons;
+    if (l->strays.n++ > 0 && late_ns <= l->strays.late_ns)
         return;
     struct buf text = BUF_INIT(1000);
     buf_addf(&text, "%.*s %.*s", SLICE_ARG(t->opt.services[a->service]), SLICE_ARG(a->interface));
-    t->strays.late_ns = late_ns;
-    t->strays.caller = a->caller < t->opt.n_services ? a->caller : CALLER_UNKNOWN;
-    if (!slice_eq(t->strays.call, buf_slice(&text)))
-        t->strays.call = slice_copy(&t->arena, buf_slice(&text));
+    l->strays.late_ns = late_ns;
+    l->strays.caller = a->caller < t->opt.n_services ? a->caller : CALLER_UNKNOWN;
+    if (!slice_eq(l->strays.call, buf_slice(&text)))
+        l->strays.call = slice_copy(&l->arena, buf_slice(&text));
     buf_deinit(&text);
 }
 
@@ -339,8 +363,20 @@ static bool says_nothing(const struct tracker *t, const struct track_arrival *a)
             caller = i;
     if (caller >= t->opt.n_services)
         return false;
-    const struct track_facts *f = &t->facts[caller];
-    return f->by[TRACK_NONE] || !f->made;
+    const struct lessons *last = t->ended[(t->n_ended - 1) % ENDED_KEPT].lessons;
+    return last->facts[caller].by[TRACK_NONE] || !last->facts[caller].made;
+}
+
+/* It says nothing, and could be of any run that is under way: each scenario counts it once. */
+static void count_lost(struct tracker *t, uint32_t caller)
+{
+    for (uint32_t i = 0; i < t->n_slots; i++) {
+        struct lessons *l = t->slot[i] ? t->slot[i]->lessons : NULL;
+        for (uint32_t k = 0; k < i && l; k++)
+            l = t->slot[k] && t->slot[k]->lessons == l ? NULL : l;
+        if (l && l->lost++ == 0)
+            l->lost_by = caller;
+    }
 }
 
 /* It belongs to no run: is that as it should be? */
@@ -348,8 +384,8 @@ static void count_foreign(struct tracker *t, const struct track_arrival *a)
 {
     if (a->context.run)
         count_stray(t, a, a->context.run);
-    else if (t->n_runs > 0 && a->caller < t->opt.n_services && t->lost++ == 0)
-        t->lost_by = a->caller;
+    else if (t->n_runs > 0 && a->caller < t->opt.n_services)
+        count_lost(t, a->caller);
     else if (t->n_runs == 0 && t->n_ended > 0 && a->idle && says_nothing(t, a))
         count_stray(t, a, 0);
 }
@@ -369,7 +405,9 @@ struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
     struct track_parent p;
     *fate = (struct call_fate){0};
     if (ignored(t, a->service, a->interface)) {
-        t->facts[a->service].ignored += t->n_runs > 0;
+        for (uint32_t i = 0; i < t->n_slots; i++)
+            if (t->slot[i])
+                t->slot[i]->lessons->facts[a->service].ignored++;
         return NULL;
     }
     parent_find(t, a, &p);
@@ -384,7 +422,7 @@ struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
     }
     struct track_call call = {
         .service = a->service, .interface = names_sym(t->opt.names, a->interface), .open = true};
-    read_payload(t, a, &call, r->learning);
+    read_payload(t, a, r, &call);
     bool hushed = r->blocks > 0 || r->all.trace.calls.at[p.call].flags & CALL_HUSHED;
     bool exempt = hushed || r->all.calls.at[p.call].service == CALLER_CLIENT;
     struct call record = {.parent = p.call,
@@ -399,7 +437,7 @@ struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
         record.mode = aim_find(r->aim, t->opt.names, record.uid, &record.fault_point);
     if (r->answered)
         note_late(r, a->start_ns);
-    count(t, &p, a->service, a->context.seen);
+    count(&p, a->service, a->context.seen);
     r->n_open++;
     r->active_ns = a->start_ns;
     *fate = (struct call_fate){.run = r->key,
@@ -437,7 +475,8 @@ void track_write_head(const struct tracker *t, const struct track_run *r, uint32
                       const struct context *said, struct head *h, struct arena *a)
 {
     static const uint32_t state = 1u << DIALECT_TRACESTATE | 1u << DIALECT_BAGGAGE;
-    uint32_t write = !said ? t->dialects : said->run ? state : t->dialects | state;
+    uint32_t learned = r->lessons->dialects;
+    uint32_t write = !said ? learned : said->run ? state : learned | state;
     if (t->opt.best == TRACK_TRACE)
         write &= ~state;
     if (write && t->opt.best != TRACK_NONE)
@@ -470,20 +509,4 @@ void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, o
     r->all.calls.at[call].open = false;
     r->n_open--;
     r->active_ns = now_ns;
-}
-
-const struct track_facts *track_service(const struct tracker *t, uint32_t service)
-{
-    return &t->facts[service];
-}
-
-const struct track_strays *track_strays(const struct tracker *t)
-{
-    return &t->strays;
-}
-
-uint64_t track_lost(const struct tracker *t, uint32_t *service)
-{
-    *service = t->lost_by;
-    return t->lost;
 }

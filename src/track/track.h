@@ -59,16 +59,17 @@ struct tracker *tracker_new(const struct track_options *options);
 void tracker_free(struct tracker *t);
 bool track_ignores(const struct tracker *t, uint32_t i); /* did that pattern match a call? */
 
-/* Forgets what was learned and counted: another scenario is about to be learned about. */
-void tracker_forget(struct tracker *t);
-
 /* ---- runs ---- */
 
-/* Begins a run: `aim` decides about its calls. slot: of its client, below 64. The first record is
+struct lessons;
+
+/* Begins a run: `aim` decides about its calls, and what they show is counted among the lessons,
+ * which also say what is known of such calls. slot: of its client, below 64. The first record is
  * the scenario's own request to `service`, or, with CALLER_CLIENT, a command that makes requests of
  * its own. learning: payloads are kept, to decide about names. */
 struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service, slice interface,
-                              uint8_t flags, struct aim *aim, bool learning, int64_t now_ns);
+                              uint8_t flags, struct aim *aim, struct lessons *lessons,
+                              bool learning, int64_t now_ns);
 
 struct trace_id track_id(const struct track_run *r);
 uint64_t track_key(const struct track_run *r); /* identifies it while it is under way */
@@ -168,8 +169,6 @@ struct track_facts {
     uint64_t ignored;  /* calls to it that were let through, during runs */
 };
 
-const struct track_facts *track_service(const struct tracker *t, uint32_t service);
-
 /* Calls that came for a run that had ended. A service that does not say for which run it calls is
  * known to be late when no run is under way: of the last one, at the earliest. */
 struct track_strays {
@@ -179,22 +178,38 @@ struct track_strays {
     uint32_t caller; /* and by which service; CALLER_UNKNOWN */
 };
 
-const struct track_strays *track_strays(const struct tracker *t);
+/* What is learned and counted of the calls of one scenario: a value of whoever explores it, given to
+ * each of its runs. Scenarios learn apart, also when their runs take turns. The tracker holds those
+ * of runs that have ended, too: calls may come late. */
+struct lessons {
+    uint32_t holders;
+    uint32_t n_services;
+    struct track_facts *facts; /* by service */
+    struct track_strays strays;
+    uint64_t lost;    /* calls that said nothing while several runs were under way: whose? */
+    uint32_t lost_by; /* the service that made the first of them */
+    int64_t quiet_ns; /* so long after the answer calls may still begin: runs wait for them */
+    bool decided;     /* which payloads are part of names, */
+    struct payload_rules *payloads;
+    uint32_t dialects; /* and what to write into the scenario's own request */
+    struct arena arena;
+};
 
-/* Calls of services that said nothing while several runs were under way: whose they were is not
- * known. The service that made the first of them. */
-uint64_t track_lost(const struct tracker *t, uint32_t *service);
+struct lessons *lessons_new(uint32_t n_services);
+struct lessons *lessons_hold(struct lessons *l);
+void lessons_drop(struct lessons *l); /* accepts NULL */
 
 /* The learning runs are over: decides which payloads are part of names, and names the calls of
  * these traces anew. `runs` were ended with track_end_learning, in their order. */
 struct track_lesson; /* what a learning run leaves behind */
 struct track_lesson *track_end_learning(struct tracker *t, struct track_run *r, int64_t now_ns);
-void track_decide(struct tracker *t, struct track_lesson *const *lessons, uint32_t n);
+void track_decide(const struct tracker *t, struct lessons *out, struct track_lesson *const *runs,
+                  uint32_t n);
 const struct trace *track_lesson_trace(const struct track_lesson *l);
 void track_lesson_free(struct track_lesson *l);
 
 /* What was learned, as text, and back (a resumed campaign). */
-void track_learned_print(const struct tracker *t, struct buf *out);
-int track_learned_parse(struct tracker *t, slice text) MUST_USE;
+void lessons_print(const struct lessons *l, struct buf *out);
+int lessons_parse(struct lessons *l, slice text) MUST_USE;
 
 #endif

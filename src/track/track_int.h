@@ -31,6 +31,7 @@ struct track_run {
     struct trace_id id;
     uint32_t slot;
     struct aim *aim;
+    struct lessons *lessons; /* held */
     bool learning;
     struct track_calls all;
     uint32_t n_open;
@@ -55,20 +56,15 @@ struct tracker {
     sym *service; /* symbols of their names */
     sym client;
     struct track_run *slot[SLOTS_MAX];
-    uint32_t n_runs; /* under way */
+    uint32_t n_slots; /* that were ever used */
+    uint32_t n_runs;  /* under way */
     uint64_t n_begun;
     struct {
         uint64_t key;
         int64_t answered_ns;
-    } ended[ENDED_KEPT]; /* runs that ended, the newest ones */
+        struct lessons *lessons; /* held */
+    } ended[ENDED_KEPT];         /* runs that ended, the newest ones */
     uint64_t n_ended;
-    struct track_facts *facts; /* by service */
-    struct track_strays strays;
-    uint64_t lost;
-    uint32_t lost_by; /* the service that made the first of them */
-    bool decided;
-    uint32_t dialects; /* to write into the scenario's own request */
-    struct payload_rules *payloads;
     VEC(struct ignore) ignore; /* the first is ours */
 };
 
@@ -89,7 +85,7 @@ void parent_find(const struct tracker *t, const struct track_arrival *a, struct 
 uint64_t interface_key(const struct tracker *t, uint32_t service, slice interface);
 
 /* The name of a call that is being made. */
-uid name_call(struct tracker *t, const struct track_calls *all, uint32_t parent,
+uid name_call(const struct tracker *t, const struct track_calls *all, uint32_t parent,
               const struct track_call *call, int64_t start_ns);
 
 /* Hangs call i below its parent. */

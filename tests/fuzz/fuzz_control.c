@@ -72,8 +72,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     names_init(&names);
     struct track_options o = {.names = &names, .services = services, .n_services = 2};
     struct tracker *t = tracker_new(&o);
+    struct lessons *lessons = lessons_new(2);
     MUST(aim_add(&aim, ANY_VOCABULARY(&names), UID_NONE, SLICE("pay * #* : 503"), &e) == 0);
-    struct track_run *run = track_begin(t, 0, CALLER_CLIENT, SLICE("buy"), 0, &aim, false, 0);
+    struct track_run *run =
+        track_begin(t, 0, CALLER_CLIENT, SLICE("buy"), 0, &aim, lessons, false, 0);
     arrive(t, 0, CALLER_CLIENT, "POST /orders");
     arrive(t, 1, 0, "POST /charge");
     arrive(t, 1, 0, "POST /charge");
@@ -83,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ask(t, &names, run, line);
     MUST(names.syms.n == syms && names.elements.n == elements && names.uids.n == uids);
     tracker_free(t);
+    lessons_drop(lessons);
     aim_deinit(&aim);
     names_deinit(&names);
     return 0;

@@ -17,6 +17,7 @@ struct desk {
     struct names names;
     struct arena arena;
     struct tracker *t;
+    struct lessons *lessons;
     struct aim aim;
     struct track_run *run;
     struct buf answer;
@@ -42,15 +43,17 @@ static void desk_open(struct desk *d, const char *fault)
     struct track_options o = {
         .names = &d->names, .services = services, .n_services = SERVICES, .seed = 7};
     d->t = tracker_new(&o);
+    d->lessons = lessons_new(SERVICES);
     if (fault)
         assert_int_equal(aim_add(&d->aim, ANY_VOCABULARY(&d->names), UID_NONE, slice_of(fault), &e),
                          0);
-    d->run = track_begin(d->t, 0, CALLER_CLIENT, SLICE("buy"), 0, &d->aim, false, 0);
+    d->run = track_begin(d->t, 0, CALLER_CLIENT, SLICE("buy"), 0, &d->aim, d->lessons, false, 0);
 }
 
 static void desk_close(struct desk *d)
 {
     tracker_free(d->t);
+    lessons_drop(d->lessons);
     aim_deinit(&d->aim);
     arena_deinit(&d->arena);
     names_deinit(&d->names);
@@ -324,7 +327,8 @@ static void test_keys(void **state)
     (void)state;
     struct desk d;
     desk_open(&d, NULL);
-    struct track_run *other = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.aim, false, 0);
+    struct track_run *other =
+        track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.aim, d.lessons, false, 0);
     uint64_t key = track_secret(d.run);
     assert_true(key != 0 && key != track_secret(other));
     assert_true(key != track_key(d.run) && key != track_id(d.run).high);
@@ -341,7 +345,7 @@ static void test_runs(void **state)
     desk_open(&d, NULL);
     buy(&d);
     struct track_run *first = d.run;
-    d.run = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.aim, false, 0);
+    d.run = track_begin(d.t, 1, CALLER_CLIENT, SLICE("buy"), 0, &d.aim, d.lessons, false, 0);
     assert_string_equal(ask(&d, "/calls"), "{\"calls\": 0}\n");
     ask_as(&d, "POST", "/hush");
     struct track_run *second = d.run;

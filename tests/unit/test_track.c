@@ -16,6 +16,7 @@ struct lab {
     struct names names;
     struct arena arena;
     struct tracker *t;
+    struct lessons *lessons;
     struct aim aim;
     struct trace trace;
     int64_t now;
@@ -37,12 +38,21 @@ static void lab_open(struct lab *l, struct track_options o)
     o.n_services = SERVICES;
     o.seed = 7;
     l->t = tracker_new(&o);
+    l->lessons = lessons_new(SERVICES);
     l->aim = (struct aim){0};
+}
+
+/* Another scenario is about to be learned about. */
+static void forget(struct lab *l)
+{
+    lessons_drop(l->lessons);
+    l->lessons = lessons_new(SERVICES);
 }
 
 static void lab_close(struct lab *l)
 {
     tracker_free(l->t);
+    lessons_drop(l->lessons);
     aim_deinit(&l->aim);
     vec_deinit(&l->trace.calls);
     arena_deinit(&l->arena);
@@ -51,7 +61,8 @@ static void lab_close(struct lab *l)
 
 static struct track_run *begin_in(struct lab *l, uint32_t slot, uint32_t service, bool learning)
 {
-    return track_begin(l->t, slot, service, SLICE("GET /"), 0, &l->aim, learning, ++l->now);
+    return track_begin(l->t, slot, service, SLICE("GET /"), 0, &l->aim, l->lessons, learning,
+                       ++l->now);
 }
 
 static struct track_run *begin(struct lab *l)
@@ -163,8 +174,8 @@ static void test_state(void **state)
     assert_name(&l, call_at(r, deep.call)->uid, "a GET / > b GET / > c GET /");
     assert_int_equal(call_at(r, deep.call)->parent, first.call);
     assert_int_equal(call_at(r, deep.call)->flags & CALL_AMBIGUOUS, 0);
-    assert_int_equal(track_service(l.t, A)->by[TRACK_STATE], 2);
-    assert_int_equal(track_service(l.t, B)->by[TRACK_STATE], 1);
+    assert_int_equal((&l.lessons->facts[A])->by[TRACK_STATE], 2);
+    assert_int_equal((&l.lessons->facts[B])->by[TRACK_STATE], 1);
     assert_int_equal(track_open(r), 3);
     ended(&l, deep);
     ended(&l, deep); /* twice is once */
@@ -215,7 +226,7 @@ static void test_trace(void **state)
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, NULL);
     assert_name(&l, call_at(r, c.call)->uid, "a GET / > b GET / > c GET /");
     assert_int_equal(call_at(r, c.call)->parent, b.call);
-    assert_int_equal(track_service(l.t, B)->by[TRACK_TRACE], 1);
+    assert_int_equal((&l.lessons->facts[B])->by[TRACK_TRACE], 1);
     /* a second call of b is open: for which of them does it act? */
     struct call_fate again =
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
@@ -223,7 +234,7 @@ static void test_trace(void **state)
         arrive(&l, (struct arrival){.service = D, .caller = B, .head = &from}, NULL);
     assert_int_equal(call_at(r, guess.call)->parent, again.call);
     assert_true(call_at(r, guess.call)->flags & CALL_AMBIGUOUS);
-    assert_int_equal(track_service(l.t, B)->ambiguous, 1);
+    assert_int_equal((&l.lessons->facts[B])->ambiguous, 1);
     finish(&l, r);
     lab_close(&l);
 }
@@ -238,7 +249,7 @@ static void test_none(void **state)
     l.owner = B; /* known by its process */
     struct call_fate c = arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN}, NULL);
     assert_int_equal(call_at(r, c.call)->parent, b.call);
-    assert_int_equal(track_service(l.t, B)->by[TRACK_NONE], 1);
+    assert_int_equal((&l.lessons->facts[B])->by[TRACK_NONE], 1);
     l.owner = SERVICES; /* nobody knows: the scenario's own request, but that is a guess */
     struct call_fate d = arrive(&l, (struct arrival){.service = D, .caller = CALLER_UNKNOWN}, NULL);
     assert_int_equal(call_at(r, d.call)->parent, 0);
@@ -325,7 +336,7 @@ static void test_forced(void **state)
     struct field ours[] = {{SLICE("tracestate"), buf_slice(&member)}};
     struct head says = {.fields = ours, .n_fields = 1};
     arrive(&l, (struct arrival){.service = B, .caller = A, .head = &says}, NULL);
-    assert_int_equal(track_service(l.t, A)->by[TRACK_STATE], 0);
+    assert_int_equal((&l.lessons->facts[A])->by[TRACK_STATE], 0);
     buf_deinit(&member);
     finish(&l, r);
     lab_close(&l);
@@ -350,26 +361,59 @@ static void test_several(void **state)
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from_two}, NULL).run,
         track_key(two));
     /* what says nothing is of nobody, and that is noticed */
-    uint32_t service;
     struct head sent;
     assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, &sent).run, 0);
     assert_int_equal(sent.n_fields, 0);
-    assert_int_equal(track_lost(l.t, &service), 1);
-    assert_int_equal(service, B);
+    assert_int_equal(l.lessons->lost, 1);
+    assert_int_equal(l.lessons->lost_by, B);
     finish(&l, one);
     assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, NULL).run,
                      track_key(two));
     /* one that is only about to begin may be meant as well */
     assert_int_equal(
         arrive(&l, (struct arrival){.service = C, .caller = B, .crowded = true}, NULL).run, 0);
-    assert_int_equal(track_lost(l.t, &service), 2);
+    assert_int_equal(l.lessons->lost, 2);
     /* somebody from outside is not of ours */
     assert_int_equal(
         arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN, .crowded = true}, NULL)
             .run,
         0);
-    assert_int_equal(track_lost(l.t, &service), 2);
+    assert_int_equal(l.lessons->lost, 2);
     finish(&l, two);
+    lab_close(&l);
+}
+
+/* Runs of two scenarios take turns, and side by side: what comes late, or says nothing, is counted
+ * where it belongs, and payloads are looked at as each has learned. */
+static void test_apart(void **state)
+{
+    (void)state;
+    struct lab l;
+    lab_open(&l, (struct track_options){0});
+    struct lessons *first = l.lessons, *second = lessons_new(SERVICES);
+    struct track_run *one = begin_in(&l, 0, A, false);
+    l.lessons = second;
+    struct track_run *two = begin_in(&l, 1, A, false);
+    struct head of_one = asked(&l, one), of_two = asked(&l, two);
+    of_one = passed(&l, &of_one, STATE);
+    of_two = passed(&l, &of_two, STATE);
+    arrive(&l, (struct arrival){.service = B, .caller = A, .head = &of_one}, NULL);
+    assert_int_equal(first->facts[A].made, 1);
+    assert_int_equal(second->facts[A].made, 0);
+    arrive(&l, (struct arrival){.service = B, .caller = A}, NULL); /* whose? */
+    assert_int_equal(first->lost, 1);
+    assert_int_equal(second->lost, 1);
+    first->decided = true;                                 /* no payload is part of names */
+    assert_true(track_wants_body(l.t, B, SLICE("GET /"))); /* but the other is not sure of that */
+    finish(&l, two);
+    assert_false(track_wants_body(l.t, B, SLICE("GET /")));
+    arrive(&l, (struct arrival){.service = C, .caller = A, .head = &of_two}, NULL);
+    assert_int_equal(second->strays.n, 1);
+    assert_int_equal(first->strays.n, 0);
+    finish(&l, one);
+    lessons_drop(second); /* gone, but not for what still comes of its run */
+    arrive(&l, (struct arrival){.service = C, .caller = A, .head = &of_two}, NULL);
+    l.lessons = first;
     lab_close(&l);
 }
 
@@ -507,8 +551,8 @@ static void test_strays(void **state)
         0);
     assert_int_equal(sent.n_fields, from.n_fields);
     assert_int_equal(track_trace(r)->calls.n, 1);
-    assert_int_equal(track_strays(l.t)->n, 1);
-    assert_true(slice_is(track_strays(l.t)->call, "b GET /x"));
+    assert_int_equal(l.lessons->strays.n, 1);
+    assert_true(slice_is(l.lessons->strays.call, "b GET /x"));
     finish(&l, r);
     lab_close(&l);
 }
@@ -522,7 +566,7 @@ static void test_nameless_strays(void **state)
     struct arrival from_b = {.service = C, .caller = B};
     lab_open(&l, (struct track_options){.best = TRACK_NONE});
     arrive(&l, b, NULL); /* before the first run: services that start call each other */
-    assert_int_equal(track_strays(l.t)->n, 0);
+    assert_int_equal(l.lessons->strays.n, 0);
     struct track_run *r = begin(&l);
     assert_int_not_equal(arrive(&l, b, NULL).run, 0);
     int64_t answered = l.now + 1;
@@ -532,19 +576,19 @@ static void test_nameless_strays(void **state)
     b.idle = true;
     b.caller = CALLER_CLIENT;
     arrive(&l, b, NULL); /* not by a service */
-    assert_int_equal(track_strays(l.t)->n, 0);
+    assert_int_equal(l.lessons->strays.n, 0);
     b.caller = A;
     l.now += 500;
     assert_int_equal(arrive(&l, b, NULL).run, 0);
-    assert_int_equal(track_strays(l.t)->n, 1);
-    assert_int_equal(track_strays(l.t)->late_ns, l.now - answered);
-    assert_int_equal(track_strays(l.t)->caller, A);
+    assert_int_equal(l.lessons->strays.n, 1);
+    assert_int_equal(l.lessons->strays.late_ns, l.now - answered);
+    assert_int_equal(l.lessons->strays.caller, A);
     from_b.idle = true; /* it was not called in any run, and says nothing either */
     arrive(&l, from_b, NULL);
-    assert_int_equal(track_strays(l.t)->n, 2);
-    assert_true(slice_is(track_strays(l.t)->call, "c GET /"));
-    tracker_forget(l.t);
-    assert_int_equal(track_strays(l.t)->n, 0);
+    assert_int_equal(l.lessons->strays.n, 2);
+    assert_true(slice_is(l.lessons->strays.call, "c GET /"));
+    forget(&l);
+    assert_int_equal(l.lessons->strays.n, 0);
     lab_close(&l);
 }
 
@@ -695,7 +739,7 @@ static void learn(struct lab *l, struct track_lesson **lessons)
     lessons[0] = lesson(l, "{\"item\": 1, \"t\": 11}", "{\"item\": 2, \"t\": 12}");
     lessons[1] = lesson(l, "{\"item\": 2, \"t\": 13}", "{\"item\": 1, \"t\": 14}");
     lessons[2] = lesson(l, "{\"item\": 1, \"t\": 15}", "{\"item\": 2, \"t\": 16}");
-    track_decide(l->t, lessons, 3);
+    track_decide(l->t, l->lessons, lessons, 3);
 }
 
 static uid name_of(struct lab *l, struct arrival x)
@@ -732,9 +776,9 @@ static void test_payload(void **state)
     struct lab other;
     struct buf text = BUF_INIT(100000), again = BUF_INIT(100000);
     lab_open(&other, (struct track_options){0});
-    track_learned_print(l.t, &text);
-    assert_int_equal(track_learned_parse(other.t, buf_slice(&text)), 0);
-    track_learned_print(other.t, &again);
+    lessons_print(l.lessons, &text);
+    assert_int_equal(lessons_parse(other.lessons, buf_slice(&text)), 0);
+    lessons_print(other.lessons, &again);
     assert_string_equal(buf_text(&text), buf_text(&again));
     uid there = name_of(
         &other, (struct arrival){.service = B, .caller = A, .body = "{\"t\": 9, \"item\": 2}"});
@@ -745,8 +789,8 @@ static void test_payload(void **state)
     lab_close(&other);
 
     /* another scenario knows nothing of it */
-    tracker_forget(l.t);
-    assert_int_equal(track_service(l.t, A)->made, 0);
+    forget(&l);
+    assert_int_equal((&l.lessons->facts[A])->made, 0);
     struct track_run *r = begin_in(&l, 0, A, true);
     assert_true(track_wants_body(l.t, B, SLICE("GET /")));
     assert_true(track_wants_body(l.t, C, SLICE("GET /")));
@@ -812,7 +856,7 @@ static void test_targets(void **state)
         for (int k = 0; k < 3; k++)
             lessons[k] =
                 pair_lesson(&l, rows[i].target[k][0], rows[i].target[k][1], !rows[i].in_sequence);
-        track_decide(l.t, lessons, 3);
+        track_decide(l.t, l.lessons, lessons, 3);
         const struct trace *first = track_lesson_trace(lessons[0]);
         const struct trace *second = track_lesson_trace(lessons[1]);
         uid a = first->calls.at[1].uid, b = first->calls.at[2].uid;
@@ -870,7 +914,7 @@ static void test_targets_below(void **state)
     lab_open(&l, (struct track_options){0});
     for (int i = 0; i < 3; i++)
         lessons[i] = deep_lesson(&l, i == 1);
-    track_decide(l.t, lessons, 3);
+    track_decide(l.t, l.lessons, lessons, 3);
     const struct trace *first = track_lesson_trace(lessons[0]);
     const struct trace *second = track_lesson_trace(lessons[1]);
     for (uint32_t i = 1; i < 7; i++) {
@@ -937,18 +981,19 @@ static void test_dialects(void **state)
     struct track_run *r = begin_in(&l, 0, A, true);
     uint32_t all = asked(&l, r).n_fields;
     struct track_lesson *first = track_end_learning(l.t, r, ++l.now);
-    track_decide(l.t, &first, 1); /* nobody called anybody: that may change when something fails */
+    track_decide(l.t, l.lessons, &first,
+                 1); /* nobody called anybody: that may change when something fails */
     r = begin(&l);
     assert_int_equal(asked(&l, r).n_fields, all);
     finish(&l, r);
-    tracker_forget(l.t);
+    forget(&l);
     r = begin_in(&l, 0, A, true);
     struct head from = asked(&l, r);
     from = passed(&l, &from, "b3");
     arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from}, NULL);
     track_answered(r, OUTCOME_OK, ++l.now);
     struct track_lesson *second = track_end_learning(l.t, r, ++l.now);
-    track_decide(l.t, &second, 1);
+    track_decide(l.t, l.lessons, &second, 1);
     r = begin(&l);
     struct head h = asked(&l, r);
     assert_true(h.n_fields > 0 && h.n_fields < all);
@@ -968,8 +1013,8 @@ static void test_learned_text(void **state)
     struct lab l;
     lab_open(&l, (struct track_options){0});
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_int_equal(track_learned_parse(l.t, slice_of(wrong[i])), -1);
-    assert_int_equal(track_learned_parse(l.t, SLICE("dialects 3")), 0);
+        assert_int_equal(lessons_parse(l.lessons, slice_of(wrong[i])), -1);
+    assert_int_equal(lessons_parse(l.lessons, SLICE("dialects 3")), 0);
     lab_close(&l);
 }
 
@@ -983,6 +1028,7 @@ int main(void)
         cmocka_unit_test(test_asked),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_several),
+        cmocka_unit_test(test_apart),
         cmocka_unit_test(test_clients),
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_blocks),
