@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+/* Which verbs have the options of a search. */
+enum { IN_EXPLORE = OPT_SEARCH, IN_ONCE = OPT_SEARCH | OPT_FAULT, IN_CAMPAIGN = OPT_RUN };
+
 const struct option_row option_rows[] = {
     {"scenario", 's', "NAME", "which scenario; default: the first, of run and report all",
      OPT_SCENARIO, TYPE_TEXT, offsetof(struct args, scenario)},
@@ -54,26 +57,16 @@ const struct option_row option_rows[] = {
      OPT_SERVE, TYPE_SETTING, 0},
     {"quick", 0, NULL, "a first look: standard modes, at most 2 faults at a time, tries fail alike",
      OPT_SEARCH, TYPE_FLAG, offsetof(struct args, quick)},
-    {"modes", 'm', "LIST", "ways to fail, with commas: 503,reset; sets: errors, standard, thorough",
-     OPT_SEARCH, TYPE_TEXT, offsetof(struct args, modes)},
-    {"assume", 'a', "LIST", "reductions, with commas: stateless, modes, modes-once, retries",
-     OPT_SEARCH, TYPE_TEXT, offsetof(struct args, assume)},
-    {"max-faults", 0, "N", "at most N faults at a time", OPT_SEARCH, TYPE_COUNT,
-     offsetof(struct args, max_faults)},
-    {"t-way", 0, "T", "faults that are absorbed on their own: every T of them together, 2 to 4",
-     OPT_SEARCH, TYPE_COUNT, offsetof(struct args, t_way)},
-    {"audit", 0, "P", "run P per cent of what the reductions skip, and compare", OPT_SEARCH,
-     TYPE_PERCENT, offsetof(struct args, audit)},
-    {"order", 0, "NAME", "what is tried first: soon (default of run), size, depth or random",
-     OPT_SEARCH, TYPE_TEXT, offsetof(struct args, order)},
+#define SEARCH_OPTION(ID, id, name, letter, argument, verbs, help)                                 \
+    {name, letter, argument, help, IN_##verbs, TYPE_SEARCH, SEARCH_##ID},
+#include "search/option.list"
+#undef SEARCH_OPTION
     {"oracle", 0, "NAME=SEVERITY", "off, warning or finding; all=off: none; see outfox oracles",
      OPT_SEARCH, TYPE_LIST, offsetof(struct args, oracles)},
     {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, TYPE_COUNT,
      offsetof(struct args, max_runs)},
     {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH, TYPE_DURATION,
      offsetof(struct args, max_time_ns)},
-    {"seed", 0, "N", "for everything that is drawn at random; default 0", OPT_SEARCH | OPT_FAULT,
-     TYPE_COUNT, offsetof(struct args, seed)},
     {"service", 0, "NAME=ADDR",
      "a service: NAME=PORT or NAME=HOST:PORT; may be given several times", OPT_INIT, TYPE_SETTING,
      0},
@@ -98,8 +91,6 @@ const struct option_row option_rows[] = {
      TYPE_COUNT, offsetof(struct args, jobs)},
     {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, TYPE_FLAG,
      offsetof(struct args, fail_fast)},
-    {"shard", 0, "I/N", "explore only the I-th of N parts, for N machines", OPT_RUN, TYPE_TEXT,
-     offsetof(struct args, shard)},
     {"resume", 0, NULL, "go on where the last campaign was", OPT_RUN, TYPE_FLAG,
      offsetof(struct args, resume)},
     {"contract", 0, NULL, "judge by what resilience/SCENARIO.yaml says of faults, and nothing else",
@@ -167,20 +158,19 @@ static const struct option_row *find_option(const char *arg, const struct verb *
 
 static int set_count(uint64_t *field, const struct option_row *o, const char *value, struct err *e)
 {
-    bool may_be_zero = o->field == offsetof(struct args, seed);
-    if (slice_to_u64(slice_of(value), INT64_MAX, field) && (*field > 0 || may_be_zero))
+    if (slice_to_u64(slice_of(value), INT64_MAX, field) && *field > 0)
         return 0;
-    return err_set(e, 0, 0, "--%s takes a whole number%s, not \"%s\"", o->name,
-                   may_be_zero ? "" : " above 0", value);
+    return err_set(e, 0, 0, "--%s takes a whole number above 0, not \"%s\"", o->name, value);
 }
 
-static int set_percent(double *field, const struct option_row *o, const char *value, struct err *e)
+/* Read now, so that a mistake is told at once; and again over what the file says (search_args). */
+static int set_search(struct args *args, enum search_option option, const char *value,
+                      struct err *e)
 {
-    char *end;
-    *field = strtod(value, &end);
-    if (end != value && (!*end || strcmp(end, "%") == 0) && *field >= 0 && *field <= 100)
-        return 0;
-    return err_set(e, 0, 0, "--%s takes a percentage from 0 to 100, not \"%s\"", o->name, value);
+    struct search_options ignored = {0};
+    struct mode_list modes;
+    args->search[option] = value;
+    return search_option_read(option, slice_of(value), &modes, &ignored, e);
 }
 
 static int set_option(struct args *args, const struct option_row *o, const char *value,
@@ -193,7 +183,7 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     case TYPE_LIST: vec_push((struct arg_list *)field, value); return 0;
     case TYPE_SETTING: vec_push(&args->settings, (struct setting){o->name, value}); return 0;
     case TYPE_COUNT: return set_count(field, o, value, e);
-    case TYPE_PERCENT: return set_percent(field, o, value, e);
+    case TYPE_SEARCH: return set_search(args, (enum search_option)o->field, value, e);
     case TYPE_DURATION:
         if (slice_to_ns(slice_of(value), field) && *(int64_t *)field > 0)
             return 0;

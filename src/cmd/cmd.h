@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "search/search.h"
 
 extern const char *const outfox_version, *const outfox_commit;
 
@@ -40,13 +41,13 @@ struct args {
     const char *positional[POSITIONAL_MAX];
     uint32_t n_positional;
     char **command; /* "COMMAND...": all words from the first that is no option, then NULL */
-    const char *scenario, *modes, *assume, *order, *color;
-    const char *json_file, *junit, *markdown, *events, *store, *identify, *shard, *config;
+    const char *scenario, *color;
+    const char *search[SEARCH_OPTIONS]; /* what is said of each; NULL: nothing */
+    const char *json_file, *junit, *markdown, *events, *store, *identify, *config;
     struct arg_list faults, oracles;
     VEC(struct setting) settings; /* in the order in which they were given */
-    uint64_t max_faults, t_way, max_runs, seed, jobs;
+    uint64_t max_runs, jobs;
     int64_t max_time_ns;
-    double audit;
     bool json, quiet, quick, help, resume, fail_fast;
     bool schema; /* validate */
     bool dot;    /* deps */
@@ -92,7 +93,7 @@ enum option_type {
     TYPE_LIST,
     TYPE_COUNT,
     TYPE_DURATION,
-    TYPE_PERCENT,
+    TYPE_SEARCH, /* an option of a search; `field` is which */
     TYPE_SETTING
 };
 

@@ -12,6 +12,9 @@
 int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
                 struct search_options *out, struct err *e) MUST_USE;
 
+/* What it says of the seed alone; 0: nothing. */
+uint64_t search_seed(const struct args *args);
+
 /* Is it as --quick has it? */
 bool search_is_quick(const struct search_options *options);
 

@@ -45,20 +45,6 @@ static int choose_scenarios(struct session *s, struct err *e)
     return -1;
 }
 
-static int read_shard(const char *text, struct search_options *out, struct err *e)
-{
-    slice rest = slice_of(text), part;
-    uint64_t i = 0, n = 0;
-    slice_cut(&rest, '/', &part);
-    if (!rest.p || !slice_to_u64(part, UINT32_MAX, &i) || !slice_to_u64(rest, 10000, &n) || i < 1 ||
-        i > n)
-        return err_set(e, 0, 0, "--shard takes I/N with 1 <= I <= N, such as 2/4, not \"%s\"",
-                       text);
-    out->shard = (uint32_t)i - 1;
-    out->shards = (uint32_t)n;
-    return 0;
-}
-
 static int read_level(const char *text, enum identify_level *out, struct err *e)
 {
     for (int i = 0; i < 4; i++)
@@ -94,7 +80,7 @@ static int read_options(struct session *s, struct err *e)
                                  .max_faults = c->search.max_faults,
                                  .t_way = c->search.t_way,
                                  .audit = c->search.audit,
-                                 .order = session_order(c->search.order),
+                                 .order = order_find(c->search.order),
                                  .seed = c->search.seed,
                                  .baselines = c->search.baselines};
     if (o->max_faults)
@@ -102,15 +88,13 @@ static int read_options(struct session *s, struct err *e)
     if (o->t_way)
         o->assume |= 1u << REDUCE_T_WAY;
     s->origin = session_origin(s);
-    if ((o->t_way || args->t_way) && !c->search.order_given)
-        o->order = session_order(SLICE("size")); /* its phases are sizes */
+    if ((o->t_way || args->search[SEARCH_T_WAY]) && !c->search.order_given)
+        o->order = order_find(SLICE("size")); /* its phases are sizes */
     s->jobs = args->jobs ? (uint32_t)(args->jobs < 64 ? args->jobs : 64) : c->search.jobs;
     if (args->identify && read_level(args->identify, &c->identify.level, e))
         return -1;
     if (args->store)
         use_store(s, args->store);
-    if (args->shard && read_shard(args->shard, o, e))
-        return -1;
     return search_args(args, 0, &s->modes, o, e);
 }
 

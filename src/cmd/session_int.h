@@ -6,9 +6,6 @@
 
 /* ---- session_options.c ---- */
 
-/* The order of this name; the first when there is none. */
-uint32_t session_order(slice name);
-
 /* See campaign_options. The origin must be taken before the command line is looked at. */
 const char *session_options(struct session *s, uint32_t scenario);
 const char *session_origin(struct session *s);

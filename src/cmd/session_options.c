@@ -8,21 +8,10 @@
  *             is told from one that was not by this */
 #include "cmd/session_int.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "data/condition.h"
 
 /* ---- as text ---- */
-
-uint32_t session_order(slice name)
-{
-    for (uint32_t i = 0; i < order_count; i++)
-        if (slice_is(name, order_rows[i].name))
-            return i;
-    return 0;
-}
 
 static void print_expect(const struct expect_spec *x, struct buf *out)
 {
@@ -64,28 +53,11 @@ static void print_scenario(const struct scenario_spec *spec, struct buf *out)
     buf_deinit(&text);
 }
 
-static void print_search(const struct search_options *o, struct buf *out)
-{
-    buf_adds(out, "modes:");
-    for (uint32_t i = 0; i < o->n_modes; i++) {
-        buf_addc(out, ' ');
-        mode_print(o->modes[i], out);
-    }
-    buf_adds(out, "\nassume:");
-    for (enum reduction r = 0; r < REDUCTIONS; r++)
-        if (o->assume >> r & 1)
-            buf_addf(out, " %s", reduction_rows[r].name);
-    buf_addf(out, "\nmax-faults: %u\nt-way: %u\naudit: %g\norder: %s\nseed: %llu\nshard: %u/%u\n",
-             (unsigned)o->max_faults, (unsigned)o->t_way, o->audit, order_rows[o->order].name,
-             (unsigned long long)o->seed, (unsigned)o->shard, (unsigned)o->shards);
-    buf_addf(out, "baselines: %u\n", (unsigned)o->baselines);
-}
-
 const char *session_options(struct session *s, uint32_t scenario)
 {
     const struct campaign_config *c = s->config;
     struct buf text = BUF_INIT(1 << 20);
-    print_search(&s->search, &text);
+    search_options_print(&s->search, &text);
     buf_addf(&text, "identify: %s payload=%s predecessors=%d\n",
              identify_level_names[c->identify.level], identify_payload_names[c->identify.payload],
              c->identify.predecessors);
@@ -112,99 +84,20 @@ const char *session_origin(struct session *s)
     for (uint32_t i = 0; i < c->services.n; i++)
         buf_addf(&text, " %s", c->services.at[i].name.p);
     buf_addc(&text, '\n');
-    print_search(&s->search, &text);
+    search_options_print(&s->search, &text);
     const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
     buf_deinit(&text);
     return out;
 }
 
-/* ---- and back. A store is input: what search_args would refuse is refused here, too ---- */
-
-static bool parse_modes(struct session *s, slice text)
-{
-    struct search_options *o = &s->search;
-    struct err ignored = {0};
-    slice word;
-    for (s->modes = (struct mode_list){0}; slice_word(&text, &word);)
-        if (mode_list_add(&s->modes, word, &ignored))
-            return false;
-    o->modes = s->modes.at;
-    o->n_modes = s->modes.n;
-    return o->n_modes > 0;
-}
-
-static bool parse_assume(struct search_options *o, slice text)
-{
-    slice word;
-    for (o->assume = 0; slice_word(&text, &word);) {
-        uint32_t bit = 0;
-        for (enum reduction r = 0; r < REDUCTIONS; r++)
-            bit |= slice_is(word, reduction_rows[r].name) ? 1u << r : 0;
-        if (!bit)
-            return false;
-        o->assume |= bit;
-    }
-    return true;
-}
-
-static bool parse_audit(struct search_options *o, slice text)
-{
-    char number[40], *end;
-    snprintf(number, sizeof number, "%.*s", (int)(text.n < 39 ? text.n : 39), text.p);
-    o->audit = strtod(number, &end);
-    return end > number && !*end && o->audit >= 0 && o->audit <= 100;
-}
-
-static bool parse_shard(struct search_options *o, slice text)
-{
-    slice part;
-    uint64_t i, all;
-    slice_cut(&text, '/', &part);
-    if (!slice_to_u64(part, UINT32_MAX, &i) || !text.p || !slice_to_u64(text, UINT32_MAX, &all))
-        return false;
-    o->shard = (uint32_t)i;
-    o->shards = (uint32_t)all;
-    return all ? i < all : i == 0;
-}
-
-/* The options of a search, from the lines of options_text; lines about other things are passed
- * over. */
-static bool parse_line(struct session *s, slice name, slice value)
-{
-    struct search_options *o = &s->search;
-    uint64_t n = 0;
-    bool number = slice_to_u64(value, UINT64_MAX, &n), small = number && n <= UINT32_MAX;
-    if (slice_is(name, "modes"))
-        return parse_modes(s, value);
-    if (slice_is(name, "assume"))
-        return parse_assume(o, value);
-    if (slice_is(name, "audit"))
-        return parse_audit(o, value);
-    if (slice_is(name, "shard"))
-        return parse_shard(o, value);
-    if (slice_is(name, "max-faults")) {
-        o->max_faults = (uint32_t)n;
-        return small;
-    }
-    if (slice_is(name, "t-way")) {
-        o->t_way = (uint32_t)n;
-        return number && (n == 0 || (n >= 2 && n <= 4));
-    }
-    if (slice_is(name, "order")) {
-        o->order = session_order(value);
-        return slice_is(value, order_rows[o->order].name);
-    }
-    if (slice_is(name, "seed")) {
-        o->seed = n;
-        return number;
-    }
-    return true;
-}
+/* ---- and back ---- */
 
 bool session_is_told(const struct args *a)
 {
-    return a->modes || a->quick || a->assume || a->max_faults || a->t_way || a->audit > 0 ||
-           a->order || a->seed || a->shard;
+    bool told = a->quick;
+    for (uint32_t i = 0; i < SEARCH_OPTIONS; i++)
+        told |= a->search[i] != NULL;
+    return told;
 }
 
 int session_adopt(struct session *s, struct err *e)
@@ -221,7 +114,7 @@ int session_adopt(struct session *s, struct err *e)
         return EXIT_ENVIRONMENT;
     while (slice_cut(&text, '\n', &line)) {
         slice_cut(&line, ':', &name);
-        if (line.p && !parse_line(s, name, slice_trim(line))) {
+        if (line.p && !search_options_restore(name, slice_trim(line), &s->modes, &s->search)) {
             err_set(e, 0, 0,
                     "%s is damaged or was edited (the campaign of \"%s\" has \"%.*s: %.*s\"); "
                     "remove it, or restore a copy",

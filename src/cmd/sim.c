@@ -94,7 +94,7 @@ static int bench_load(struct bench *b, const struct args *args)
 {
     const struct node *root;
     struct err e = {0};
-    *b = (struct bench){.seed = args->seed, .body = BUF_INIT(RUN_BODY_MAX)};
+    *b = (struct bench){.seed = search_seed(args), .body = BUF_INIT(RUN_BODY_MAX)};
     names_init(&b->names);
     faultloads_init(&b->faultloads);
     b->aim = (struct aim){0};
@@ -251,7 +251,7 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
                                   .modes = options.modes,
                                   .n_modes = options.n_modes,
                                   .order = order_rows[options.order].name,
-                                  .seed = args->seed,
+                                  .seed = options.seed,
                                   .quick = search_is_quick(&options),
                                   .random = sim_random(b->sim)};
     struct sim_watch watch = {.args = args, .start_ns = clock_ns()};

@@ -8,6 +8,7 @@
 #define OUTFOX_SEARCH_SEARCH_H
 
 #include "core/fault.h"
+#include "core/mode_set.h"
 #include "core/pattern.h"
 #include "core/suspect.h"
 #include "core/trace.h"
@@ -63,6 +64,28 @@ struct search_options {
      * text. Together they show all that one alone shows. */
     uint32_t shard, shards;
 };
+
+/* What decides which runs are made, see option.list. */
+enum search_option {
+#define SEARCH_OPTION(ID, ...) SEARCH_##ID,
+#include "search/option.list"
+#undef SEARCH_OPTION
+    SEARCH_OPTIONS
+};
+
+/* Reads what the command line says of an option. Its modes are kept in *modes. 0, or -1 with a
+ * sentence. */
+int search_option_read(enum search_option option, slice text, struct mode_list *modes,
+                       struct search_options *out, struct err *e) MUST_USE;
+
+/* All of them as they are kept with a campaign, a line "NAME: VALUE" each; and back, line by line.
+ * False: it is damaged. Lines about other things are passed over. */
+void search_options_print(const struct search_options *o, struct buf *out);
+bool search_options_restore(slice name, slice value, struct mode_list *modes,
+                            struct search_options *out) MUST_USE;
+
+/* order_count: there is none of this name. */
+uint32_t order_find(slice name);
 
 /* ---- driving it ---- */
 
