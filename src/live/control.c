@@ -16,6 +16,8 @@
 #include "data/node.h"
 #include "report/escape.h"
 
+enum { CONNECTIONS_MAX = 1000 };
+
 struct question {
     struct track_run *run;
     const struct trace *trace;
@@ -263,4 +265,32 @@ uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
     if (other)
         return refuse(out, 405, "this method is not for this address; see docs/predicates.md");
     return refuse(out, 404, "a run has /injected, /calls and /hush, nothing else");
+}
+
+/* ---- the server ---- */
+
+static void on_request(struct server_request *q)
+{
+    const struct control *c = q->ctx;
+    struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
+    uint16_t status = control_answer(c->tracker, c->words, q->head, &text);
+    server_answer(q, status, "application/json", buf_slice(&text));
+    buf_deinit(&text);
+}
+
+int control_open(struct control *c, struct loop *loop, struct err *e)
+{
+    static const struct server_route all = {.path = "*", .handle = on_request};
+    struct server_options o = {
+        .loop = loop, .routes = &all, .n_routes = 1, .ctx = c, .connections = CONNECTIONS_MAX};
+    return addr_parse(SLICE("127.0.0.1:0"), "control", &c->at, e) ||
+                   server_new(&o, &c->at, &c->server, e)
+               ? -1
+               : 0;
+}
+
+void control_close(struct control *c)
+{
+    server_free(c->server);
+    c->server = NULL;
 }

@@ -14,9 +14,21 @@
 #ifndef OUTFOX_LIVE_CONTROL_H
 #define OUTFOX_LIVE_CONTROL_H
 
+#include "http/server.h"
 #include "track/track.h"
 
 enum { CONTROL_PATTERN_MAX = 4096, CONTROL_ANSWER_MAX = 1 << 16 };
+
+struct control {
+    const struct tracker *tracker;
+    const struct vocabulary *words;
+    struct addr at; /* where it listens */
+    struct server *server;
+};
+
+/* Listens at a port of this machine that the system chooses. 0, or -1 with the cause. */
+int control_open(struct control *c, struct loop *loop, struct err *e) MUST_USE;
+void control_close(struct control *c);
 
 /* Puts the answer, one JSON object, into *out, which is empty and has room for CONTROL_ANSWER_MAX;
  * an error is {"error": SENTENCE}. Returns its status. */

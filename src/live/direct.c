@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What happens to a call that arrives at a door: the tracker says whose it is and what becomes of
- * it. Requests to the control address are answered right here. */
+ * it. */
 #include <unistd.h>
 
 #include "io/owner.h"
-#include "live/control.h"
 #include "live/live_int.h"
 #include "wire/coding.h"
 #include "wire/grpc.h"
@@ -120,13 +119,6 @@ static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate 
 {
     struct live *l = ctx;
     const struct wiring_door *door = &l->wiring->doors.at[a->door];
-    if (door->callee == CALLEE_CONTROL) {
-        struct buf text = BUF_INIT(CONTROL_ANSWER_MAX);
-        a->answer = control_answer(l->tracker, l->opt.words, a->head, &text);
-        a->text = slice_copy(a->arena, buf_slice(&text));
-        buf_deinit(&text);
-        return ARRIVED_ANSWER;
-    }
     if (!a->waited && track_wants_body(l->tracker, door->callee, a->interface))
         return ARRIVED_WAIT_FOR_BODY;
     struct ownership ownership = {l, a};

@@ -261,7 +261,8 @@ static int open_all(struct live *l, struct err *e)
     if (open_plane(l, e))
         return -1;
     watch_signals(l);
-    if (keeper_attach(l->keeper, l->loop, e))
+    l->control = (struct control){.tracker = l->tracker, .words = l->opt.words};
+    if (control_open(&l->control, l->loop, e) || keeper_attach(l->keeper, l->loop, e))
         return -1;
     l->client = client_new(l->loop, l->config->connections == CONNECTIONS_FRESH);
     return start_services(l, e);
@@ -299,6 +300,7 @@ static void close_plane(struct live *l)
 {
     uv_close((uv_handle_t *)&l->on_int, NULL);
     uv_close((uv_handle_t *)&l->on_term, NULL);
+    control_close(&l->control);
     plane_stop(l->plane, true);
     loop_run(l->loop);
     plane_free(l->plane);

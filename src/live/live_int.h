@@ -8,6 +8,7 @@
 #include "findings/expect.h"
 #include "http/client.h"
 #include "live/command.h"
+#include "live/control.h"
 #include "live/live.h"
 #include "live/services.h"
 #include "live/wiring.h"
@@ -56,6 +57,7 @@ struct live {
     struct director director;
     struct tracker *tracker;
     struct client *client;
+    struct control control;
     struct services *services;
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];

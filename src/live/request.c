@@ -191,7 +191,8 @@ void command_run(struct execution *x, slice text,
     struct environment env = {.arena = &x->arena};
     struct buf command = BUF_INIT(1 << 16), control = BUF_INIT(100);
     struct err e = {0};
-    buf_addf(&control, "http://%s", wiring_control(l->wiring));
+    buf_adds(&control, "http://");
+    addr_print(&l->control.at, &control);
     add_pair(&env, "OUTFOX_CONTROL", buf_slice(&control));
     add_path(&env, l->opt.program);
     add_urls(&env, x);

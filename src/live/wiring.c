@@ -179,7 +179,6 @@ static void list_doors(struct wiring *w, const struct sim *sim)
     for (uint32_t slot = 0; commands && slot < w->slots; slot++)
         for (uint32_t i = 0; i < w->n_services; i++)
             add_door(w, CALLER_CLIENT | slot, i);
-    add_door(w, CALLER_UNKNOWN, CALLEE_CONTROL);
 }
 
 int wiring_new(const struct campaign_config *config, const struct sim *sim, uint32_t slots,
@@ -211,11 +210,6 @@ void wiring_free(struct wiring *w)
 
 /* ---- proxies ---- */
 
-static int set(struct proxy_config *c, uint32_t proxy, const char *key, slice value, struct err *e)
-{
-    return value.n ? proxy_set(c, proxy, slice_of(key), value, e) : 0;
-}
-
 /* Remedies in the words of outfox.yaml. */
 static const struct tls_terms terms = {
     .authority = "\"ca\"",
@@ -236,17 +230,15 @@ static bool names_host(const struct service_spec *spec)
 void wiring_authority(const struct wiring *w, uint32_t service, struct buf *out)
 {
     const struct addr *a = &w->address[service];
-    const struct service_spec *spec =
-        service < w->config->services.n ? &w->config->services.at[service] : NULL;
-    uint16_t usual = spec && spec->tls ? 443 : 80;
-    if (spec && names_host(spec)) {
+    const struct service_spec *spec = &w->config->services.at[service];
+    if (names_host(spec)) {
         buf_add(out, spec->host_header);
     } else if (addr_is_unix(a)) {
         buf_adds(out, "localhost");
     } else {
         bool ipv6 = slice_find(slice_of(a->host), ':') < strlen(a->host);
         buf_addf(out, ipv6 ? "[%s]" : "%s", a->host);
-        if (addr_port(a) != usual)
+        if (addr_port(a) != (spec->tls ? 443 : 80))
             buf_addf(out, ":%u", (unsigned)addr_port(a));
     }
 }
@@ -264,56 +256,35 @@ struct tls_client_options wiring_tls(const struct wiring *w, uint32_t service, s
                                        .insecure = spec->insecure};
 }
 
-/* What of TLS and of the name of the service is said to it. */
-static int set_names(const struct wiring *w, const struct wiring_door *d, struct proxy_config *c,
-                     uint32_t proxy, struct err *e)
-{
-    const struct service_spec *spec = &w->config->services.at[d->callee];
-    struct buf host = BUF_INIT(400), name = BUF_INIT(400);
-    int failed = 0;
-    if (names_host(spec) || (spec->address.n && !slice_is(spec->host_header, "keep"))) {
-        wiring_authority(w, d->callee, &host);
-        c->proxies.at[proxy].host = slice_copy(&c->arena, buf_slice(&host));
-    }
-    if (spec->tls) {
-        wiring_tls(w, d->callee, &name);
-        failed = set(c, proxy, "to-name", buf_slice(&name), e) ||
-                 set(c, proxy, "to-ca", spec->ca, e) ||
-                 (spec->insecure && set(c, proxy, "insecure", SLICE("on"), e));
-    }
-    buf_deinit(&host);
-    buf_deinit(&name);
-    return failed;
-}
-
 static int add_proxy(const struct wiring *w, const struct wiring_door *d, struct proxy_config *c,
                      struct err *e)
 {
+    const struct service_spec *spec = &w->config->services.at[d->callee];
     int i = config_add_proxy(c, e);
     if (i < 0)
         return -1;
-    uint32_t proxy = (uint32_t)i;
-    if (d->callee == CALLEE_CONTROL) /* it leads nowhere: nothing is ever passed on */
-        return set(c, proxy, "service", SLICE("outfox"), e) ||
-                       set(c, proxy, "listen", SLICE("127.0.0.1:0"), e) ||
-                       set(c, proxy, "to", SLICE("127.0.0.1:9"), e)
-                   ? -1
-                   : 0;
-    const struct service_spec *spec =
-        d->callee < w->config->services.n ? &w->config->services.at[d->callee] : NULL;
-    struct buf to = BUF_INIT(300);
-    bool shared = d->caller == CALLER_UNKNOWN && spec && spec->listen.n;
-    buf_adds(&to, spec && spec->tls ? "https://" : "");
-    addr_print(&w->address[d->callee], &to);
-    int failed = set(c, proxy, "service", w->name[d->callee], e) ||
-                 set(c, proxy, "listen", shared ? spec->listen : SLICE("127.0.0.1:0"), e) ||
-                 set(c, proxy, "to", buf_slice(&to), e);
+    struct proxy_spec *p = &c->proxies.at[i];
+    p->service = w->name[d->callee];
+    p->listen = SLICE("127.0.0.1:0");
+    p->at = &w->address[d->callee];
+    p->to_tls = spec->tls;
     if (d->caller < w->n_services)
-        c->proxies.at[proxy].caller = w->name[d->caller];
-    if (!failed && spec)
-        failed = set_names(w, d, c, proxy, e);
-    buf_deinit(&to);
-    return failed ? -1 : 0;
+        p->caller = w->name[d->caller];
+    struct buf text = BUF_INIT(400);
+    if (names_host(spec) || (spec->address.n && !slice_is(spec->host_header, "keep"))) {
+        wiring_authority(w, d->callee, &text);
+        p->host = slice_copy(&c->arena, buf_slice(&text));
+        buf_clear(&text);
+    }
+    if (spec->tls) {
+        struct tls_client_options o = wiring_tls(w, d->callee, &text);
+        p->to_name = arena_copy(&c->arena, o.name, text.n);
+        p->to_ca = o.ca;
+        p->insecure = o.insecure;
+    }
+    buf_deinit(&text);
+    bool shared = d->caller == CALLER_UNKNOWN && spec->listen.n;
+    return shared ? proxy_set(c, (uint32_t)i, SLICE("listen"), spec->listen, e) : 0;
 }
 
 int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err *e)
@@ -321,13 +292,13 @@ int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err
     struct proxy_config *c = config_new();
     c->terms = &terms;
     c->fresh = w->config->connections == CONNECTIONS_FRESH;
-    int failed = config_set(c, SLICE("fault-header"),
-                            w->config->fault_header ? SLICE("on") : SLICE("off"), e);
+    c->fault_header = w->config->fault_header;
+    int failed = 0;
     for (uint32_t i = 0; i < w->config->identify.normalise.n && !failed; i++)
         failed = config_set(c, SLICE("normalise"), w->config->identify.normalise.at[i], e);
     for (uint32_t i = 0; i < w->doors.n && !failed; i++)
         failed = add_proxy(w, &w->doors.at[i], c, e);
-    failed = failed || config_finish(c, e);
+    failed = failed || (w->doors.n && config_finish(c, e)); /* a system may have no door at all */
     if (failed) {
         config_free(c);
         return -1;
@@ -339,17 +310,11 @@ int wiring_proxies(const struct wiring *w, struct proxy_config **out, struct err
 void wiring_bind(struct wiring *w, const struct plane *plane)
 {
     for (uint32_t i = 0; i < w->doors.n; i++) {
-        struct buf listen = BUF_INIT(200), to = BUF_INIT(200);
-        plane_where(plane, i, &listen, &to);
-        slice text = buf_slice(&listen);
-        if (slice_starts(text, SLICE("http://")))
-            text = slice_from(text, 7);
-        size_t n =
-            text.n < sizeof w->doors.at[i].address ? text.n : sizeof w->doors.at[i].address - 1;
-        memcpy(w->doors.at[i].address, text.p, n);
-        w->doors.at[i].address[n] = 0;
-        buf_deinit(&listen);
-        buf_deinit(&to);
+        struct wiring_door *d = &w->doors.at[i];
+        struct buf text = BUF_INIT(sizeof d->address - 1);
+        addr_print(plane_listens(plane, i), &text);
+        memcpy(d->address, buf_text(&text), text.n + 1);
+        buf_deinit(&text);
     }
 }
 
@@ -359,11 +324,6 @@ const char *wiring_door(const struct wiring *w, uint32_t caller, uint32_t callee
         if (w->doors.at[i].caller == caller && w->doors.at[i].callee == callee)
             return w->doors.at[i].address;
     return NULL;
-}
-
-const char *wiring_control(const struct wiring *w)
-{
-    return wiring_door(w, CALLER_UNKNOWN, CALLEE_CONTROL);
 }
 
 /* ---- placeholders ---- */

@@ -16,8 +16,6 @@
 #include "sim/sim.h"
 #include "track/track.h"
 
-#define CALLEE_CONTROL UINT32_MAX /* not a service: we answer ourselves */
-
 struct wiring_door {
     uint32_t caller; /* a service, CALLER_CLIENT | slot, or CALLER_UNKNOWN */
     uint32_t callee;
@@ -59,8 +57,5 @@ const char *wiring_door(const struct wiring *w, uint32_t caller, uint32_t callee
 /* Expands the placeholders of a text of `caller`. 0, or -1 with *e. */
 int wiring_expand(const struct wiring *w, uint32_t caller, slice text, struct buf *out,
                   struct err *e) MUST_USE;
-
-/* Where the control address is. */
-const char *wiring_control(const struct wiring *w);
 
 #endif

@@ -350,7 +350,7 @@ static int proxy_check(const struct proxy_config *config, uint32_t i, struct err
     if (!spec->listen.n)
         return err_set(e, 0, 0, "the proxy of \"%.*s\" needs an address to listen at (\"listen\")",
                        SHORT(spec->service));
-    if (!spec->to.n)
+    if (!spec->to.n && !spec->at)
         return err_set(e, 0, 0, "the proxy of \"%.*s\" needs the address of its service (\"to\")",
                        SHORT(spec->service));
     for (uint32_t k = 0; k < i; k++)

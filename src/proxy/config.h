@@ -22,9 +22,12 @@
 
 enum { PROXIES_MAX = 1000, WORKERS_MAX = 256, NORMALISE_MAX = 100 };
 
+struct addr;
+
 struct proxy_spec {
     slice service;
-    slice listen, to; /* without http:// and https:// */
+    slice listen, to;      /* without http:// and https:// */
+    const struct addr *at; /* in place of `to`, where it is resolved already; outlives this */
     bool listen_tls, to_tls;
     const char *cert, *key, *test_cert, *client_ca; /* of the listener; NULL: none */
     const char *to_ca, *to_cert, *to_key, *to_name; /* towards the service; NULL: none */

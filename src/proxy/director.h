@@ -22,8 +22,6 @@ struct call_arrival {
     bool whole;               /* that is all of it; of gRPC, the first message is there */
     int64_t start_ns;
     struct arena *arena; /* for text that must live as long as the call */
-    uint16_t answer;     /* ARRIVED_ANSWER: with this status, and JSON */
-    slice text;
 };
 
 /* How it ended. */
@@ -41,7 +39,6 @@ struct call_end {
 enum arrived {
     ARRIVED_DECIDED,       /* *fate says what becomes of it */
     ARRIVED_WAIT_FOR_BODY, /* to be asked once more, when the body is there as far as is waited */
-    ARRIVED_ANSWER,        /* by the director itself: `answer` and `text` */
 };
 
 struct director {

@@ -158,6 +158,11 @@ static void add_url(struct buf *out, const struct addr *a, bool tls)
     addr_print(a, out);
 }
 
+const struct addr *plane_listens(const struct plane *p, uint32_t proxy)
+{
+    return &p->setup->door[proxy].listen;
+}
+
 void plane_where(const struct plane *p, uint32_t proxy, struct buf *listen, struct buf *to)
 {
     const struct door *d = &p->setup->door[proxy];

@@ -45,7 +45,8 @@ int plane_reload(struct plane *p, struct proxy_config *config, struct err *e) MU
 void plane_stop(struct plane *p, bool now);
 bool plane_ended(const struct plane *p);
 
-/* Where a proxy of its configuration listens in fact, and where it leads. */
+/* Where a proxy of its configuration listens in fact; and the same as text, and where it leads. */
+const struct addr *plane_listens(const struct plane *p, uint32_t proxy);
 void plane_where(const struct plane *p, uint32_t proxy, struct buf *listen, struct buf *to);
 
 /* The configuration that is in force. */

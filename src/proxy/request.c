@@ -28,17 +28,6 @@ static void carry_out(struct exchange *x)
 
 /* ---- a director decides ---- */
 
-static void answer_json(struct exchange *x)
-{
-    struct field type = {SLICE("content-type"), SLICE("application/json")};
-    struct head h = {.status = x->arrival.answer,
-                     .fields = &type,
-                     .n_fields = 1,
-                     .has_length = true,
-                     .length = x->arrival.text.n};
-    exchange_answer(x, &h, x->arrival.text, OUTCOME(OUT_STATUS, x->arrival.answer));
-}
-
 static void collect(struct exchange *x);
 
 /* The call arrives; asked once, or a second time when the body has been waited for. */
@@ -66,7 +55,6 @@ static void direct(struct exchange *x, const struct director *d, bool waited)
     static const struct rule_dress plain;
     switch (ask_director(x, d, waited)) {
     case ARRIVED_WAIT_FOR_BODY: collect(x); break;
-    case ARRIVED_ANSWER: answer_json(x); break;
     case ARRIVED_DECIDED:
         x->mode = x->fate.mode;
         x->fault = d->fault;

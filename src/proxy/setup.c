@@ -84,7 +84,11 @@ static int open_sockets(struct door *d, uint32_t workers, struct err *e)
 static int read_addresses(const struct proxy_spec *spec, struct addr *listen, struct addr *to,
                           struct err *e)
 {
-    if (addr_parse(spec->listen, "listen", listen, e) || addr_parse(spec->to, "to", to, e))
+    if (addr_parse(spec->listen, "listen", listen, e))
+        return -1;
+    if (spec->at)
+        *to = *spec->at;
+    else if (addr_parse(spec->to, "to", to, e))
         return -1;
     if (!addr_is_unix(to) && addr_port(to) == 0)
         return err_set(e, 0, 0, "to: \"%s\" has port 0; name the port of the service", to->text);

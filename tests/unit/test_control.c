@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "data/json.h"
+#include "http/client.h"
 #include "support/unit.h"
 
 enum { SHOP, PAY, MAIL, SERVICES };
@@ -22,6 +23,7 @@ struct desk {
     struct track_run *run;
     struct buf answer;
     uint16_t status;
+    bool answered;
     struct head head; /* of the next question, but for method and target */
 };
 
@@ -363,6 +365,71 @@ static void test_runs(void **state)
     desk_close(&d);
 }
 
+static void on_answer(void *user, const struct client_answer *a)
+{
+    struct desk *d = user;
+    assert_null(a->error);
+    d->status = a->head->status;
+    assert_true(slice_is(head_get(a->head, SLICE("content-type")), "application/json"));
+    buf_clear(&d->answer);
+    buf_add(&d->answer, a->body);
+    d->answered = true;
+}
+
+/* The same over a connection, at an address that is known when it is open. */
+static void test_address(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *host, *below, *body;
+        uint16_t status;
+        const char *word;
+    } rows[] = {
+        {"GET", "", "/calls", "", 200, "{\"calls\": 4}"},
+        {"POST", "", "/hush", "a body that nobody wants", 200, "true"},
+        {"DELETE", "", "/hush", "", 200, "false"},
+        {"PUT", "", "/hush", "", 405, "error"},
+        {"GET", "", "/nowhere", "", 404, "error"},
+        {"POST", "evil.example", "/hush", "", 403, "error"},
+    };
+    struct desk d;
+    struct loop loop;
+    struct err e = {0};
+    desk_open(&d, NULL);
+    buy(&d);
+    assert_int_equal(loop_init(&loop, NULL), 0);
+    struct control c = {.tracker = d.t, .words = ANY_VOCABULARY(&d.names)};
+    assert_int_equal(control_open(&c, &loop, &e), 0);
+    assert_int_not_equal(addr_port(&c.at), 0);
+    struct client *client = client_new(&loop, false);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char target[100];
+        (void)snprintf(target, sizeof target, "/runs/%016llx%s",
+                       (unsigned long long)track_secret(d.run), rows[i].below);
+        struct head head = {.method = slice_of(rows[i].method),
+                            .authority = slice_of(rows[i].host),
+                            .target = slice_of(target)};
+        struct client_request r = {.to = &c.at,
+                                   .head = &head,
+                                   .body = slice_of(rows[i].body),
+                                   .timeout_ns = INT64_C(60000000000),
+                                   .body_max = CONTROL_ANSWER_MAX};
+        d.answered = false;
+        client_send(client, &r, on_answer, &d);
+        while (!d.answered)
+            (void)uv_run(&loop.uv, UV_RUN_ONCE);
+        if (d.status != rows[i].status || !strstr(buf_text(&d.answer), rows[i].word))
+            fail_msg("%s %s: %d %s", rows[i].method, target, d.status, buf_text(&d.answer));
+    }
+    assert_false(track_hushed(d.run));
+    client_free(client);
+    control_close(&c);
+    while (loop.n_handles)
+        (void)uv_run(&loop.uv, UV_RUN_ONCE);
+    loop_deinit(&loop);
+    desk_close(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -370,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_hush),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_bounds),   cmocka_unit_test(test_strangers),
         cmocka_unit_test(test_keys),     cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,6 @@ static void test_doors(void **state)
     assert_non_null(wiring_door(l.w, CALLER_UNKNOWN, 2)); /* not started by us */
     assert_non_null(wiring_door(l.w, CALLER_UNKNOWN, 3)); /* because the file says so */
     assert_null(wiring_door(l.w, CALLER_UNKNOWN, 1));
-    assert_non_null(wiring_control(l.w));
     assert_int_equal(count(l.w, CALLER_CLIENT), 0); /* requests need none */
     lab_close(&l);
 }
