@@ -1,386 +1,618 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * JSON for programs; the fields are described in docs/json.md. Whole numbers up to 2^53 are
- * integers, larger figures are reals. */
-#include "report/json_int.h"
-
-#include "base/printable.h"
+ * JSON for programs; the fields are described in docs/json.md. */
+#include "data/json_out.h"
 #include "report/card.h"
+#include "report/deps.h"
 #include "report/words.h"
 
-#define FIGURE_MAX 1e300
+#define FIGURE_MAX 1e300 /* what is printed must not be rounded to more than a double holds */
 
-static json_t *doc_number(double n)
+/* A document in the making: what was added to `text` becomes the next value (put). */
+struct doc {
+    struct json_out j;
+    struct buf text;
+};
+
+static struct doc doc_begin(struct buf *out)
 {
-    if (!(n < FIGURE_MAX)) /* what is printed must not be rounded to more than a double holds */
-        n = FIGURE_MAX;
-    return n < 9007199254740992.0 ? json_integer((json_int_t)n) : json_real(n);
+    struct doc d = {json_out(out, JSON_PRETTY), BUF_INIT(1 << 20)};
+    json_map(&d.j, NULL);
+    json_int(&d.j, "schema_version", REPORT_SCHEMA_VERSION);
+    return d;
 }
 
-/* The text of the buffer, which is cleared. Bytes that are not UTF-8 become '?'. */
-json_t *doc_take(struct buf *b)
+static void doc_end(struct doc *d)
 {
-    json_t *text = json_string(buf_text(b));
-    if (!text) {
-        for (size_t i = 0; i < b->n; i++)
-            if ((unsigned char)b->p[i] >= 0x80)
-                b->p[i] = '?';
-        text = json_string(buf_text(b));
+    json_map_end(&d->j);
+    buf_addc(d->j.to, '\n');
+    buf_deinit(&d->text);
+}
+
+static void put(struct doc *d, const char *key)
+{
+    json_take(&d->j, key, &d->text);
+}
+
+static void put_figure(struct doc *d, const char *key, double n)
+{
+    json_num(&d->j, key, n < FIGURE_MAX ? n : FIGURE_MAX);
+}
+
+static void put_outcome(struct doc *d, const char *key, outcome o)
+{
+    outcome_print(o, &d->text);
+    put(d, key);
+}
+
+static void put_faultload(struct doc *d, const char *key, const struct summary *s, faultload f)
+{
+    faultload_print(s->names, s->faultloads, f, &d->text);
+    put(d, key);
+}
+
+/* null for none. */
+static void put_call(struct doc *d, const char *key, const struct names *names, uid u)
+{
+    if (u == UID_NONE) {
+        json_nil(&d->j, key);
+        return;
     }
-    buf_clear(b);
-    return text;
+    uid_print(names, u, &d->text);
+    put(d, key);
 }
 
-json_t *doc_text(const char *text)
+static void put_mode(struct doc *d, const char *key, mode m)
 {
-    struct buf copy = BUF_INIT(1 << 20);
-    if (!text)
-        return json_null();
-    buf_adds(&copy, text);
-    json_t *value = doc_take(&copy);
-    buf_deinit(&copy);
-    return value;
-}
-
-json_t *doc_faultload(const struct names *names, const struct faultloads *fl, faultload f)
-{
-    struct buf text = BUF_INIT(1 << 20);
-    faultload_print(names, fl, f, &text);
-    json_t *value = doc_take(&text);
-    buf_deinit(&text);
-    return value;
-}
-
-static json_t *uid_text(const struct names *names, uid u)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    if (u == UID_NONE)
-        return json_null();
-    uid_print(names, u, &text);
-    json_t *value = doc_take(&text);
-    buf_deinit(&text);
-    return value;
-}
-
-json_t *doc_outcome(outcome o)
-{
-    struct buf text = BUF_INIT(64);
-    outcome_print(o, &text);
-    json_t *value = doc_take(&text);
-    buf_deinit(&text);
-    return value;
-}
-
-json_t *doc_finding(const struct summary *s, const struct finding *f)
-{
-    struct buf text = BUF_INIT(1 << 20);
-    json_t *out = json_object(), *alike = json_array();
-    for (uint32_t i = 0; i < f->alike.n; i++)
-        json_array_append_new(alike, doc_faultload(s->names, s->faultloads, f->alike.at[i]));
-    json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, f->faultload));
-    json_object_set_new(out, "size", json_integer(faultload_size(s->faultloads, f->faultload)));
-    json_object_set_new(out, "alike", alike);
-    json_object_set_new(out, "alike_total", json_integer((json_int_t)f->n_alike));
-    buf_adds(&text, f->why);
-    json_object_set_new(out, "why", doc_take(&text));
-    words_finding(s, f, &text);
-    json_object_set_new(out, "when", doc_take(&text));
-    json_t *statuses = json_array();
-    for (uint32_t i = 0; i < f->n_statuses; i++)
-        json_array_append_new(statuses, doc_outcome(f->status[i]));
-    json_object_set_new(out, "statuses", statuses);
-    json_object_set_new(out, "runs", json_integer((json_int_t)f->runs));
-    words_replay(s, f, &text);
-    json_object_set_new(out, "replay", doc_take(&text));
-    buf_deinit(&text);
-    return out;
-}
-
-static json_t *evidence_json(const struct summary *s, const struct evidence *x)
-{
-    struct buf text = BUF_INIT(MODE_TEXT_MAX);
-    json_t *out = json_object();
-    json_object_set_new(out, "call", uid_text(s->names, x->call));
-    json_object_set_new(out, "role", doc_text(x->role));
-    json_object_set_new(out, "seen", x->seen ? doc_outcome(x->seen) : json_null());
-    if (x->mode != MODE_NONE)
-        mode_print(x->mode, &text);
-    json_object_set_new(out, "injected", x->mode != MODE_NONE ? doc_take(&text) : json_null());
-    json_object_set_new(out, "start_ns", json_integer(x->start_ns));
-    json_object_set_new(out, "end_ns", json_integer(x->end_ns));
-    buf_deinit(&text);
-    return out;
-}
-
-static json_t *card_json(const struct card *c)
-{
-    const struct remark *r = c->remark;
-    json_t *out = json_object(), *evidence = json_array();
-    json_object_set_new(out, "oracle", doc_text(r->oracle));
-    json_object_set_new(out, "severity", doc_text(severity_names[r->severity]));
-    json_object_set_new(out, "why", doc_text(r->why));
-    json_object_set_new(out, "faultload", doc_text(c->faultload));
-    json_object_set_new(out, "when", doc_text(c->when));
-    json_object_set_new(out, "run", json_integer((json_int_t)r->number));
-    json_object_set_new(out, "runs", json_integer((json_int_t)r->runs));
-    for (uint32_t i = 0; i < r->n_evidence; i++)
-        json_array_append_new(evidence, evidence_json(c->s, &r->evidence[i]));
-    json_object_set_new(out, "evidence", evidence);
-    json_object_set_new(out, "replay", doc_text(c->replay));
-    json_object_set_new(out, "about", doc_text(c->about));
-    return out;
-}
-
-json_t *doc_remarks(const struct report_source *source, uint32_t scenario)
-{
-    json_t *list = json_array();
-    for (uint32_t i = 0; i < source->scenarios[scenario]->remarks.n; i++) {
-        struct card c;
-        card_remark(&c, source, scenario, i);
-        json_array_append_new(list, card_json(&c));
-        card_deinit(&c);
+    if (m == MODE_NONE) {
+        json_nil(&d->j, key);
+        return;
     }
-    return list;
+    mode_print(m, &d->text);
+    put(d, key);
 }
 
-static json_t *suspect_json(const struct summary *s, const struct suspect *x)
+static void put_texts(struct doc *d, const char *key, const char *const *at, uint32_t n)
 {
-    struct buf text = BUF_INIT(1 << 16);
-    json_t *out = json_object();
-    json_object_set_new(out, "kind", json_string(suspect_name(x->kind)));
-    json_object_set_new(out, "call", uid_text(s->names, x->point));
-    json_object_set_new(out, "faultload", doc_faultload(s->names, s->faultloads, x->faultload));
-    words_suspect(s, x, &text);
-    json_object_set_new(out, "text", doc_take(&text));
-    buf_deinit(&text);
-    return out;
+    json_list(&d->j, key);
+    for (uint32_t i = 0; i < n; i++)
+        json_text(&d->j, NULL, at[i]);
+    json_list_end(&d->j);
 }
 
-static json_t *remedies_json(const struct summary *s, const struct reason *r)
-{
-    json_t *list = json_array();
-    struct remedy remedy;
-    for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
-        json_t *one = json_object();
-        json_object_set_new(one, "line", doc_take(&remedy.line));
-        json_object_set_new(one, "where", doc_take(&remedy.where));
-        json_array_append_new(list, one);
-        remedy_deinit(&remedy);
-    }
-    return list;
-}
+/* ---- a run ---- */
 
-static json_t *reason_json(const struct summary *s, const struct reason *r)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    json_t *out = json_object(), *calls = json_array();
-    json_object_set_new(out, "cause", json_string(reason_names[r->kind]));
-    words_reason(s, r, &text);
-    json_object_set_new(out, "text", doc_take(&text));
-    for (uint32_t i = 0; i < r->n_calls && i < REASON_CALLS; i++)
-        json_array_append_new(calls, uid_text(s->names, r->call[i]));
-    json_object_set_new(out, "calls", calls);
-    json_object_set_new(out, "times", json_integer((json_int_t)r->times));
-    json_object_set_new(out, "faultload",
-                        doc_faultload(s->names, s->faultloads, r->example->faultload));
-    json_object_set_new(out, "remedies", remedies_json(s, r));
-    buf_deinit(&text);
-    return out;
-}
-
-static json_t *outcomes_json(const struct summary *s)
-{
-    json_t *list = json_array();
-    for (uint32_t i = 0; i < s->outcomes.n; i++) {
-        json_t *o = json_object();
-        json_object_set_new(o, "status", doc_outcome(s->outcomes.at[i].status));
-        json_object_set_new(o, "expected", json_boolean(s->outcomes.at[i].pass));
-        json_object_set_new(o, "runs", json_integer((json_int_t)s->outcomes.at[i].runs));
-        json_array_append_new(list, o);
-    }
-    return list;
-}
-
-static json_t *modes_json(const struct summary *s)
-{
-    json_t *list = json_array();
-    struct buf text = BUF_INIT(MODE_TEXT_MAX);
-    for (uint32_t i = 0; i < s->n_modes; i++) {
-        mode_print(s->modes[i], &text);
-        json_array_append_new(list, doc_take(&text));
-    }
-    buf_deinit(&text);
-    return list;
-}
-
-static int print_piece(const char *bytes, size_t n, void *ctx)
-{
-    printable_json((slice){bytes, n}, ctx);
-    return 0;
-}
-
-void doc_print(json_t *doc, struct buf *out)
-{
-    (void)json_dump_callback(doc, print_piece, out,
-                             JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
-    buf_addc(out, '\n');
-    json_decref(doc);
-}
-
-static json_t *document(const char *system, const char *scenario)
-{
-    json_t *doc = json_object();
-    json_object_set_new(doc, "schema_version", json_integer(REPORT_SCHEMA_VERSION));
-    json_object_set_new(doc, "system", doc_text(system));
-    json_object_set_new(doc, "scenario", doc_text(scenario));
-    return doc;
-}
-
-static void add_figures(json_t *doc, const struct summary *s)
-{
-    json_t *sizes = json_array(), *skipped = json_object(), *assumptions = json_array();
-    for (uint32_t i = 0; i < s->runs_by_size.n; i++)
-        json_array_append_new(sizes, json_integer((json_int_t)s->runs_by_size.at[i]));
-    for (uint32_t i = 0; i < s->skipped.n; i++)
-        json_object_set_new(skipped, s->skipped.at[i].name, doc_number(s->skipped.at[i].n));
-    for (uint32_t i = 0; i < s->assumptions.n; i++)
-        json_array_append_new(assumptions, doc_text(s->assumptions.at[i]));
-    json_object_set_new(doc, "modes", modes_json(s));
-    struct buf untried = BUF_INIT(4096);
-    json_object_set_new(doc, "not_tried",
-                        words_untried(s, &untried) ? doc_take(&untried) : json_null());
-    buf_deinit(&untried);
-    json_object_set_new(doc, "order", json_string(s->order));
-    json_object_set_new(doc, "seed", json_integer((json_int_t)s->seed));
-    json_object_set_new(doc, "assumptions", assumptions);
-    json_object_set_new(doc, "points", json_integer(s->points));
-    json_object_set_new(doc, "conditional_points", json_integer(s->conditional));
-    json_object_set_new(doc, "space", doc_number(s->space));
-    json_object_set_new(doc, "runs", json_integer((json_int_t)s->runs));
-    json_object_set_new(doc, "runs_by_size", sizes);
-    json_object_set_new(doc, "repeats", json_integer((json_int_t)s->repeats));
-    json_object_set_new(doc, "audited", json_integer((json_int_t)s->audited));
-    json_object_set_new(doc, "outcomes", outcomes_json(s));
-    json_object_set_new(doc, "transcripts", json_integer((json_int_t)s->transcripts));
-    json_object_set_new(doc, "skipped", skipped);
-    json_object_set_new(doc, "skipped_known", json_boolean(s->skipped_known));
-    json_object_set_new(doc, "skipped_estimated", json_boolean(s->skipped_estimated));
-}
-
-void doc_summary(json_t *doc, const struct report_source *source, uint32_t scenario,
-                 json_t *findings)
-{
-    const struct summary *s = source->scenarios[scenario];
-    json_object_set_new(doc, "verdict", json_string(report_verdict(s)));
-    add_figures(doc, s);
-    json_t *suspects = json_array();
-    for (uint32_t i = 0; i < s->n_suspects; i++)
-        json_array_append_new(suspects, suspect_json(s, &s->suspects[i]));
-    json_object_set_new(doc, "findings", findings);
-    json_object_set_new(doc, "remarks", doc_remarks(source, scenario));
-    json_object_set_new(doc, "remarks_total",
-                        json_integer((json_int_t)(s->remarks.n + s->more_remarks)));
-    json_object_set_new(doc, "failed_runs", json_integer((json_int_t)s->failed_runs));
-    json_t *reasons = json_array();
-    for (uint32_t i = 0; i < s->reasons.n; i++)
-        json_array_append_new(reasons, reason_json(s, &s->reasons.at[i]));
-    json_object_set_new(doc, "unsure", reasons);
-    json_object_set_new(doc, "suspect", suspects);
-    json_object_set_new(doc, "suspect_total", json_integer((json_int_t)s->all_suspects));
-    json_object_set_new(doc, "stopped_by", doc_text(s->stopped));
-    json_object_set_new(doc, "inconclusive", doc_text(words_unsure(s)));
-    json_object_set_new(doc, "queued", json_integer((json_int_t)s->queued));
-}
-
-void report_json(const struct summary *s, struct buf *out)
-{
-    json_t *doc = document(s->system, s->scenario), *findings = json_array();
-    for (uint32_t i = 0; i < s->findings.n; i++)
-        json_array_append_new(findings, doc_finding(s, &s->findings.at[i]));
-    struct report_source source = {.n = 1, .scenarios = &s};
-    doc_summary(doc, &source, 0, findings);
-    doc_print(doc, out);
-}
-
-static json_t *call_json(const struct trace *trace, const struct names *names,
-                         const struct trace_order *order, uint32_t index)
+static void put_tree(struct doc *d, const char *key, const struct trace *trace,
+                     const struct names *names, const struct trace_order *order, uint32_t index)
 {
     const struct call *c = &trace->calls.at[index];
-    struct buf text = BUF_INIT(1 << 16);
-    json_t *out = json_object(), *calls = json_array();
-    element_print(names, uid_element(names, c->uid), &text);
-    json_object_set_new(out, "call", doc_take(&text));
-    json_object_set_new(out, "seen", doc_outcome(c->seen));
-    if (c->mode != MODE_NONE) {
-        mode_print(c->mode, &text);
-        json_object_set_new(out, "injected", doc_take(&text));
-    }
+    json_map(&d->j, key);
+    element_print(names, uid_element(names, c->uid), &d->text);
+    put(d, "call");
+    put_outcome(d, "seen", c->seen);
+    if (c->mode != MODE_NONE)
+        put_mode(d, "injected", c->mode);
     if (c->handled)
-        json_object_set_new(out, "reply", doc_outcome(c->reply));
-    json_object_set_new(out, "start_ns", json_integer(c->start_ns));
-    json_object_set_new(out, "end_ns", json_integer(c->end_ns));
+        put_outcome(d, "reply", c->reply);
+    json_int(&d->j, "start_ns", c->start_ns);
+    json_int(&d->j, "end_ns", c->end_ns);
+    json_list(&d->j, "calls");
     for (uint32_t i = order->first.at[index]; i < order->first.at[index + 1]; i++)
-        json_array_append_new(calls, call_json(trace, names, order, order->child.at[i]));
-    json_object_set_new(out, "calls", calls);
-    buf_deinit(&text);
-    return out;
+        put_tree(d, NULL, trace, names, order, order->child.at[i]);
+    json_list_end(&d->j);
+    json_map_end(&d->j);
 }
 
-json_t *doc_trace(const struct trace *trace, const struct names *names)
+/* The scenario's own request, with all calls below it; null when there is none. */
+static void put_trace(struct doc *d, const struct trace *trace, const struct names *names)
 {
     struct trace_order order = {0};
-    if (trace->calls.n == 0)
-        return json_null();
+    if (!trace || trace->calls.n == 0) {
+        json_nil(&d->j, "trace");
+        return;
+    }
     trace_order(trace, names, &order);
-    json_t *out = call_json(trace, names, &order, 0);
+    put_tree(d, "trace", trace, names, &order, 0);
     trace_order_deinit(&order);
-    return out;
 }
 
 void report_tree_json(const char *system, const char *scenario, const struct trace *trace,
                       const struct names *names, const struct verdict *verdict,
                       const struct node *body, struct buf *out)
 {
-    json_t *doc = document(system, scenario);
-    struct buf text = BUF_INIT(1 << 20);
-    json_error_t ignored;
-    json_object_set_new(doc, "verdict", json_string(verdict->pass ? "ok" : "findings"));
-    buf_adds(&text, verdict->why);
-    json_object_set_new(doc, "why", doc_take(&text));
-    json_object_set_new(doc, "status", doc_outcome(verdict->status));
-    if (body)
-        node_print(body, &text);
-    json_t *parsed = json_loads(buf_text(&text), JSON_DECODE_ANY, &ignored);
-    json_object_set_new(doc, "body", parsed ? parsed : json_null());
-    json_object_set_new(doc, "trace", doc_trace(trace, names));
-    buf_deinit(&text);
-    doc_print(doc, out);
+    struct doc d = doc_begin(out);
+    json_text(&d.j, "system", system);
+    json_text(&d.j, "scenario", scenario);
+    json_text(&d.j, "verdict", verdict->pass ? "ok" : "findings");
+    json_text(&d.j, "why", verdict->why);
+    put_outcome(&d, "status", verdict->status);
+    json_node(&d.j, "body", body);
+    put_trace(&d, trace, names);
+    doc_end(&d);
 }
 
-static void put_explanation(const struct explanations *all, uint32_t i, json_t *doc)
+/* ---- what is wrong ---- */
+
+/* What is said of findings of campaigns alone. */
+static void put_campaign_finding(struct doc *d, const struct card *c)
+{
+    const struct finding *f = c->finding;
+    bool blast = f->kind == FINDING_CRASH || f->kind == FINDING_BLAST;
+    slice rest = slice_of(f->log ? f->log : ""), line;
+    json_text(&d->j, "id", c->id);
+    json_text(&d->j, "kind", finding_kind_names[f->kind]);
+    json_text(&d->j, "oracle", blast ? "blast-radius" : NULL);
+    json_text(&d->j, "state", finding_state_names[f->state]);
+    json_text(&d->j, "detail", f->detail);
+    if (f->log) {
+        json_map(&d->j, "log");
+        json_text(&d->j, "service", f->log_of);
+        json_list(&d->j, "lines");
+        while (slice_cut(&rest, '\n', &line))
+            json_str(&d->j, NULL, line);
+        json_list_end(&d->j);
+        json_map_end(&d->j);
+    } else {
+        json_nil(&d->j, "log");
+    }
+    json_bool(&d->j, "shrunk", f->shrunk);
+    json_uint(&d->j, "run", f->number);
+    put_trace(d, c->seen, c->s->names);
+}
+
+static void put_finding(struct doc *d, const struct card *c)
+{
+    const struct finding *f = c->finding;
+    json_map(&d->j, NULL);
+    json_text(&d->j, "faultload", c->faultload);
+    json_uint(&d->j, "size", faultload_size(c->s->faultloads, f->faultload));
+    json_list(&d->j, "alike");
+    for (uint32_t i = 0; i < f->alike.n; i++)
+        put_faultload(d, NULL, c->s, f->alike.at[i]);
+    json_list_end(&d->j);
+    json_uint(&d->j, "alike_total", f->n_alike);
+    json_text(&d->j, "why", f->why);
+    json_text(&d->j, "when", c->when);
+    json_list(&d->j, "statuses");
+    for (uint32_t i = 0; i < f->n_statuses; i++)
+        put_outcome(d, NULL, f->status[i]);
+    json_list_end(&d->j);
+    json_uint(&d->j, "runs", f->runs);
+    json_text(&d->j, "replay", c->replay);
+    if (c->kind)
+        put_campaign_finding(d, c);
+    json_map_end(&d->j);
+}
+
+static void put_remark(struct doc *d, const struct card *c)
+{
+    const struct remark *r = c->remark;
+    json_map(&d->j, NULL);
+    json_text(&d->j, "oracle", r->oracle);
+    json_text(&d->j, "severity", severity_names[r->severity]);
+    json_text(&d->j, "why", r->why);
+    json_text(&d->j, "faultload", c->faultload);
+    json_text(&d->j, "when", c->when);
+    json_uint(&d->j, "run", r->number);
+    json_uint(&d->j, "runs", r->runs);
+    json_list(&d->j, "evidence");
+    for (uint32_t i = 0; i < r->n_evidence; i++) {
+        const struct evidence *x = &r->evidence[i];
+        json_map(&d->j, NULL);
+        put_call(d, "call", c->s->names, x->call);
+        json_text(&d->j, "role", x->role);
+        if (x->seen)
+            put_outcome(d, "seen", x->seen);
+        else
+            json_nil(&d->j, "seen");
+        put_mode(d, "injected", x->mode);
+        json_int(&d->j, "start_ns", x->start_ns);
+        json_int(&d->j, "end_ns", x->end_ns);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    json_text(&d->j, "replay", c->replay);
+    json_text(&d->j, "about", c->about);
+    json_map_end(&d->j);
+}
+
+static void put_findings(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    json_list(&d->j, "findings");
+    for (uint32_t i = 0; i < source->scenarios[scenario]->findings.n; i++) {
+        struct card c;
+        card_finding(&c, source, scenario, i);
+        put_finding(d, &c);
+        card_deinit(&c);
+    }
+    json_list_end(&d->j);
+}
+
+static void put_remarks(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    json_list(&d->j, "remarks");
+    for (uint32_t i = 0; i < source->scenarios[scenario]->remarks.n; i++) {
+        struct card c;
+        card_remark(&c, source, scenario, i);
+        put_remark(d, &c);
+        card_deinit(&c);
+    }
+    json_list_end(&d->j);
+}
+
+/* ---- a scenario ---- */
+
+static void put_figures(struct doc *d, const struct summary *s)
+{
+    struct json_out *j = &d->j;
+    json_list(j, "modes");
+    for (uint32_t i = 0; i < s->n_modes; i++)
+        put_mode(d, NULL, s->modes[i]);
+    json_list_end(j);
+    json_text(j, "not_tried", words_untried(s, &d->text) ? buf_text(&d->text) : NULL);
+    buf_clear(&d->text);
+    json_text(j, "order", s->order);
+    json_uint(j, "seed", s->seed);
+    put_texts(d, "assumptions", s->assumptions.at, s->assumptions.n);
+    json_uint(j, "points", s->points);
+    json_uint(j, "conditional_points", s->conditional);
+    put_figure(d, "space", s->space);
+    json_uint(j, "runs", s->runs);
+    json_list(j, "runs_by_size");
+    for (uint32_t i = 0; i < s->runs_by_size.n; i++)
+        json_uint(j, NULL, s->runs_by_size.at[i]);
+    json_list_end(j);
+    json_uint(j, "repeats", s->repeats);
+    json_uint(j, "audited", s->audited);
+    json_list(j, "outcomes");
+    for (uint32_t i = 0; i < s->outcomes.n; i++) {
+        json_map(j, NULL);
+        put_outcome(d, "status", s->outcomes.at[i].status);
+        json_bool(j, "expected", s->outcomes.at[i].pass);
+        json_uint(j, "runs", s->outcomes.at[i].runs);
+        json_map_end(j);
+    }
+    json_list_end(j);
+    json_uint(j, "transcripts", s->transcripts);
+    json_map(j, "skipped");
+    for (uint32_t i = 0; i < s->skipped.n; i++)
+        put_figure(d, s->skipped.at[i].name, s->skipped.at[i].n);
+    json_map_end(j);
+    json_bool(j, "skipped_known", s->skipped_known);
+    json_bool(j, "skipped_estimated", s->skipped_estimated);
+}
+
+static void put_reason(struct doc *d, const struct summary *s, const struct reason *r)
+{
+    struct remedy remedy;
+    json_map(&d->j, NULL);
+    json_text(&d->j, "cause", reason_names[r->kind]);
+    words_reason(s, r, &d->text);
+    put(d, "text");
+    json_list(&d->j, "calls");
+    for (uint32_t i = 0; i < r->n_calls && i < REASON_CALLS; i++)
+        put_call(d, NULL, s->names, r->call[i]);
+    json_list_end(&d->j);
+    json_uint(&d->j, "times", r->times);
+    put_faultload(d, "faultload", s, r->example->faultload);
+    json_list(&d->j, "remedies");
+    for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
+        json_map(&d->j, NULL);
+        json_take(&d->j, "line", &remedy.line);
+        json_take(&d->j, "where", &remedy.where);
+        json_map_end(&d->j);
+        remedy_deinit(&remedy);
+    }
+    json_list_end(&d->j);
+    json_map_end(&d->j);
+}
+
+static void put_suspects(struct doc *d, const struct summary *s)
+{
+    json_list(&d->j, "suspect");
+    for (uint32_t i = 0; i < s->n_suspects; i++) {
+        const struct suspect *x = &s->suspects[i];
+        json_map(&d->j, NULL);
+        json_text(&d->j, "kind", suspect_name(x->kind));
+        put_call(d, "call", s->names, x->point);
+        put_faultload(d, "faultload", s, x->faultload);
+        words_suspect(s, x, &d->text);
+        put(d, "text");
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    json_uint(&d->j, "suspect_total", s->all_suspects);
+}
+
+/* Verdict, figures, findings and what is suspect. */
+static void put_summary(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    const struct summary *s = source->scenarios[scenario];
+    json_text(&d->j, "scenario", s->scenario);
+    json_text(&d->j, "verdict", report_verdict(s));
+    put_figures(d, s);
+    put_findings(d, source, scenario);
+    put_remarks(d, source, scenario);
+    json_uint(&d->j, "remarks_total", s->remarks.n + s->more_remarks);
+    json_uint(&d->j, "failed_runs", s->failed_runs);
+    json_list(&d->j, "unsure");
+    for (uint32_t i = 0; i < s->reasons.n; i++)
+        put_reason(d, s, &s->reasons.at[i]);
+    json_list_end(&d->j);
+    put_suspects(d, s);
+    json_text(&d->j, "stopped_by", s->stopped);
+    json_text(&d->j, "inconclusive", words_unsure(s));
+    json_uint(&d->j, "queued", s->queued);
+}
+
+void report_json(const struct summary *s, struct buf *out)
+{
+    struct doc d = doc_begin(out);
+    struct report_source source = {.n = 1, .scenarios = &s};
+    json_text(&d.j, "system", s->system);
+    put_summary(&d, &source, 0);
+    doc_end(&d);
+}
+
+/* ---- a campaign ---- */
+
+static void put_scenario(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    const struct summary *s = source->scenarios[scenario];
+    json_map(&d->j, NULL);
+    put_summary(d, source, scenario);
+    json_uint(&d->j, "more_findings", s->more_findings);
+    json_text(&d->j, "resume", words_resume(s));
+    json_text(&d->j, "broken", s->broken);
+    json_text(&d->j, "broken_detail", s->broken_detail);
+    json_list(&d->j, "levels");
+    for (uint32_t i = 0; i < s->levels.n; i++) {
+        const struct summary_level *l = &s->levels.at[i];
+        json_map(&d->j, NULL);
+        json_text(&d->j, "service", l->service);
+        json_uint(&d->j, "calls", l->calls);
+        json_text(&d->j, "level", l->level);
+        json_text(&d->j, "note", l->note);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    put_texts(d, "notes", s->notes.at, s->notes.n);
+    put_texts(d, "volatile", s->volatile_.at, s->volatile_.n);
+    json_int(&d->j, "took_ns", s->took_ns);
+    json_num(&d->j, "runs_per_second", report_rate(s));
+    json_map_end(&d->j);
+}
+
+void report_campaign_json(const struct report_source *source, struct buf *out)
+{
+    struct doc d = doc_begin(out);
+    json_text(&d.j, "version", source->version);
+    json_text(&d.j, "system", source->system);
+    json_text(&d.j, "file", source->file);
+    json_text(&d.j, "verdict", report_worst(source));
+    json_text(&d.j, "error", source->error);
+    json_list(&d.j, "scenarios");
+    for (uint32_t i = 0; i < source->n; i++)
+        put_scenario(&d, source, i);
+    json_list_end(&d.j);
+    doc_end(&d);
+}
+
+/* ---- explanations ---- */
+
+static void put_explanation(struct doc *d, const struct explanations *all, uint32_t i)
 {
     const struct explanation *x = &all->explanation[i];
-    struct buf text = BUF_INIT(1 << 20);
-    json_object_set_new(doc, "faultload",
-                        doc_faultload(all->s->names, all->s->faultloads, all->faultload[i]));
-    json_object_set_new(doc, "answer", json_string(explain_name(x->kind)));
-    json_object_set_new(doc, "policy", json_string(policy_name(x->policy)));
-    json_object_set_new(doc, "reduction", x->reduction ? json_string(x->reduction) : json_null());
-    json_object_set_new(doc, "run", x->run == UINT32_MAX ? json_null() : json_integer(x->run + 1));
-    words_explanation(all->s->names, all->s->faultloads, x, &text);
-    json_object_set_new(doc, "text", doc_take(&text));
-    buf_deinit(&text);
+    put_faultload(d, "faultload", all->s, all->faultload[i]);
+    json_text(&d->j, "answer", explain_name(x->kind));
+    json_text(&d->j, "policy", policy_name(x->policy));
+    json_text(&d->j, "reduction", x->reduction);
+    if (x->run == UINT32_MAX)
+        json_nil(&d->j, "run");
+    else
+        json_uint(&d->j, "run", x->run + 1);
+    words_explanation(all->s->names, all->s->faultloads, x, &d->text);
+    put(d, "text");
 }
 
 void report_explanations_json(const struct explanations *all, struct buf *out)
 {
-    json_t *doc = document(all->s->system, all->s->scenario), *more = json_array();
-    put_explanation(all, 0, doc);
+    struct doc d = doc_begin(out);
+    json_text(&d.j, "system", all->s->system);
+    json_text(&d.j, "scenario", all->s->scenario);
+    put_explanation(&d, all, 0);
+    json_list(&d.j, "others");
     for (uint32_t i = 1; i < all->n; i++) {
-        json_t *one = json_object();
-        put_explanation(all, i, one);
-        json_array_append_new(more, one);
+        json_map(&d.j, NULL);
+        put_explanation(&d, all, i);
+        json_map_end(&d.j);
     }
-    json_object_set_new(doc, "others", more);
-    doc_print(doc, out);
+    json_list_end(&d.j);
+    doc_end(&d);
+}
+
+/* ---- a replay ---- */
+
+static void put_run(struct doc *d, const struct run *run, const struct names *names)
+{
+    json_text(&d->j, "verdict", run->verdict.pass ? "ok" : "findings");
+    json_text(&d->j, "why", run->verdict.why);
+    json_text(&d->j, "detail", run->verdict.detail);
+    put_outcome(d, "status", run->verdict.status);
+    json_text(&d->j, "event", run->event);
+    for (size_t i = 0; i < run->body.n; i++) /* many programs take a NUL for the end of a text */
+        buf_addc(&d->text, run->body.p[i] ? run->body.p[i] : '?');
+    put(d, "body");
+    json_int(&d->j, "took_ns", run->took_ns);
+    put_trace(d, &run->trace, names);
+}
+
+void report_replay_json(const char *system, const struct summary *s, const struct replayed *result,
+                        const struct run *plain, const struct run *faulty, struct buf *out)
+{
+    struct doc d = doc_begin(out);
+    struct report_source source = {.n = 1, .scenarios = &s};
+    json_text(&d.j, "system", system);
+    json_text(&d.j, "scenario", result->scenario);
+    json_text(&d.j, "finding", result->id);
+    if (result->id)
+        json_bool(&d.j, "shows", result->shows);
+    else
+        json_nil(&d.j, "shows");
+    put_run(&d, faulty, s->names);
+    put_remarks(&d, &source, 0);
+    json_map(&d.j, "without_faults");
+    put_run(&d, plain, s->names);
+    json_map_end(&d.j);
+    doc_end(&d);
+}
+
+void report_replays_json(const struct replays *all, struct buf *out)
+{
+    struct doc d = doc_begin(out);
+    struct summary s = {.names = all->names, .faultloads = all->faultloads};
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < all->list.n; i++)
+        shown += all->list.at[i].shows;
+    json_text(&d.j, "system", all->system);
+    json_uint(&d.j, "replayed", all->list.n);
+    json_uint(&d.j, "shown", shown);
+    json_list(&d.j, "findings");
+    for (uint32_t i = 0; i < all->list.n; i++) {
+        const struct replayed *r = &all->list.at[i];
+        json_map(&d.j, NULL);
+        json_text(&d.j, "finding", r->id);
+        json_text(&d.j, "scenario", r->scenario);
+        json_text(&d.j, "why", r->why);
+        put_faultload(&d, "faultload", &s, r->faultload);
+        json_bool(&d.j, "shows", r->shows);
+        json_bool(&d.j, "inconclusive", r->unsure);
+        json_map_end(&d.j);
+    }
+    json_list_end(&d.j);
+    doc_end(&d);
+}
+
+/* ---- dependencies ---- */
+
+/* The service of a call; null for none. */
+static void put_service(struct doc *d, const char *key, const struct names *names, uid u)
+{
+    if (u == UID_NONE)
+        json_nil(&d->j, key);
+    else
+        json_str(&d->j, key, names_text(names, uid_element(names, u)->service));
+}
+
+static void put_by(struct doc *d, const struct names *names, enum dep_by by, uid instead, uid at)
+{
+    bool absorbed = by != DEP_BY_NOTHING;
+    json_text(&d->j, "absorbed_by", absorbed ? dep_by_names[by] : NULL);
+    put_service(d, "absorbed_in", names, absorbed ? at : UID_NONE);
+    put_call(d, "instead", names, instead);
+}
+
+static void put_shown_by(struct doc *d, const struct summary *s, faultload f, uint64_t number)
+{
+    put_faultload(d, "faultload", s, f);
+    json_uint(&d->j, "run", number);
+    words_replay_run(s, f, number, &d->text);
+    put(d, "replay");
+}
+
+static void put_way(struct doc *d, const struct summary *s, const struct dep_way *way)
+{
+    json_map(&d->j, NULL);
+    label_print(way->label, &d->text);
+    put(d, "failure");
+    json_bool(&d->j, "fails", way->fails);
+    json_bool(&d->j, "lasting", way->lasting);
+    put_outcome(d, "status", way->status);
+    put_by(d, s->names, way->by, way->instead, way->at);
+    put_shown_by(d, s, way->faultload, way->number);
+    json_map_end(&d->j);
+}
+
+static void put_dep(struct doc *d, const struct summary *s, const struct dep *x)
+{
+    json_map(&d->j, NULL);
+    put_call(d, "call", s->names, x->call);
+    put_service(d, "caller", s->names, uid_parent(s->names, x->call));
+    put_service(d, "service", s->names, x->call);
+    json_text(&d->j, "kind", dep_kind_names[x->kind]);
+    put_by(d, s->names, x->by, x->instead, x->at);
+    json_bool(&d->j, "retried", x->retried);
+    if (x->after_fault)
+        put_faultload(d, "only_after", s, x->after);
+    else
+        json_nil(&d->j, "only_after");
+    json_list(&d->j, "causes");
+    for (uint32_t i = 0; i < x->causes.n; i++) {
+        json_list(&d->j, NULL);
+        for (uint32_t k = 0; k < x->causes.at[i].n; k++)
+            put_call(d, NULL, s->names, x->causes.at[i].calls[k]);
+        json_list_end(&d->j);
+    }
+    json_list_end(&d->j);
+    words_dep(s, x, &d->text);
+    put(d, "text");
+    json_list(&d->j, "failures");
+    for (uint32_t i = 0; i < x->ways.n; i++)
+        put_way(d, s, &x->ways.at[i]);
+    json_list_end(&d->j);
+    json_map_end(&d->j);
+}
+
+static void put_deps(struct doc *d, const struct deps_report *r)
+{
+    const struct summary *s = r->summary;
+    json_map(&d->j, NULL);
+    json_text(&d->j, "scenario", s->scenario);
+    json_text(&d->j, "broken", s->broken);
+    json_text(&d->j, "stopped_by", s->stopped);
+    json_list(&d->j, "tried");
+    for (uint32_t i = 0; i < r->deps.labels.n; i++) {
+        label_print(r->deps.labels.at[i], &d->text);
+        put(d, NULL);
+    }
+    json_list_end(&d->j);
+    json_list(&d->j, "dependencies");
+    for (uint32_t i = 0; i < r->deps.rows.n; i++)
+        put_dep(d, s, &r->deps.rows.at[i]);
+    json_list_end(&d->j);
+    json_list(&d->j, "pairs");
+    for (uint32_t i = 0; i < r->deps.pairs.n; i++) {
+        const struct dep_pair *p = &r->deps.pairs.at[i];
+        json_map(&d->j, NULL);
+        json_list(&d->j, "calls");
+        put_call(d, NULL, s->names, p->a);
+        put_call(d, NULL, s->names, p->b);
+        json_list_end(&d->j);
+        put_outcome(d, "status", p->status);
+        put_shown_by(d, s, p->faultload, p->number);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    json_list(&d->j, "redundant");
+    for (uint32_t i = 0; i < r->deps.redundant.n; i++) {
+        const struct dep_twice *x = &r->deps.redundant.at[i];
+        json_map(&d->j, NULL);
+        put_call(d, "call", s->names, x->call);
+        json_uint(&d->j, "times", x->times);
+        json_bool(&d->j, "one_handler", x->one_handler);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    json_map_end(&d->j);
+}
+
+void report_deps_json(const struct deps_report *list, uint32_t n, struct buf *out)
+{
+    struct doc d = doc_begin(out);
+    json_text(&d.j, "system", n ? list[0].summary->system : NULL);
+    json_list(&d.j, "scenarios");
+    for (uint32_t i = 0; i < n; i++)
+        put_deps(&d, &list[i]);
+    json_list_end(&d.j);
+    doc_end(&d);
 }
