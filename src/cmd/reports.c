@@ -98,8 +98,6 @@ int reports_check(const struct args *args)
 struct making {
     struct session *session;
     struct arena run; /* the last run that was asked for */
-    struct report_source source;
-    VEC(const struct summary *) scenarios;
 };
 
 static int run_of(void *ctx, uint32_t scenario, faultload f, struct run *out)
@@ -110,62 +108,41 @@ static int run_of(void *ctx, uint32_t scenario, faultload f, struct run *out)
     return campaign_run_of(m->session->campaigns.at[scenario], f, &m->run, out, &ignored) ? 1 : 0;
 }
 
-struct passing {
-    int (*each)(void *ctx, const struct run *run);
-    void *ctx;
-};
-
-static int pass_run(void *ctx, const struct run *run, struct err *e)
+static int each_run(void *ctx, uint32_t scenario, report_each each, void *each_ctx)
 {
-    const struct passing *p = ctx;
-    (void)e;
-    return p->each(p->ctx, run);
-}
-
-static int each_run(void *ctx, uint32_t scenario, int (*each)(void *each_ctx, const struct run *),
-                    void *each_ctx)
-{
-    struct making *m = ctx;
-    struct session *s = m->session;
-    struct passing passing = {each, each_ctx};
+    struct session *s = ((struct making *)ctx)->session;
     struct err ignored = {0};
     uint64_t campaign;
     if (store_find(s->store, slice_of(session_scenario(s, scenario)), &campaign, &ignored))
         return -1;
-    if (!campaign)
-        return 0;
-    return store_each_run(s->store, campaign, &s->names, &s->faultloads, &s->arena, pass_run,
-                          &passing, &ignored);
-}
-
-/* What a replay command must say so that it finds the same campaign. */
-static const char *replay_words(struct session *s)
-{
-    const struct args *args = s->args;
-    struct buf text = BUF_INIT(1 << 16);
-    if (s->file) {
-        buf_addc(&text, ' ');
-        words_quoted(slice_of(s->file), &text);
-    }
-    if (args->store) {
-        buf_adds(&text, " --store ");
-        words_quoted(slice_of(args->store), &text);
-    }
-    if (args->identify) {
-        buf_adds(&text, " --identify ");
-        words_quoted(slice_of(args->identify), &text);
-    }
-    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return out;
+    return campaign ? store_each_run(s->store, campaign, &s->names, &s->faultloads, &s->arena, each,
+                                     each_ctx, &ignored)
+                    : 0;
 }
 
 static void add_option(struct buf *out, const char *option, const char *value)
 {
     if (!value)
         return;
-    buf_addf(out, " %s ", option);
+    buf_adds(out, option);
     words_quoted(slice_of(value), out);
+}
+
+static const char *keep(struct session *s, struct buf *text)
+{
+    const char *out = arena_copy(&s->arena, buf_text(text), text->n);
+    buf_deinit(text);
+    return out;
+}
+
+/* What a replay command must say so that it finds the same campaign. */
+static const char *replay_words(struct session *s)
+{
+    struct buf text = BUF_INIT(1 << 16);
+    add_option(&text, " ", s->file);
+    add_option(&text, " --store ", s->args->store);
+    add_option(&text, " --identify ", s->args->identify);
+    return keep(s, &text);
 }
 
 /* The command that goes on: modes and assumptions are those of the store. */
@@ -174,35 +151,23 @@ static const char *resume_words(struct session *s)
     const struct args *args = s->args;
     struct buf text = BUF_INIT(1 << 16);
     buf_adds(&text, "outfox run");
-    if (args->positional[0]) {
-        buf_addc(&text, ' ');
-        words_quoted(slice_of(args->positional[0]), &text);
-    }
+    add_option(&text, " ", args->positional[0]);
     buf_adds(&text, " --resume");
-    add_option(&text, "--store", args->store);
-    add_option(&text, "--identify", args->identify);
-    add_option(&text, "--scenario", args->scenario);
+    add_option(&text, " --store ", args->store);
+    add_option(&text, " --identify ", args->identify);
+    add_option(&text, " --scenario ", args->scenario);
     for (uint32_t i = 0; i < args->oracles.n; i++)
-        add_option(&text, "--oracle", args->oracles.at[i]);
+        add_option(&text, " --oracle ", args->oracles.at[i]);
     buf_adds(&text, args->contract ? " --contract" : "");
-    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return out;
-}
-
-static const char *id_prefix(struct session *s, uint32_t i)
-{
-    struct buf text = BUF_INIT(1 << 12);
-    if (s->config->scenarios.n > 1)
-        buf_addf(&text, "%s/", session_scenario(s, i));
-    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return out;
+    return keep(s, &text);
 }
 
 struct summary *reports_title(struct session *s, uint32_t i)
 {
     struct summary *out = campaign_summary(s->campaigns.at[i]);
+    struct buf ids = BUF_INIT(1 << 12);
+    if (s->config->scenarios.n > 1)
+        buf_addf(&ids, "%s/", session_scenario(s, i));
     out->system = s->config->name.p;
     out->scenario = session_scenario(s, i);
     out->file = s->config->source;
@@ -214,7 +179,7 @@ struct summary *reports_title(struct session *s, uint32_t i)
     out->shard = s->search.shard;
     out->shards = s->search.shards;
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
-    out->ids = id_prefix(s, i);
+    out->ids = keep(s, &ids);
     out->replay = replay_words(s);
     out->resume = resume_words(s);
     return out;
@@ -244,29 +209,6 @@ static const char *path_in_workspace(struct session *s)
     return arena_copy(&s->arena, rest.p, rest.n);
 }
 
-static void making_init(struct making *m, struct session *s, const char *error)
-{
-    *m = (struct making){.session = s};
-    for (uint32_t i = 0; i < s->campaigns.n; i++)
-        vec_push(&m->scenarios, reports_summary(s, i));
-    m->source = (struct report_source){.system = s->config->name.p,
-                                       .file = s->config->source,
-                                       .path = path_in_workspace(s),
-                                       .version = outfox_version,
-                                       .error = error,
-                                       .n = m->scenarios.n,
-                                       .scenarios = m->scenarios.at,
-                                       .ctx = m,
-                                       .run_of = run_of,
-                                       .each_run = each_run};
-}
-
-static void making_deinit(struct making *m)
-{
-    vec_deinit(&m->scenarios);
-    arena_deinit(&m->run);
-}
-
 /* ---- the end ---- */
 
 int cmd_code(const struct summary *s)
@@ -290,59 +232,37 @@ int cmd_worse(int a, int b)
 }
 
 /* 0, or an errno. */
-static int write_file(const struct report_source *source, const char *file, bool append,
-                      printer print)
+static int write_report(const struct report_source *source, const char *file, bool append,
+                        printer print)
 {
     struct buf text = BUF_INIT(SIZE_MAX);
     errno = 0;
-    FILE *out = outlet_open(file, append);
+    FILE *out = is_stdout(file) ? stdout : outlet_open(file, append);
     if (!out)
         return errno ? errno : EIO;
     print(source, &text);
     cmd_print(&text, out);
+    if (out == stdout)
+        return 0; /* main sees what fails */
     bool failed = fflush(out) || ferror(out);
     int number = errno;
     failed |= fclose(out) != 0;
     return !failed ? 0 : number ? number : EIO;
 }
 
-/* Was all of it written? 0, or an exit code. */
-static int write_wanted(const struct making *m, bool *on_stdout)
-{
-    struct wanted all[WANTED];
-    int code = 0;
-    list_wanted(m->session->args, all);
-    for (int i = 0; i < WANTED; i++) {
-        if (!all[i].file)
-            continue;
-        *on_stdout |= is_stdout(all[i].file);
-        if (all[i].print && is_stdout(all[i].file)) {
-            struct buf text = BUF_INIT(SIZE_MAX);
-            all[i].print(&m->source, &text);
-            cmd_print(&text, stdout);
-        }
-        if (!all[i].print || is_stdout(all[i].file))
-            continue;
-        int number = write_file(&m->source, all[i].file, false, all[i].print);
-        if (number)
-            code = refuse_file(&all[i], number);
-    }
-    return code;
-}
-
 /* Nobody asked for it, so it is not an error when it does not work. */
-static void tell_github(const struct making *m, FILE *out)
+static void tell_github(const struct report_source *source, const struct args *args, FILE *out)
 {
     const char *there = getenv("GITHUB_ACTIONS"), *summary = getenv("GITHUB_STEP_SUMMARY");
+    struct buf text = BUF_INIT(SIZE_MAX);
     if (!there || strcmp(there, "true") != 0)
         return;
-    struct buf text = BUF_INIT(SIZE_MAX);
-    report_github(&m->source, &text);
+    report_github(source, &text);
     outlet_raw(out, buf_slice(&text)); /* commands indeed, and the text in them is harmless */
     buf_deinit(&text);
-    if (!summary || !*summary || m->session->args->markdown)
+    if (!summary || !*summary || args->markdown)
         return;
-    int number = write_file(&m->source, summary, true, report_markdown);
+    int number = write_report(source, summary, true, report_markdown);
     if (number)
         fprintf(stderr, "outfox: the job summary %s cannot be written: %s\n", summary,
                 strerror(number));
@@ -350,23 +270,43 @@ static void tell_github(const struct making *m, FILE *out)
 
 int reports_make(struct session *s, const char *error)
 {
-    struct making m;
-    int code = EXIT_OK;
-    bool on_stdout = false, any = false;
-    making_init(&m, s, error);
-    for (uint32_t i = 0; i < m.scenarios.n; i++) {
-        struct event_sink sink = watch_sink(s);
-        summary_tell(m.scenarios.at[i], &sink);
-        code = cmd_worse(code, cmd_code(m.scenarios.at[i]));
-        any |= m.scenarios.at[i]->runs_by_size.n > 0;
-    }
-    int failed = write_wanted(&m, &on_stdout);
+    struct making m = {.session = s};
+    VEC(const struct summary *) scenarios = {0};
+    struct wanted all[WANTED];
     struct buf text = BUF_INIT(SIZE_MAX);
-    if (!on_stdout && (any || !error)) /* the error was printed: what else is there to say? */
-        report_text(&m.source, style_for(1, s->args->color), &text);
+    int code = EXIT_OK, failed = 0;
+    FILE *other = stdout; /* for what no option has asked for */
+    bool any = false;
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        struct event_sink sink = watch_sink(s);
+        vec_push(&scenarios, reports_summary(s, i));
+        summary_tell(scenarios.at[i], &sink);
+        code = cmd_worse(code, cmd_code(scenarios.at[i]));
+        any |= scenarios.at[i]->runs_by_size.n > 0;
+    }
+    struct report_source source = {.system = s->config->name.p,
+                                   .file = s->config->source,
+                                   .path = path_in_workspace(s),
+                                   .version = outfox_version,
+                                   .error = error,
+                                   .n = scenarios.n,
+                                   .scenarios = scenarios.at,
+                                   .ctx = &m,
+                                   .run_of = run_of,
+                                   .each_run = each_run};
+    list_wanted(s->args, all);
+    for (int i = 0; i < WANTED; i++) {
+        bool now = all[i].file && all[i].print;
+        int number = now ? write_report(&source, all[i].file, false, all[i].print) : 0;
+        failed = number ? refuse_file(&all[i], number) : failed;
+        other = is_stdout(all[i].file) ? stderr : other;
+    }
+    if (other == stdout && (any || !error)) /* it was printed: what else is there to say? */
+        report_text(&source, style_for(1, s->args->color), &text);
     cmd_print(&text, stdout);
-    contracts_print(s, on_stdout ? stderr : stdout);
-    tell_github(&m, on_stdout ? stderr : stdout);
-    making_deinit(&m);
+    contracts_print(s, other);
+    tell_github(&source, s->args, other);
+    vec_deinit(&scenarios);
+    arena_deinit(&m.run);
     return failed ? failed : code;
 }

@@ -126,3 +126,13 @@ void escape_github(slice text, bool property, struct buf *out)
             add_shown(out, &at, c);
     }
 }
+
+void escape_addv(struct buf *out, void (*escape)(slice text, struct buf *out), const char *format,
+                 va_list texts)
+{
+    for (const char *at; (at = strstr(format, "%s")); format = at + 2) {
+        buf_add(out, (slice){format, (size_t)(at - format)});
+        escape(slice_of(va_arg(texts, const char *)), out);
+    }
+    buf_adds(out, format);
+}

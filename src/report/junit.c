@@ -22,7 +22,6 @@ struct junit_case {
     const struct finding *finding;
     enum finding_kind kind;
     int64_t took_ns;
-    uint64_t number;
 };
 
 struct suite {
@@ -33,8 +32,7 @@ struct suite {
     VEC(struct junit_case) cases;
     struct map at;    /* key of a faultload -> case */
     struct map names; /* hash of a name -> how often */
-    uint32_t remarks; /* of oracles, as findings */
-    uint32_t failures, errors, left_out;
+    uint64_t tests, failures, errors, left_out;
     int64_t took_ns;
     bool unread; /* the runs could not be read in full */
 };
@@ -56,19 +54,18 @@ static const char *keep_text(struct suite *x, const char *text)
     return text ? arena_copy(&x->keep, text, strlen(text)) : NULL;
 }
 
-static int collect_run(void *ctx, const struct run *run)
+static int collect_run(void *ctx, const struct run *run, struct err *e)
 {
     static const bool counts[RUN_PURPOSES] = {
         [RUN_BASELINE] = true, [RUN_SEARCH] = true, [RUN_AUDIT] = true, [RUN_SHRINK] = true};
     struct suite *x = ctx;
+    (void)e;
     uint64_t key = key_of(x->s->faultloads, run->faultload);
     if (run->purpose >= RUN_PURPOSES || !counts[run->purpose] || map_get(&x->at, key))
         return 0;
     map_set(&x->at, key, x->cases.n);
-    struct junit_case c = {.faultload = run->faultload,
-                           .kind = finding_kind_of(run->flags),
-                           .took_ns = run->took_ns,
-                           .number = run->number};
+    struct junit_case c = {
+        .faultload = run->faultload, .kind = finding_kind_of(run->flags), .took_ns = run->took_ns};
     if (!run->verdict.pass) {
         c.why = keep_text(x, run->verdict.why);
         c.detail = keep_text(x, run->verdict.detail);
@@ -77,23 +74,23 @@ static int collect_run(void *ctx, const struct run *run)
     return 0;
 }
 
-/* The case of a faultload, made where there is none. */
-static struct junit_case *case_of(struct suite *x, faultload f, const struct finding *finding)
+/* The case of a faultload; NULL: there is none. */
+static struct junit_case *case_of(const struct suite *x, faultload f)
 {
-    uint64_t key = key_of(x->s->faultloads, f);
-    const uint32_t *at = map_get(&x->at, key);
-    if (at)
-        return &x->cases.at[*at];
-    map_set(&x->at, key, x->cases.n);
-    vec_push(&x->cases, (struct junit_case){.faultload = f, .number = finding->number});
-    return &vec_last(&x->cases);
+    const uint32_t *at = map_get(&x->at, key_of(x->s->faultloads, f));
+    return at ? &x->cases.at[*at] : NULL;
 }
 
 static void collect_findings(struct suite *x)
 {
     for (uint32_t i = 0; i < x->s->findings.n; i++) {
         const struct finding *f = &x->s->findings.at[i];
-        struct junit_case *c = case_of(x, f->faultload, f);
+        struct junit_case *c = case_of(x, f->faultload);
+        if (!c) {
+            map_set(&x->at, key_of(x->s->faultloads, f->faultload), x->cases.n);
+            vec_push(&x->cases, (struct junit_case){.faultload = f->faultload});
+            c = &vec_last(&x->cases);
+        }
         if (!c->why) {
             c->why = f->why;
             c->detail = f->detail;
@@ -103,9 +100,9 @@ static void collect_findings(struct suite *x)
             c->kind = f->kind;
         }
         for (uint32_t k = 0; k < f->alike.n; k++) {
-            const uint32_t *at = map_get(&x->at, key_of(x->s->faultloads, f->alike.at[k]));
-            if (at && x->cases.at[*at].why && !x->cases.at[*at].finding)
-                x->cases.at[*at].finding = f;
+            c = case_of(x, f->alike.at[k]);
+            if (c && c->why && !c->finding)
+                c->finding = f;
         }
     }
 }
@@ -161,29 +158,30 @@ static void collect(struct suite *x)
         x->cases.at[n++] = *c;
     }
     x->cases.n = n;
+    uint32_t remarks = summary_wrong(x->s) - x->s->findings.n;
     x->errors += gave_up(x) + doubtful(x);
-    for (uint32_t i = 0; i < x->s->remarks.n; i++)
-        x->remarks += x->s->remarks.at[i].severity == SEVERITY_FINDING;
-    x->failures += x->remarks;
-}
-
-static void suite_deinit(struct suite *x)
-{
-    vec_deinit(&x->cases);
-    map_deinit(&x->at);
-    map_deinit(&x->names);
-    arena_deinit(&x->keep);
+    x->failures += remarks;
+    x->tests = n + remarks + gave_up(x) + doubtful(x);
 }
 
 /* ---- printing ---- */
 
-/* Text that means nothing in XML. */
-static void put(struct buf *out, const char *text)
+static void add_text(slice text, struct buf *out)
 {
     struct buf escaped = BUF_INIT(6 * TEXT_MAX);
-    escape_xml(slice_of(text), &escaped);
+    escape_xml(text, &escaped);
     buf_add(out, buf_slice(&escaped));
     buf_deinit(&escaped);
+}
+
+/* XML, in which each %s is a text that means nothing in it. */
+static void put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct buf *out, const char *format, ...)
+{
+    va_list texts;
+    va_start(texts, format);
+    escape_addv(out, add_text, format, texts);
+    va_end(texts);
 }
 
 static void put_seconds(struct buf *out, int64_t ns)
@@ -194,9 +192,7 @@ static void put_seconds(struct buf *out, int64_t ns)
 
 static void put_property(struct buf *out, const char *name, const char *value)
 {
-    buf_addf(out, "      <property name=\"%s\" value=\"", name);
-    put(out, value);
-    buf_adds(out, "\"/>\n");
+    put(out, "      <property name=\"%s\" value=\"%s\"/>\n", name, value);
 }
 
 static void put_count(struct buf *out, const char *name, uint64_t value)
@@ -208,18 +204,19 @@ static void put_count(struct buf *out, const char *name, uint64_t value)
 static void put_properties(const struct suite *x, struct buf *out)
 {
     const struct summary *s = x->s;
-    struct buf modes = BUF_INIT(TEXT_MAX), untried = BUF_INIT(TEXT_MAX);
+    struct buf text = BUF_INIT(TEXT_MAX);
     for (uint32_t i = 0; i < s->n_modes; i++) {
-        buf_adds(&modes, i ? ", " : "");
-        mode_print(s->modes[i], &modes);
+        buf_adds(&text, i ? ", " : "");
+        mode_print(s->modes[i], &text);
     }
     buf_adds(out, "    <properties>\n");
     put_property(out, "version", x->source->version);
     put_property(out, "file", x->source->file);
     put_property(out, "verdict", report_verdict(s));
-    put_property(out, "modes", buf_text(&modes));
-    if (words_untried(s, &untried))
-        put_property(out, "not_tried", buf_text(&untried));
+    put_property(out, "modes", buf_text(&text));
+    buf_clear(&text);
+    if (words_untried(s, &text))
+        put_property(out, "not_tried", buf_text(&text));
     put_property(out, "order", s->order);
     put_count(out, "seed", s->seed);
     put_count(out, "runs", s->runs);
@@ -233,28 +230,14 @@ static void put_properties(const struct suite *x, struct buf *out)
     if (x->unread)
         put_property(out, "incomplete", "not all runs could be read from the store");
     buf_adds(out, "    </properties>\n");
-    buf_deinit(&modes);
-    buf_deinit(&untried);
+    buf_deinit(&text);
 }
 
 /* A case up to its time, which follows. */
 static void open_case(const struct suite *x, const char *name, struct buf *out)
 {
-    buf_adds(out, "    <testcase name=\"");
-    put(out, name);
-    buf_adds(out, "\" classname=\"");
-    put(out, x->s->system);
-    buf_addc(out, '.');
-    put(out, x->s->scenario);
-    buf_adds(out, "\" time=\"");
-}
-
-/* What is wrong with a case, up to what else is said of it, which follows. */
-static void open_fault(const char *element, const char *type, const char *message, struct buf *out)
-{
-    buf_addf(out, "\">\n      <%s type=\"%s\" message=\"", element, type);
-    put(out, message);
-    buf_adds(out, "\">");
+    put(out, "    <testcase name=\"%s\" classname=\"%s.%s\" time=\"", name, x->s->system,
+        x->s->scenario);
 }
 
 static void put_failure(const struct suite *x, const struct junit_case *c, struct buf *out)
@@ -264,12 +247,7 @@ static void put_failure(const struct suite *x, const struct junit_case *c, struc
     bool same = f && faultload_eq(x->s->faultloads, f->faultload, c->faultload);
     bool flaky = same && f->state == FINDING_FLAKY;
     const char *element = broken ? "error" : "failure";
-    struct buf text = BUF_INIT(TEXT_MAX);
-    open_fault(element,
-               broken  ? "broken"
-               : flaky ? "flaky"
-                       : finding_kind_names[c->kind],
-               c->why, out);
+    struct buf text = BUF_INIT(TEXT_MAX), replay = BUF_INIT(TEXT_MAX);
     if (f) {
         buf_adds(&text, "finding ");
         words_id(x->s, f, &text);
@@ -281,16 +259,20 @@ static void put_failure(const struct suite *x, const struct junit_case *c, struc
     faultload_print(x->s->names, x->s->faultloads, c->faultload, &text);
     if (same && f->log)
         buf_addf(&text, "\nlog of %s:\n%s", f->log_of, f->log);
-    put(out, buf_text(&text));
-    buf_clear(&text);
     if (same)
-        words_replay(x->s, f, &text);
+        words_replay(x->s, f, &replay);
     else
-        words_replay_faultload(x->s, c->faultload, &text);
-    buf_addf(out, "</%s>\n      <system-out>replay: ", element);
-    put(out, buf_text(&text));
-    buf_adds(out, "</system-out>\n    </testcase>\n");
+        words_replay_faultload(x->s, c->faultload, &replay);
+    put(out,
+        "\">\n      <%s type=\"%s\" message=\"%s\">%s</%s>\n"
+        "      <system-out>replay: %s</system-out>\n    </testcase>\n",
+        element,
+        broken  ? "broken"
+        : flaky ? "flaky"
+                : finding_kind_names[c->kind],
+        c->why, buf_text(&text), element, buf_text(&replay));
     buf_deinit(&text);
+    buf_deinit(&replay);
 }
 
 /* In words; by the faultload itself where the words are those of another case too. */
@@ -317,58 +299,32 @@ static void put_case(struct suite *x, const struct junit_case *c, struct buf *ou
     buf_deinit(&name);
 }
 
-/* ---- what oracles say ---- */
-
-/* All but the sentence and the command. */
-static void put_card_text(const struct card *c, struct buf *out)
+/* What oracles say: a case of its own, or a warning among the output of the suite. */
+static void put_card(struct suite *x, const struct card *c, struct buf *out)
 {
-    struct buf text = BUF_INIT(TEXT_MAX);
+    struct buf text = BUF_INIT(TEXT_MAX), name = BUF_INIT(NAME_MAX_BYTES);
     buf_addf(&text, "when %s", c->when);
     for (uint32_t i = 0; i < c->n_evidence; i++)
         buf_addf(&text, "\n%s", c->evidence[i]);
     buf_addf(&text, "\nabout: %s\nfaultload: %s", c->about, c->faultload);
-    put(out, buf_text(&text));
-    buf_deinit(&text);
-}
-
-static void put_remark(struct suite *x, const struct card *c, struct buf *out)
-{
-    struct buf name = BUF_INIT(NAME_MAX_BYTES);
     buf_adds(&name, c->title);
-    uint32_t same = map_count(&x->names, hash_slice(buf_slice(&name)));
-    name.max += DIGITS_MOST;
-    if (same > 1)
-        buf_addf(&name, " (%u)", (unsigned)same);
-    open_case(x, buf_text(&name), out);
-    buf_addc(out, '0');
-    open_fault("failure", c->remark->oracle, c->remark->why, out);
-    put_card_text(c, out);
-    buf_adds(out, "</failure>\n      <system-out>replay: ");
-    put(out, c->replay);
-    buf_adds(out, "</system-out>\n    </testcase>\n");
+    if (c->warning) {
+        put(out, "warning: %s\n%s\nreplay: %s\n\n", buf_text(&name), buf_text(&text), c->replay);
+    } else {
+        uint32_t same = map_count(&x->names, hash_slice(buf_slice(&name)));
+        name.max += DIGITS_MOST;
+        if (same > 1)
+            buf_addf(&name, " (%u)", (unsigned)same);
+        open_case(x, buf_text(&name), out);
+        put(out,
+            "0\">\n      <failure type=\"%s\" message=\"%s\">%s</failure>\n"
+            "      <system-out>replay: %s</system-out>\n    </testcase>\n",
+            c->remark->oracle, c->remark->why, buf_text(&text), c->replay);
+    }
+    buf_deinit(&text);
     buf_deinit(&name);
 }
 
-static void put_notes(const struct suite *x, struct buf *out)
-{
-    for (uint32_t i = 0; i < x->s->notes.n; i++) {
-        put(out, x->s->notes.at[i]);
-        buf_addc(out, '\n');
-    }
-}
-
-static void put_warning(const struct card *c, struct buf *out)
-{
-    buf_adds(out, "warning: ");
-    put(out, c->title);
-    buf_addc(out, '\n');
-    put_card_text(c, out);
-    buf_adds(out, "\nreplay: ");
-    put(out, c->replay);
-    buf_adds(out, "\n\n");
-}
-
-/* Those of a severity. */
 static void put_remarks(struct suite *x, enum severity severity, struct buf *out)
 {
     for (uint32_t i = 0; i < x->s->remarks.n; i++) {
@@ -376,41 +332,39 @@ static void put_remarks(struct suite *x, enum severity severity, struct buf *out
         if (x->s->remarks.at[i].severity != severity)
             continue;
         card_remark(&c, x->source, x->scenario, i);
-        if (c.warning)
-            put_warning(&c, out);
-        else
-            put_remark(x, &c, out);
+        put_card(x, &c, out);
         card_deinit(&c);
     }
 }
 
-/* ---- suites ---- */
-
-/* It could not go on: that is no fault of the scenario. */
-static void put_error(const struct suite *x, struct buf *out)
+static void put_notes(const struct suite *x, struct buf *out)
 {
-    open_case(x, "the campaign goes on to its end", out);
-    buf_adds(out, "0\">\n      <error type=\"environment\" message=\"");
-    put(out, x->source->error ? x->source->error : words_stopped(x->s->stopped));
-    buf_adds(out, "\"/>\n    </testcase>\n");
+    for (uint32_t i = 0; i < x->s->notes.n; i++)
+        put(out, "%s\n", x->s->notes.at[i]);
 }
 
-static void put_doubt(const struct suite *x, struct buf *out)
+/* ---- suites ---- */
+
+/* It could not go on: that is no fault of the scenario. Or what passes proves nothing. */
+static void put_errors(const struct suite *x, struct buf *out)
 {
-    const char *resume = words_resume(x->s);
-    open_case(x, "the campaign is conclusive", out);
-    buf_addc(out, '0');
-    open_fault("error", "inconclusive", x->s->doubt ? x->s->doubt : words_unsure(x->s), out);
-    if (resume) {
-        buf_adds(out, "to go on from there: ");
-        put(out, resume);
-        buf_addc(out, '\n');
+    const struct summary *s = x->s;
+    if (gave_up(x)) {
+        open_case(x, "the campaign goes on to its end", out);
+        put(out, "0\">\n      <error type=\"environment\" message=\"%s\"/>\n    </testcase>\n",
+            x->source->error ? x->source->error : words_stopped(s->stopped));
     }
-    for (uint32_t i = 0; i < x->s->reasons.n; i++) {
+    if (!doubtful(x))
+        return;
+    open_case(x, "the campaign is conclusive", out);
+    put(out, "0\">\n      <error type=\"inconclusive\" message=\"%s\">",
+        s->doubt ? s->doubt : words_unsure(s));
+    if (words_resume(s))
+        put(out, "to go on from there: %s\n", words_resume(s));
+    for (uint32_t i = 0; i < s->reasons.n; i++) {
         struct buf text = BUF_INIT(TEXT_MAX);
-        words_reason_line(x->s, &x->s->reasons.at[i], &text);
-        put(out, buf_text(&text));
-        buf_addc(out, '\n');
+        words_reason_line(s, &s->reasons.at[i], &text);
+        put(out, "%s\n", buf_text(&text));
         buf_deinit(&text);
     }
     put_notes(x, out);
@@ -426,24 +380,15 @@ static void put_counts(struct buf *out, uint64_t tests, uint64_t failures, uint6
     buf_adds(out, "\">\n");
 }
 
-static uint64_t tests_of(const struct suite *x)
-{
-    return x->cases.n + x->remarks + gave_up(x) + doubtful(x);
-}
-
 static void put_suite(struct suite *x, struct buf *out)
 {
-    buf_adds(out, "  <testsuite name=\"");
-    put(out, x->s->scenario);
-    put_counts(out, tests_of(x), x->failures, x->errors, x->took_ns);
+    put(out, "  <testsuite name=\"%s", x->s->scenario);
+    put_counts(out, x->tests, x->failures, x->errors, x->took_ns);
     put_properties(x, out);
     for (uint32_t i = 0; i < x->cases.n; i++)
         put_case(x, &x->cases.at[i], out);
     put_remarks(x, SEVERITY_FINDING, out);
-    if (gave_up(x))
-        put_error(x, out);
-    if (doubtful(x))
-        put_doubt(x, out);
+    put_errors(x, out);
     if (summary_warnings(x->s) || x->s->notes.n) {
         buf_adds(out, "    <system-out>");
         put_notes(x, out);
@@ -463,17 +408,19 @@ void report_junit(const struct report_source *source, struct buf *out)
     for (uint32_t i = 0; i < source->n; i++) {
         suites[i] = (struct suite){.source = source, .s = source->scenarios[i], .scenario = i};
         collect(&suites[i]);
-        tests += tests_of(&suites[i]);
+        tests += suites[i].tests;
         failures += suites[i].failures;
         errors += suites[i].errors;
         took_ns += suites[i].took_ns;
     }
-    buf_adds(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"");
-    put(out, source->system);
+    put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"%s", source->system);
     put_counts(out, tests, failures, errors, took_ns);
     for (uint32_t i = 0; i < source->n; i++) {
         put_suite(&suites[i], out);
-        suite_deinit(&suites[i]);
+        vec_deinit(&suites[i].cases);
+        map_deinit(&suites[i].at);
+        map_deinit(&suites[i].names);
+        arena_deinit(&suites[i].keep);
     }
     buf_adds(out, "</testsuites>\n");
     mem_free(suites);

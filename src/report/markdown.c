@@ -18,38 +18,35 @@ enum {
 };
 
 /* A sentence: bounded, and one line. */
-static void add_sentence(struct buf *out, const char *text)
+static void add_sentence(slice text, struct buf *out)
 {
     struct buf escaped = BUF_INIT(SENTENCE_MAX);
-    escape_markdown(slice_of(text), &escaped);
+    escape_markdown(text, &escaped);
     buf_add(out, buf_slice(&escaped));
     if (escaped.full)
         buf_adds(out, " ...");
     buf_deinit(&escaped);
 }
 
-static void add_line(struct buf *out, const char *before, const char *text)
+/* Markdown, in which each %s is a sentence that means nothing in it. */
+static void put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct buf *out, const char *format, ...)
 {
-    buf_adds(out, before);
-    add_sentence(out, text);
-    buf_addc(out, '\n');
+    va_list texts;
+    va_start(texts, format);
+    escape_addv(out, add_sentence, format, texts);
+    va_end(texts);
 }
 
 static void add_verdict(struct buf *out, const struct summary *s)
 {
     uint64_t n = summary_wrong(s) + s->more_findings, warnings = summary_warnings(s);
     switch (summary_conclusion(s)) {
-    case CONCLUSION_BROKEN:
-        buf_adds(out, ":x: fails without any fault: ");
-        add_sentence(out, s->broken);
-        return;
+    case CONCLUSION_BROKEN: put(out, ":x: fails without any fault: %s", s->broken); return;
     case CONCLUSION_FINDINGS:
         buf_addf(out, ":x: **%llu %s**", (unsigned long long)n, plural(n, "finding", "findings"));
         break;
-    case CONCLUSION_INCONCLUSIVE:
-        buf_adds(out, ":warning: inconclusive: ");
-        add_sentence(out, words_unsure(s));
-        break;
+    case CONCLUSION_INCONCLUSIVE: put(out, ":warning: inconclusive: %s", words_unsure(s)); break;
     case CONCLUSION_OK:
     case CONCLUSIONS: buf_adds(out, ":white_check_mark: no finding"); break;
     }
@@ -65,9 +62,7 @@ static void add_table(struct buf *out, const struct report_source *source)
     for (uint32_t i = 0; i < source->n && i < ROWS_MAX; i++) {
         const struct summary *s = source->scenarios[i];
         const double figures[] = {(double)s->runs, s->points, s->space};
-        buf_adds(out, "| ");
-        add_sentence(out, s->scenario);
-        buf_adds(out, " | ");
+        put(out, "| %s | ", s->scenario);
         add_verdict(out, s);
         for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
             buf_adds(out, " | ");
@@ -114,10 +109,7 @@ static void add_title(struct buf *out, const struct card *c)
         escape_xml(buf_slice(&line), &escaped);
         buf_addf(out, "<details><summary>%s</summary>\n\n", buf_text(&escaped));
     } else {
-        buf_adds(out, "### Finding ");
-        add_sentence(out, c->id);
-        add_line(out, ": ", c->title);
-        buf_addc(out, '\n');
+        put(out, "### Finding %s: %s\n\n", c->id, c->title);
     }
     buf_deinit(&line);
     buf_deinit(&escaped);
@@ -128,15 +120,15 @@ static void add_card(struct buf *out, const struct card *c)
     add_title(out, c);
     if (c->kind)
         buf_addf(out, "%s, %s.\n\n", c->kind, c->state);
-    add_line(out, "- **when** ", c->when);
+    put(out, "- **when** %s\n", c->when);
     if (c->then)
-        add_line(out, "- **then** ", c->then);
+        put(out, "- **then** %s\n", c->then);
     if (c->detail)
-        add_line(out, "- ", c->detail);
+        put(out, "- %s\n", c->detail);
     for (uint32_t i = 0; i < c->n_evidence; i++)
-        add_line(out, "- ", c->evidence[i]);
+        put(out, "- %s\n", c->evidence[i]);
     if (c->about)
-        add_line(out, "- about: ", c->about);
+        put(out, "- about: %s\n", c->about);
     buf_addc(out, '\n');
     escape_code(slice_of(c->replay), "sh", out);
     if (c->finding && c->seen) {
@@ -203,11 +195,11 @@ static void add_notes(struct buf *out, const struct summary *s)
 {
     struct buf untried = BUF_INIT(4096);
     for (uint32_t i = 0; i < s->notes.n && i < NOTES_MAX; i++)
-        add_line(out, "- ", s->notes.at[i]);
+        put(out, "- %s\n", s->notes.at[i]);
     if (words_untried(s, &untried))
-        add_line(out, "- Not tried: ", buf_text(&untried));
+        put(out, "- Not tried: %s\n", buf_text(&untried));
     if (s->broken && s->broken_detail)
-        add_line(out, "- ", s->broken_detail);
+        put(out, "- %s\n", s->broken_detail);
     buf_addc(out, '\n');
     buf_deinit(&untried);
 }
@@ -221,7 +213,7 @@ static void add_reasons(struct buf *out, const struct summary *s)
         struct buf text = BUF_INIT(SENTENCE_MAX);
         words_reason_line(s, &s->reasons.at[i], &text);
         buf_addf(out, "%u", (unsigned)i + 1);
-        add_line(out, ". ", buf_text(&text));
+        put(out, ". %s\n", buf_text(&text));
         buf_deinit(&text);
     }
     buf_adds(out, s->reasons.n ? "\n" : "");
@@ -251,9 +243,7 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
 {
     struct buf one = BUF_INIT(DOCUMENT_MAX);
     const struct summary *s = source->scenarios[scenario];
-    buf_adds(&one, "## ");
-    add_sentence(&one, s->scenario);
-    buf_adds(&one, ": ");
+    put(&one, "## %s: ", s->scenario);
     add_verdict(&one, s);
     buf_adds(&one, "\n\n");
     add_notes(&one, s);
@@ -275,19 +265,14 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
 void report_markdown(const struct report_source *source, struct buf *out)
 {
     struct buf text = BUF_INIT(DOCUMENT_MAX);
-    add_line(&text, "# Outfox: ", source->system);
-    buf_addc(&text, '\n');
+    put(&text, "# Outfox: %s\n\n", source->system);
     add_table(&text, source);
     add_resume(&text, source);
-    if (source->error) {
-        add_line(&text, "> **It could not go on**: ", source->error);
-        buf_addc(&text, '\n');
-    }
+    if (source->error)
+        put(&text, "> **It could not go on**: %s\n\n", source->error);
     for (uint32_t i = 0; i < source->n; i++)
         add_scenario(&text, source, i);
-    buf_adds(&text, "<sub>outfox ");
-    add_sentence(&text, source->version);
-    buf_adds(&text, "</sub>\n");
+    put(&text, "<sub>outfox %s</sub>\n", source->version);
     buf_add(out, buf_slice(&text));
     buf_deinit(&text);
 }

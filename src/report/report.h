@@ -13,6 +13,9 @@
 
 #define REPORT_SCHEMA_VERSION 1
 
+/* Is given one run, which lives during the call; 0: go on. Leaves *e alone. */
+typedef int (*report_each)(void *ctx, const struct run *run, struct err *e);
+
 /* What came of a campaign, or of exploring one scenario: its scenarios, and the runs behind them. */
 struct report_source {
     const char *system, *file, *version; /* of campaigns alone; else NULL */
@@ -24,10 +27,9 @@ struct report_source {
     /* The run that shows a faultload, as it is stored. 0: the caller frees its trace.calls; what
      * else it points to lives until the next call. 1: there is none. May be NULL. */
     int (*run_of)(void *ctx, uint32_t scenario, faultload f, struct run *out);
-    /* All runs of a scenario in their order, until `each` returns something else than 0. A run
-     * lives during the call. -1: they cannot be read. May be NULL. */
-    int (*each_run)(void *ctx, uint32_t scenario,
-                    int (*each)(void *each_ctx, const struct run *run), void *each_ctx);
+    /* All runs of a scenario in their order, until `each` ends it. -1: they cannot be read. May be
+     * NULL. */
+    int (*each_run)(void *ctx, uint32_t scenario, report_each each, void *each_ctx);
 };
 
 /* For people. */

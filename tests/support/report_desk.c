@@ -114,13 +114,13 @@ static int run_of(void *ctx, uint32_t scenario, faultload f, struct run *out)
     return 1;
 }
 
-static int each_run(void *ctx, uint32_t scenario, int (*each)(void *, const struct run *),
-                    void *each_ctx)
+static int each_run(void *ctx, uint32_t scenario, report_each each, void *each_ctx)
 {
     struct desk *d = ctx;
+    struct err e = {0};
     (void)scenario;
     for (uint32_t i = 0; i < d->runs.n; i++) {
-        int status = each(each_ctx, &d->runs.at[i]);
+        int status = each(each_ctx, &d->runs.at[i], &e);
         if (status)
             return status;
     }
