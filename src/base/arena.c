@@ -2,7 +2,9 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct arena_chunk {
@@ -56,6 +58,21 @@ char *arena_copy(struct arena *a, const char *p, size_t n)
         memcpy(q, p, n);
     q[n] = 0;
     return q;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    size_t size = n > 0 ? (size_t)n + 1 : 1;
+    char *text = arena_alloc(a, size);
+    text[0] = 0;
+    vsnprintf(text, size, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
 }
 
 void arena_reset(struct arena *a)

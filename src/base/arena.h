@@ -24,6 +24,10 @@ void *arena_zero(struct arena *a, size_t size) MUST_USE;
 /* A copy of n bytes with a NUL behind it. */
 char *arena_copy(struct arena *a, const char *p, size_t n) MUST_USE;
 
+/* A text as of printf. */
+char *arena_printf(struct arena *a, const char *format, ...)
+    __attribute__((format(printf, 2, 3))) MUST_USE;
+
 /* Forgets all allocations but keeps one chunk, so that the next run allocates nothing. */
 void arena_reset(struct arena *a);
 

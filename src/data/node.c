@@ -94,6 +94,59 @@ const struct node *node_at(const struct node *from, slice path)
     return from ? from : &node_null;
 }
 
+/* A copy with another item at one place, or without the one there (NULL). */
+static const struct node *replace_item(struct arena *a, const struct node *from, uint32_t at,
+                                       const struct node *item)
+{
+    uint32_t n = from->n, rest = n - at - 1;
+    struct node *copy;
+    if (from->type == NODE_LIST) {
+        copy = node_list(a, n);
+        memcpy(copy->list, from->list, n * sizeof *copy->list);
+        if (item)
+            copy->list[at] = item;
+        else
+            memmove(&copy->list[at], &copy->list[at + 1], rest * sizeof *copy->list);
+    } else {
+        copy = node_map(a, n);
+        memcpy(copy->map, from->map, n * sizeof *copy->map);
+        if (item)
+            copy->map[at].value = item;
+        else
+            memmove(&copy->map[at], &copy->map[at + 1], rest * sizeof *copy->map);
+    }
+    copy->n = item ? n : n - 1;
+    node_seal(copy);
+    return copy;
+}
+
+/* Where a list or map has this index or key; n when it has not. */
+static uint32_t item_place(const struct node *from, slice key)
+{
+    uint64_t index;
+    if (from->type == NODE_LIST)
+        return slice_to_u64(key, from->n, &index) ? (uint32_t)index : from->n;
+    uint32_t at = 0;
+    while (from->type == NODE_MAP && at < from->n && !slice_eq(from->map[at].key, key))
+        at++;
+    return from->type == NODE_MAP ? at : from->n;
+}
+
+const struct node *node_replace(struct arena *a, const struct node *from, slice path,
+                                const struct node *value)
+{
+    slice key;
+    slice_cut(&path, '/', &key);
+    uint32_t at = item_place(from, key);
+    if (at >= from->n)
+        return from;
+    if (!path.p)
+        return replace_item(a, from, at, value);
+    const struct node *item = from->type == NODE_LIST ? from->list[at] : from->map[at].value;
+    const struct node *changed = node_replace(a, item, path, value);
+    return changed == item ? from : replace_item(a, from, at, changed);
+}
+
 static bool maps_eq(const struct node *a, const struct node *b)
 {
     for (uint32_t i = 0; i < a->n; i++) {

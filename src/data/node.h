@@ -57,6 +57,11 @@ const struct node *node_get(const struct node *map, slice key);
 /* Follows a path of keys and indexes, "items/0/id"; node_null when something is not there. */
 const struct node *node_at(const struct node *from, slice path);
 
+/* The value with another one at such a path, or without the one there (NULL); `from` itself when
+ * there is none. What is not on the path is shared. As deep as the path is long. */
+const struct node *node_replace(struct arena *a, const struct node *from, slice path,
+                                const struct node *value);
+
 /* The digits of a whole number that is too large for a double to hold it exactly, as they were
  * written; empty: it is none, or it was computed. */
 slice node_digits(const struct node *n);

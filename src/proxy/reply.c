@@ -4,10 +4,10 @@
  * functions for the head, the body and the end. */
 #include "proxy/exchange_int.h"
 
-#include <jansson.h>
-
 #include "base/clock.h"
 #include "base/rng.h"
+#include "data/json.h"
+#include "data/json_out.h"
 #include "wire/coding.h"
 
 static struct stream *down(struct exchange *x)
@@ -287,46 +287,6 @@ static const struct reply_way way_garble = {garble_head, garble_data, exchange_p
 
 /* ---- json: one field is gone or null (corrupt:remove=FIELD, corrupt:null=FIELD) ---- */
 
-/* Follows all but the last name of a path a/b/0; *last is that name. */
-static json_t *json_parent(json_t *at, slice path, slice *last)
-{
-    slice name;
-    slice_cut(&path, '/', last);
-    while (at && slice_cut(&path, '/', &name)) {
-        uint64_t index;
-        if (json_is_array(at))
-            at = slice_to_u64(*last, UINT32_MAX, &index) ? json_array_get(at, index) : NULL;
-        else
-            at = json_object_getn(at, last->p, last->n);
-        *last = name;
-    }
-    return at;
-}
-
-static bool json_spoil(json_t *root, slice path, bool remove)
-{
-    slice last;
-    uint64_t index;
-    json_t *parent = json_parent(root, path, &last);
-    if (json_is_object(parent)) {
-        if (!json_object_getn(parent, last.p, last.n))
-            return false;
-        return remove ? json_object_deln(parent, last.p, last.n) == 0
-                      : json_object_setn_new(parent, last.p, last.n, json_null()) == 0;
-    }
-    if (!json_is_array(parent) || !slice_to_u64(last, UINT32_MAX, &index) ||
-        index >= json_array_size(parent))
-        return false;
-    return remove ? json_array_remove(parent, index) == 0
-                  : json_array_set_new(parent, index, json_null()) == 0;
-}
-
-static int add_json(const char *text, size_t n, void *chain)
-{
-    chain_add(chain, (slice){text, n});
-    return 0;
-}
-
 /* The answer is told without its coding: the body is plain from now on. */
 static void drop_coding(struct exchange *x)
 {
@@ -343,19 +303,20 @@ static void drop_coding(struct exchange *x)
 /* Spoils the body that is held, which stays as it is when that is not possible: NULL, or why. */
 static const char *spoil_json(struct exchange *x, slice text)
 {
-    json_error_t error;
-    json_t *root = json_loadb(text.p, text.n, JSON_DECODE_ANY, &error);
-    bool remove = mode_corrupt(x->mode) == CORRUPT_REMOVE;
-    const char *why = !root ? "the body is no JSON"
-                      : json_spoil(root, mode_field(x->mode), remove)
-                          ? NULL
-                          : "the body has no such field";
-    if (!why) {
-        chain_clear(&x->held);
-        json_dump_callback(root, add_json, &x->held, JSON_COMPACT | JSON_ENCODE_ANY);
-    }
-    json_decref(root);
-    return why;
+    const struct node *root, *spoilt;
+    if (node_parse_json(&x->arena, text, &root))
+        return "the body is no JSON";
+    spoilt = node_replace(&x->arena, root, mode_field(x->mode),
+                          mode_corrupt(x->mode) == CORRUPT_REMOVE ? NULL : &node_null);
+    if (spoilt == root)
+        return "the body has no such field";
+    struct buf out = BUF_INIT(SIZE_MAX);
+    struct json_out j = json_out(&out, JSON_COMPACT);
+    json_node(&j, NULL, spoilt);
+    chain_clear(&x->held);
+    chain_add(&x->held, buf_slice(&out));
+    buf_deinit(&out);
+    return NULL;
 }
 
 static const char *spoil(struct exchange *x)
@@ -364,15 +325,10 @@ static const char *spoil(struct exchange *x)
     struct buf text = BUF_INIT(x->held.n + 1), plain = BUF_INIT(exchange_limits(x)->payload);
     chain_print(&x->held, &text);
     const char *why = coding.n ? coding_decode(coding, buf_slice(&text), &plain) : NULL;
-    if (why) {
-        struct buf words = BUF_INIT(400);
-        buf_addf(&words, "the body (%.*s) %s", SLICE_ARG(coding), why);
-        why = arena_copy(&x->arena, buf_text(&words), words.n);
-        buf_deinit(&words);
-    } else {
-        why = spoil_json(x,
-                         (slice){buf_text(coding.n ? &plain : &text), coding.n ? plain.n : text.n});
-    }
+    if (why)
+        why = arena_printf(&x->arena, "the body (%.*s) %s", SLICE_ARG(coding), why);
+    else
+        why = spoil_json(x, buf_slice(coding.n ? &plain : &text));
     if (!why && coding.n)
         drop_coding(x);
     buf_deinit(&text);

@@ -45,61 +45,6 @@ static void act_cut(struct answer *a)
     a->body = &node_null;
 }
 
-/* A copy with another item at one place, or without the one there (NULL). */
-static const struct node *replace_item(struct arena *arena, const struct node *from, uint32_t at,
-                                       const struct node *item)
-{
-    uint32_t n = from->n, rest = n - at - 1;
-    struct node *copy;
-    if (from->type == NODE_LIST) {
-        copy = node_list(arena, n);
-        memcpy(copy->list, from->list, n * sizeof *copy->list);
-        if (item)
-            copy->list[at] = item;
-        else
-            memmove(&copy->list[at], &copy->list[at + 1], rest * sizeof *copy->list);
-    } else {
-        copy = node_map(arena, n);
-        memcpy(copy->map, from->map, n * sizeof *copy->map);
-        if (item)
-            copy->map[at].value = item;
-        else
-            memmove(&copy->map[at], &copy->map[at + 1], rest * sizeof *copy->map);
-    }
-    copy->n = item ? n : n - 1;
-    node_seal(copy);
-    return copy;
-}
-
-/* Where a list or map has this index or key; n when it has not. */
-static uint32_t item_place(const struct node *from, slice key)
-{
-    uint64_t index;
-    if (from->type == NODE_LIST)
-        return slice_to_u64(key, from->n, &index) ? (uint32_t)index : from->n;
-    uint32_t at = 0;
-    while (from->type == NODE_MAP && at < from->n && !slice_eq(from->map[at].key, key))
-        at++;
-    return from->type == NODE_MAP ? at : from->n;
-}
-
-/* The value with another one at the path, or without the one there (NULL); itself when there is
- * none. A path is at most MODE_FIELD_MAX long, which bounds the recursion. */
-static const struct node *replace_field(struct arena *arena, const struct node *from, slice path,
-                                        const struct node *value)
-{
-    slice key;
-    slice_cut(&path, '/', &key);
-    uint32_t at = item_place(from, key);
-    if (at >= from->n)
-        return from;
-    if (!path.p)
-        return replace_item(arena, from, at, value);
-    const struct node *item = from->type == NODE_LIST ? from->list[at] : from->map[at].value;
-    const struct node *changed = replace_field(arena, item, path, value);
-    return changed == item ? from : replace_item(arena, from, at, changed);
-}
-
 /* A message of gRPC is no JSON and has no fields that could be named. */
 static void act_corrupt(struct answer *a)
 {
@@ -112,10 +57,10 @@ static void act_corrupt(struct answer *a)
     case CORRUPT_EMPTY: a->body = &node_null; break;
     case CORRUPT_GARBAGE: a->body = node_str(arena, SLICE("}{ garbage ][")); break;
     case CORRUPT_REMOVE:
-        a->body = json ? replace_field(arena, a->body, field, NULL) : a->body;
+        a->body = json ? node_replace(arena, a->body, field, NULL) : a->body;
         break;
     case CORRUPT_NULL:
-        a->body = json ? replace_field(arena, a->body, field, &node_null) : a->body;
+        a->body = json ? node_replace(arena, a->body, field, &node_null) : a->body;
         break;
     case CORRUPT_KINDS: break;
     }

@@ -8,10 +8,7 @@
 #include "base/look.h"
 #include "track/payload.h"
 
-enum {
-    PAYLOAD_BYTES_MAX = 1 << 20, /* a larger body is not looked into */
-    PAYLOAD_DEPTH_MAX = 64,      /* nor one that is nested deeper */
-};
+enum { PAYLOAD_BYTES_MAX = 1 << 20 }; /* a larger body is not looked into */
 
 /* Leaves as they are found, in any order and number. */
 struct leaves {

@@ -6,9 +6,10 @@
  * 2. The leaves are sorted by path, so the order of keys is forgotten here. */
 #include "track/payload_int.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "data/json.h"
 
 enum {
     LOOK_MOST = 64,         /* bytes of a body of no known kind that may be an id as a whole */
@@ -70,57 +71,46 @@ void leaves_add_word(struct leaves *l, uint64_t path, const char *word)
 
 /* ---- JSON ---- */
 
-static bool json_walk(struct leaves *l, uint64_t path, json_t *json, uint32_t depth);
-
-static bool json_walk_object(struct leaves *l, uint64_t path, json_t *json, uint32_t depth)
+/* False: a whole number that is too large, or a key with a NUL in it. */
+static bool json_walk(struct leaves *l, uint64_t path, const struct node *json)
 {
-    bool whole = true;
-    for (void *at = json_object_iter(json); at && whole; at = json_object_iter_next(json, at))
-        whole = json_walk(l, path_key(path, slice_of(json_object_iter_key(at))),
-                          json_object_iter_value(at), depth);
-    if (json_object_size(json) == 0)
-        leaves_add_word(l, path, "{}");
-    return whole;
-}
-
-static bool json_walk_array(struct leaves *l, uint64_t path, json_t *json, uint32_t depth)
-{
-    bool whole = true;
-    size_t n = json_array_size(json);
-    for (size_t i = 0; i < n && whole; i++)
-        whole = json_walk(l, path_index(path, i), json_array_get(json, i), depth);
-    if (n == 0)
-        leaves_add_word(l, path, "[]");
-    return whole;
-}
-
-/* False: too deep. */
-static bool json_walk(struct leaves *l, uint64_t path, json_t *json, uint32_t depth)
-{
-    if (depth == 0)
-        return false;
-    switch (json_typeof(json)) {
-    case JSON_OBJECT: return json_walk_object(l, path, json, depth - 1);
-    case JSON_ARRAY: return json_walk_array(l, path, json, depth - 1);
-    case JSON_STRING:
-        leaves_add_text(l, path, (slice){json_string_value(json), json_string_length(json)});
+    slice digits = node_digits(json);
+    bool minus = digits.n && digits.p[0] == '-', whole = true;
+    uint64_t number;
+    switch (json->type) {
+    case NODE_MAP:
+        for (uint32_t i = 0; i < json->n && whole; i++)
+            whole = slice_find(json->map[i].key, 0) == json->map[i].key.n &&
+                    json_walk(l, path_key(path, json->map[i].key), json->map[i].value);
+        if (json->n == 0)
+            leaves_add_word(l, path, "{}");
         break;
-    case JSON_INTEGER: leaves_add_integer(l, path, json_integer_value(json)); break;
-    case JSON_REAL: leaves_add_real(l, path, json_real_value(json)); break;
-    case JSON_TRUE: leaves_add_word(l, path, "true"); break;
-    case JSON_FALSE: leaves_add_word(l, path, "false"); break;
-    case JSON_NULL: leaves_add_word(l, path, "null"); break;
+    case NODE_LIST:
+        for (uint32_t i = 0; i < json->n && whole; i++)
+            whole = json_walk(l, path_index(path, i), json->list[i]);
+        if (json->n == 0)
+            leaves_add_word(l, path, "[]");
+        break;
+    case NODE_STR: leaves_add_text(l, path, json->text); break;
+    case NODE_NUM:
+        if (!digits.n)
+            leaves_add_real(l, path, json->num);
+        else if ((whole = slice_to_u64(slice_from(digits, minus), (uint64_t)INT64_MAX + minus,
+                                       &number)))
+            leaves_add_integer(l, path, (int64_t)(minus ? 0 - number : number));
+        break;
+    case NODE_BOOL: leaves_add_word(l, path, json->boolean ? "true" : "false"); break;
+    case NODE_NULL: leaves_add_word(l, path, "null"); break;
     }
-    return true;
+    return whole;
 }
 
 static bool json_read(struct leaves *l, slice body)
 {
-    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
-    json_error_t error;
-    json_t *json = json_loadb(body.p, body.n, flags, &error);
-    bool whole = json && json_walk(l, root, json, PAYLOAD_DEPTH_MAX);
-    json_decref(json);
+    struct arena a = {0};
+    const struct node *json;
+    bool whole = node_parse_json(&a, body, &json) == 0 && json_walk(l, root, json);
+    arena_deinit(&a);
     return whole;
 }
 
