@@ -103,6 +103,8 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     c->unfired = 0;
     for (uint32_t i = 0; i < aim.patterns.n; i++)
         c->unfired += aim.patterns.at[i].fired == 0;
+    for (uint32_t i = 0; i < aim.services.n; i++)
+        c->unfired += aim.services.at[i].fired == 0;
     aim_deinit(&aim);
     aim_deinit(&none);
     return status;

@@ -179,8 +179,12 @@ static int read_faults(struct session *s, slice text, struct subjects *out, stru
     if (slice_is(text, "none"))
         text = (slice){0};
     while (!failed && pattern_cut(&text, &fault)) {
+        struct fault other;
         failed = aim_add(&aim, &s->words, UID_NONE, fault, e);
-        vec_push(&subject.patterns, slice_copy(&s->arena, fault).p);
+        if (failed || fault_parse_other(&s->names, fault, &other, e))
+            vec_push(&subject.patterns, slice_copy(&s->arena, fault).p);
+        else if (faultload_at(&s->faultloads, subject.faultload, other.point) == MODE_NONE)
+            subject.faultload = faultload_extend(&s->faultloads, subject.faultload, other);
     }
     vec_push(&out->list, subject);
     failed = failed || check_seen(s, &aim, e) ? -1 : 0;

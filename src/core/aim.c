@@ -5,6 +5,7 @@ void aim_deinit(struct aim *aim)
 {
     vec_deinit(&aim->exact);
     vec_deinit(&aim->set);
+    vec_deinit(&aim->services);
     for (uint32_t i = 0; i < aim->patterns.n; i++)
         pattern_deinit(&aim->patterns.at[i].pattern);
     vec_deinit(&aim->patterns);
@@ -14,10 +15,14 @@ void aim_set(struct aim *aim, const struct names *names, const struct faultloads
 {
     for (uint32_t i = 0; i < aim->set.n; i++)
         aim->exact.at[aim->set.at[i]] = MODE_NONE;
-    aim->set.n = 0;
+    aim->set.n = aim->services.n = 0;
     aim->any_n = false;
     for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest) {
         struct fault fault = fl->rows.at[f].last;
+        if (fault_kind_of(names, fault) == FAULT_SERVICE) {
+            vec_push(&aim->services, (struct aim_service){.fault = fault});
+            continue;
+        }
         while (aim->exact.n <= fault.point)
             vec_push(&aim->exact, MODE_NONE);
         aim->exact.at[fault.point] = fault.mode;
@@ -29,6 +34,9 @@ void aim_set(struct aim *aim, const struct names *names, const struct faultloads
 int aim_add(struct aim *aim, const struct vocabulary *v, uid request, slice text, struct err *e)
 {
     struct aim_pattern p = {0};
+    struct fault other;
+    if (fault_parse_other(v->names, text, &other, e) < 0)
+        return -1;
     if (pattern_parse(&p.pattern, v, PATTERN_FAULT, text, e)) {
         pattern_deinit(&p.pattern);
         return -1;
@@ -55,6 +63,13 @@ mode aim_find(struct aim *aim, struct names *names, uid u, uid *by)
         if (m != MODE_NONE) {
             *by = all;
             return m;
+        }
+    }
+    for (uint32_t i = 0; i < aim->services.n; i++) {
+        struct aim_service *s = &aim->services.at[i];
+        if (uid_element(names, s->fault.point)->service == uid_element(names, u)->service) {
+            s->fired++;
+            return s->fault.mode;
         }
     }
     for (uint32_t i = 0; i < aim->patterns.n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * aim: what decides, for each call of one run, whether and how it fails. It holds a faultload of
- * exact points, found in constant time, and patterns that people write by hand (pattern.h), each
- * with a mode. One that starts at the scenario's own request means just what is called from there.
- * Exact points win over patterns, earlier patterns over later ones. An aim does not change while a
+ * exact points, found in constant time, and of services that are down, and patterns that people
+ * write by hand (pattern.h), each with a mode. One that starts at the scenario's own request means just what is called from there.
+ * Exact points win over services, these over patterns, earlier patterns over later ones. An aim does not change while a
  * run uses it. */
 #ifndef OUTFOX_CORE_AIM_H
 #define OUTFOX_CORE_AIM_H
@@ -16,17 +16,23 @@ struct aim_pattern {
     uint32_t fired; /* how many calls it matched */
 };
 
+struct aim_service {
+    struct fault fault;
+    uint32_t fired; /* how many calls to it were failed */
+};
+
 struct aim {
     VEC(mode) exact; /* by uid; MODE_NONE: no fault */
     VEC(uid) set;    /* the uids that are set in exact */
     bool any_n;      /* a point with n = N_ANY is among them */
+    VEC(struct aim_service) services;
     VEC(struct aim_pattern) patterns;
 };
 
 /* Zero-initialised is an empty one. */
 void aim_deinit(struct aim *aim);
 
-/* Replaces the exact part. */
+/* Replaces all but the patterns. */
 void aim_set(struct aim *aim, const struct names *names, const struct faultloads *fl, faultload f);
 
 /* Adds a pattern from its text. One that starts with `request` (the scenario's own; UID_NONE: not
@@ -35,7 +41,8 @@ void aim_set(struct aim *aim, const struct names *names, const struct faultloads
 int aim_add(struct aim *aim, const struct vocabulary *v, uid request, slice text,
             struct err *e) MUST_USE;
 
-/* The mode for this call or MODE_NONE; *by is the point that matched (u itself for a pattern). */
+/* The mode for this call or MODE_NONE; *by is the point that matched (u itself for a pattern or a
+ * service). */
 mode aim_find(struct aim *aim, struct names *names, uid u, uid *by);
 
 #endif

@@ -39,9 +39,92 @@ bool faultload_eq(const struct faultloads *fl, faultload a, faultload b)
     return a == b || (faultload_size(fl, a) == faultload_size(fl, b) && faultload_within(fl, a, b));
 }
 
+/* ---- kinds ---- */
+
+/* "SERVICE WORD", or with one word more. */
+static const struct kind_row {
+    const char *word;
+    bool more;
+    enum fault_kind kind;
+    const char *refused; /* NULL: it can be injected */
+} kind_rows[] = {
+    {"down", false, FAULT_SERVICE, NULL},
+    {"signal", true, FAULT_CALL,
+     "signals to services cannot be injected; write \"SERVICE down\" to refuse all calls to it"},
+    {"-x-", true, FAULT_CALL,
+     "links cannot be cut; write \"CALLER > SERVICE : refuse\" to refuse the calls between them"},
+    {"at", true, FAULT_CALL,
+     "places inside of programs cannot be failed; write \"SERVICE METHOD /path : MODE\" to fail a "
+     "call"},
+};
+
+enum { KIND_ROWS = sizeof kind_rows / sizeof *kind_rows };
+
+enum fault_kind fault_kind_of(const struct names *names, struct fault f)
+{
+    if (f.point == UID_NONE || f.mode != mode_make(MODE_REFUSE, 0) ||
+        uid_parent(names, f.point) != UID_NONE)
+        return FAULT_CALL;
+    const struct element *el = uid_element(names, f.point);
+    slice service = names_text(names, el->service), word = names_text(names, el->interface);
+    if (el->n || el->payload || el->before || slice_find(service, '*') < service.n)
+        return FAULT_CALL;
+    for (size_t i = 0; i < KIND_ROWS; i++)
+        if (!kind_rows[i].refused && slice_is(word, kind_rows[i].word))
+            return kind_rows[i].kind;
+    return FAULT_CALL;
+}
+
+int fault_parse_other(struct names *names, slice text, struct fault *out, struct err *e)
+{
+    slice service, word, more;
+    if (!slice_word(&text, &service) || slice_find(service, '*') < service.n ||
+        (service.n == 1 && strchr(":>&", service.p[0])) || !slice_word(&text, &word))
+        return 1;
+    for (size_t i = 0; i < KIND_ROWS; i++) {
+        const struct kind_row *row = &kind_rows[i];
+        if (!slice_is(word, row->word))
+            continue;
+        if ((row->more && (!slice_word(&text, &more) || slice_is(more, ":"))) || slice_trim(text).n)
+            return 1;
+        if (row->refused)
+            return err_set(e, 0, 0, "%s", row->refused);
+        struct element el = {.service = names_sym(names, service),
+                             .interface = names_sym(names, word)};
+        *out = (struct fault){names_uid(names, UID_NONE, names_element(names, el)),
+                              mode_make(MODE_REFUSE, 0)};
+        return 0;
+    }
+    return 1;
+}
+
+mode faultload_mode(struct names *names, const struct faultloads *fl, faultload f, uid call,
+                    uid *point)
+{
+    *point = call;
+    mode m = faultload_at(fl, f, call);
+    if (m != MODE_NONE)
+        return m;
+    *point = names_uid_all(names, call);
+    m = faultload_at(fl, f, *point);
+    if (m != MODE_NONE)
+        return m;
+    *point = call;
+    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
+        if (fault_kind_of(names, fl->rows.at[f].last) == FAULT_SERVICE &&
+            uid_element(names, fl->rows.at[f].last.point)->service ==
+                uid_element(names, call)->service)
+            return fl->rows.at[f].last.mode;
+    return MODE_NONE;
+}
+
+/* ---- text ---- */
+
 void fault_print(const struct names *names, struct fault f, struct buf *out)
 {
     uid_print(names, f.point, out);
+    if (fault_kind_of(names, f) != FAULT_CALL)
+        return; /* it says all */
     buf_adds(out, " : ");
     mode_print(f.mode, out);
 }
@@ -61,11 +144,20 @@ void faultload_print(const struct names *names, const struct faultloads *fl, fau
     fault_print(names, row->last, out);
 }
 
-/* Reads `uid : mode` and the `&` behind it, if there is one. */
+/* Reads one fault and the `&` behind it, if there is one. */
 static int parse_fault(struct names *names, slice *text, struct fault *out, bool *more,
                        struct err *e)
 {
-    slice rest = *text, word = {0};
+    slice rest = *text, word;
+    while ((*more = slice_word(&rest, &word)) && !slice_is(word, "&"))
+        ;
+    slice all = {text->p, *more ? (size_t)(word.p - text->p) : text->n};
+    int other = fault_parse_other(names, all, out, e);
+    if (other <= 0) {
+        *text = rest;
+        return other;
+    }
+    rest = *text;
     while (slice_word(&rest, &word) && !slice_is(word, ":"))
         ;
     if (!slice_is(word, ":"))

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * fault: a mode at a point. faultload: a set of faults on different points. Text:
+ * fault: something that fails, and how. faultload: a set of faults on different points. Text:
  *
- *   fault      uid : mode
+ *   fault      uid : mode               a call fails
+ *              service down             nothing listens at the service: all calls to it are refused
  *   faultload  fault & fault & ...      the empty one is "none"
+ *
+ * What fails is a number, whatever kind it is: the uid of a call, or a path of one element whose
+ * interface is the word of its kind. A call that can fail has a longer path, so the two cannot be
+ * confused, and all kinds are compared, kept, stored and printed like points.
  *
  * A campaign makes millions of faultloads, nearly all of which are an earlier one with one fault
  * more. So they are kept as a tree: a faultload is a number, its row names the faultload that it
@@ -16,8 +21,10 @@
 #include "core/mode.h"
 #include "core/names.h"
 
+enum fault_kind { FAULT_CALL, FAULT_SERVICE };
+
 struct fault {
-    uid point; /* may be one with n = N_ANY: every equal sibling */
+    uid point; /* of a call, may be one with n = N_ANY: every equal sibling */
     mode mode;
 };
 
@@ -45,8 +52,15 @@ static inline uint32_t faultload_size(const struct faultloads *fl, faultload f)
     return fl->rows.at[f].size;
 }
 
+enum fault_kind fault_kind_of(const struct names *names, struct fault f);
+
 /* The mode at this very point, or MODE_NONE. */
 mode faultload_at(const struct faultloads *fl, faultload f, uid point);
+
+/* How this call fails: by a fault at it, at it and all its equal siblings, or at its service; or
+ * MODE_NONE. *point is the one of the fault; where a service is down, the call's own. */
+mode faultload_mode(struct names *names, const struct faultloads *fl, faultload f, uid call,
+                    uid *point);
 
 /* The same faults, in whatever order? */
 bool faultload_eq(const struct faultloads *fl, faultload a, faultload b);
@@ -57,6 +71,10 @@ bool faultload_within(const struct faultloads *fl, faultload a, faultload b);
 void fault_print(const struct names *names, struct fault f, struct buf *out);
 void faultload_print(const struct names *names, const struct faultloads *fl, faultload f,
                      struct buf *out);
+
+/* The text of one fault that is not at a call. 0; 1: it is none such, and *e says nothing; -1: it is
+ * of a kind that cannot be injected. */
+int fault_parse_other(struct names *names, slice text, struct fault *out, struct err *e) MUST_USE;
 
 /* The canonical text back to a faultload. Two faults at one point are refused. */
 int faultload_parse(struct names *names, struct faultloads *fl, slice text, faultload *out,

@@ -171,6 +171,11 @@ static void words_finding_call(const struct telling *t, const struct finding_cal
                                struct buf *out)
 {
     bool lasts = uid_element(t->s->names, c->call)->n == N_ANY;
+    if (fault_kind_of(t->s->names, (struct fault){c->call, c->last}) == FAULT_SERVICE) {
+        buf_add(out, names_text(t->s->names, uid_element(t->s->names, c->call)->service));
+        buf_adds(out, " is down");
+        return;
+    }
     words_call(t->s->names, c->call, out);
     if (lasts)
         out->n -= strlen(" #*");

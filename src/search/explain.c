@@ -22,23 +22,12 @@ struct walk {
     bool timing; /* it stopped because the answer may be in time or too late */
 };
 
-static mode planned(const struct walk *w, uid u, uid *point)
-{
-    *point = u;
-    mode m = faultload_at(w->s->fl, w->f, u);
-    if (m == MODE_NONE) {
-        *point = names_uid_all(w->s->names, u);
-        m = faultload_at(w->s->fl, w->f, *point);
-    }
-    return m;
-}
-
 static label follow(struct walk *w, uid handler);
 
 /* The label that the call u gets. */
 static label predict(struct walk *w, uid u, struct fault *fault)
 {
-    fault->mode = planned(w, u, &fault->point);
+    fault->mode = faultload_mode(w->s->names, w->s->fl, w->f, u, &fault->point);
     if (fault->mode == MODE_NONE || mode_reached(fault->mode)) {
         label natural = follow(w, u);
         if (fault->mode == MODE_NONE)
@@ -119,16 +108,18 @@ static bool was_run(const struct search *s, faultload f, struct explanation *out
     return false;
 }
 
-static bool seen_point(const struct search *s, uid u)
+/* A point that runs have shown and that this fault fails; UID_NONE: there is none. */
+static uid seen_point(const struct search *s, struct fault fault)
 {
-    if (search_point(s, u))
-        return true;
-    if (uid_element(s->names, u)->n != N_ANY)
-        return false;
+    const struct element *el = uid_element(s->names, fault.point);
+    bool down = fault_kind_of(s->names, fault) == FAULT_SERVICE;
+    if (!down && (search_point(s, fault.point) || el->n != N_ANY))
+        return search_point(s, fault.point) ? fault.point : UID_NONE;
     for (uid v = 1; v < s->seen_in.n; v++)
-        if (search_point(s, v) && names_uid_all(s->names, v) == u)
-            return true;
-    return false;
+        if (search_point(s, v) && (down ? uid_element(s->names, v)->service == el->service
+                                        : names_uid_all(s->names, v) == fault.point))
+            return v;
+    return UID_NONE;
 }
 
 /* A point that no run has shown, or one below another that is to fail. */
@@ -136,7 +127,7 @@ static bool plainly_wrong(const struct search *s, faultload f, struct explanatio
 {
     for (faultload a = f; a != FAULTLOAD_EMPTY; a = s->fl->rows.at[a].rest) {
         out->fault = s->fl->rows.at[a].last;
-        if (!seen_point(s, out->fault.point)) {
+        if (!seen_point(s, out->fault)) {
             out->kind = EXPLAIN_UNSEEN;
             return true;
         }
@@ -336,11 +327,16 @@ static void explain_walk(struct walk *w, struct explanation *out)
         return;
     }
     for (faultload f = w->f; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
-        bool fired = false;
+        struct fault fault = s->fl->rows.at[f].last;
+        bool down = fault_kind_of(s->names, fault) == FAULT_SERVICE, fired = false;
         for (uint32_t i = 0; i < w->fired.n; i++)
-            fired |= w->fired.at[i].point == s->fl->rows.at[f].last.point;
+            fired |= w->fired.at[i].point == fault.point ||
+                     (down && uid_element(s->names, w->fired.at[i].point)->service ==
+                                  uid_element(s->names, fault.point)->service);
+        if (!fired && down)
+            fault.point = seen_point(s, fault); /* one of the calls that it would fail */
         if (!fired) {
-            explain_unfired(w, s->fl->rows.at[f].last, out);
+            explain_unfired(w, fault, out);
             return;
         }
     }

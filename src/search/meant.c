@@ -32,11 +32,16 @@ static int read_points(const struct search *s, const struct vocabulary *v, uid r
                        mode *m, struct points *out, struct err *e)
 {
     struct pattern p = {0};
+    struct fault other;
     uid point;
-    int status = pattern_parse(&p, v, PATTERN_FAULT, text, e);
+    int kind = fault_parse_other(s->names, text, &other, e);
+    int status = kind < 0 ? -1 : pattern_parse(&p, v, PATTERN_FAULT, text, e);
     if (!status)
         status = pattern_seen(&p, s->names, e) ? -1 : 0;
-    if (!status) {
+    if (!status && !kind) {
+        *m = other.mode;
+        vec_push(&out->list, other.point);
+    } else if (!status) {
         *m = p.mode;
         pattern_anchor(&p, s->names, request);
         find_points(s, &p, out);

@@ -1060,6 +1060,12 @@ static void test_faultload_text(void **state)
         {"  a  GET  /  :  status:503  ", "a GET / : 503", 1},
         {"a p.S/M {0123abcd} ^0123abcd #3 : delay:2000ms & b GET /:x : hold",
          "a p.S/M {0123abcd} ^0123abcd #3 : delay:2s & b GET /:x : hold", 2},
+        {"payment down", NULL, 1},
+        {" payment  down & a GET / : 503", "payment down & a GET / : 503", 2},
+        {"a GET / > b GET /x : refuse & a down & b down", NULL, 3},
+        {"a down : refuse", "a down", 1}, /* a call of that name would be the scenario's own */
+        {"a down : 503 & a down #1 : refuse", NULL, 2},
+        {"a GET / > b down : refuse", NULL, 1},
     };
     struct faults f;
     (void)state;
@@ -1096,6 +1102,16 @@ static void test_faultload_errors(void **state)
         "a GET / : 503 & b GET / : 503 & a GET / #0 : 500",
         "a GET /:503",
         "a GET / : 503& b GET / : 503",
+        "down",
+        "a down & a down",
+        "a down b GET / : 503",
+        "a down #1",
+        "a* down",
+        "> down",
+        "a > b down",
+        "payment signal STOP",
+        "a -x- b",
+        "a at read.c:7",
     };
     struct faults f;
     (void)state;
@@ -1122,6 +1138,11 @@ static void test_faultload_sets(void **state)
         {"a GET / : 503", "a GET / : 503", true, true},
         {"a GET / : 503", "a GET / : 500", false, false},
         {"a GET / : 503", "a GET / #1 : 503", false, false},
+        {"a down", "a down", true, true},
+        {"a down", "b down", false, false},
+        {"a down", "a GET / : refuse", false, false},
+        {"a down & b GET / : 503", "b GET / : 503 & a down", true, true},
+        {"a down", "b GET / : 503 & a down", false, true},
         {"a GET / : 503", "a GET / #* : 503", false, false},
         {"a GET / : 503", "b GET / : 503", false, false},
         {"a GET / : 503 & b GET / : 500", "b GET / : 500 & a GET / : 503", true, true},
@@ -1165,6 +1186,34 @@ static void test_faultload_at(void **state)
     assert_int_equal(faultload_size(&f.fl, other), 3);
     assert_true(faultload_within(&f.fl, less, other) && faultload_within(&f.fl, less, load));
     assert_false(faultload_within(&f.fl, other, load));
+    faults_deinit(&f);
+}
+
+/* How calls fail: by the most special fault. */
+static void test_faultload_mode(void **state)
+{
+    static const struct {
+        const char *call, *mode, *point;
+    } rows[] = {
+        {"s GET / > a GET /", "refuse", "s GET / > a GET /"},
+        {"s GET / > a GET /x > a p.S/M #3", "refuse", "s GET / > a GET /x > a p.S/M #3"},
+        {"s GET / > a GET /x", "503", "s GET / > a GET /x"},
+        {"s GET / > a GET /y #2", "reset", "s GET / > a GET /y #*"},
+        {"s GET / > b GET /", NULL, "s GET / > b GET /"},
+        {"s GET / > b down", NULL, "s GET / > b down"},
+    };
+    struct faults f;
+    uid point;
+    (void)state;
+    faults_init(&f);
+    faultload load = parse_faultload(
+        &f, "s GET / > a GET /x : 503 & a down & s GET / > a GET /y #* : reset & c down");
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        mode wanted = rows[i].mode ? parse_mode(rows[i].mode) : MODE_NONE;
+        mode m = faultload_mode(&f.names, &f.fl, load, parse_uid(&f.names, rows[i].call), &point);
+        if (m != wanted || point != parse_uid(&f.names, rows[i].point))
+            fail_msg("%s", rows[i].call);
+    }
     faults_deinit(&f);
 }
 
@@ -1231,6 +1280,7 @@ int main(void)
         cmocka_unit_test(test_faultload_errors),
         cmocka_unit_test(test_faultload_sets),
         cmocka_unit_test(test_faultload_at),
+        cmocka_unit_test(test_faultload_mode),
         cmocka_unit_test(test_faultload_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,6 +307,24 @@ static void test_exact_all(void **state)
     world_deinit(&w);
 }
 
+/* A service that is down: all calls to it, after exact points, before patterns. */
+static void test_services(void **state)
+{
+    struct world w;
+    (void)state;
+    world_init(&w);
+    add(&w, "* * #* : 503");
+    set(&w, "b down & a GET / > b GET /x : 501");
+    expect(&w, "a GET / > b GET /x", "501", "a GET / > b GET /x");
+    expect(&w, "a GET / > b GET /x #1", "refuse", "a GET / > b GET /x #1");
+    expect(&w, "a GET / > c GET / > b p.S/M", "refuse", "a GET / > c GET / > b p.S/M");
+    expect(&w, "a GET / > c GET /", "503", "a GET / > c GET /");
+    assert_int_equal(w.aim.services.at[0].fired, 2);
+    set(&w, "none");
+    expect(&w, "a GET / > b GET /x #1", "503", "a GET / > b GET /x #1");
+    world_deinit(&w);
+}
+
 static void test_errors(void **state)
 {
     static const struct {
@@ -387,8 +405,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),     cmocka_unit_test(test_names_are_patterns),
         cmocka_unit_test(test_earlier_wins), cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_exact_all),    cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_many_stars),
+        cmocka_unit_test(test_exact_all),    cmocka_unit_test(test_services),
+        cmocka_unit_test(test_errors),       cmocka_unit_test(test_many_stars),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -452,10 +452,14 @@ static void test_findings(void **state)
     struct run run = store_case_run(&w, 3);
     struct store *s = open_store(STORE_WRITE);
     GOOD(store_begin(s, SLICE("checkout"), &campaign, e));
+    faultload down;
+    GOOD(faultload_parse(&w.names, &w.fl, SLICE("payment down & a GET / > b GET / : 503"), &down,
+                         e));
     struct store_finding findings[] = {
         {1, run.faultload, SLICE("the card is charged twice"), SLICE("confirmed")},
-        {7, FAULTLOAD_EMPTY, SLICE(""), SLICE("flaky")}};
-    GOOD(store_set_findings(s, campaign, &w.names, &w.fl, findings, 2, e));
+        {7, FAULTLOAD_EMPTY, SLICE(""), SLICE("flaky")},
+        {9, down, SLICE("a fault that is not at a call"), SLICE("confirmed")}};
+    GOOD(store_set_findings(s, campaign, &w.names, &w.fl, findings, LENGTH(findings), e));
     for (size_t i = 0; i < LENGTH(findings); i++) {
         GOOD(store_finding(s, campaign, findings[i].id, &w.names, &w.fl, &w.text, &found, e));
         assert_int_equal(found.id, findings[i].id);
