@@ -27,17 +27,16 @@ enum {
 struct client_call {
     struct client_call *next, **self; /* in client->calls, over or spare */
     struct client *client;
-    struct pool *pool;
+    struct link_pool *pool;
     struct stream *stream; /* NULL: none (any more) */
     struct sending sending;
     struct timer deadline;
     struct arena arena; /* holds the request and, but for its body, the answer */
     struct head *request;
     slice body; /* of the request */
-    bool grpc, begun;
-    uint64_t got; /* bytes of the answer's body */
+    bool grpc;
     int64_t timeout_ns;
-    struct buf kept; /* of the answer's body */
+    struct collector in;
     struct client_answer answer;
     void (*done)(void *user, const struct client_answer *a);
     void *user;
@@ -174,19 +173,19 @@ static struct client_call *call_new(struct client *c)
         c->spare = k->next;
         c->n_spare--;
         arena = k->arena;
-        kept = k->kept;
+        kept = k->in.kept;
     } else {
         k = mem_alloc(sizeof *k);
     }
     *k = (struct client_call){
-        .client = c, .arena = arena, .kept = kept, .deadline.fire = on_deadline};
+        .client = c, .arena = arena, .in.kept = kept, .deadline.fire = on_deadline};
     return k;
 }
 
 static void call_free(struct client_call *k)
 {
     arena_deinit(&k->arena);
-    buf_deinit(&k->kept);
+    buf_deinit(&k->in.kept);
     mem_free(k);
 }
 
@@ -194,12 +193,12 @@ static void call_free(struct client_call *k)
 static void call_put_away(struct client_call *k)
 {
     struct client *c = k->client;
-    if (c->n_spare == SPARE_MAX || k->arena.used > SPARE_BYTES || k->kept.cap > SPARE_BYTES) {
+    if (c->n_spare == SPARE_MAX || k->arena.used > SPARE_BYTES || k->in.kept.cap > SPARE_BYTES) {
         call_free(k);
         return;
     }
     arena_reset(&k->arena);
-    buf_clear(&k->kept);
+    buf_clear(&k->in.kept);
     k->next = c->spare;
     c->spare = k;
     c->n_spare++;
@@ -219,24 +218,6 @@ static void call_go(struct client_call *k)
 
 /* ---- the end of a call ---- */
 
-/* The first message of what is kept, without its prefix. */
-static slice first_message(const struct client_call *k, bool *cut)
-{
-    slice all = buf_slice(&k->kept);
-    if (all.n < GRPC_PREFIX) {
-        *cut = k->got > 0;
-        return (slice){"", 0};
-    }
-    uint32_t n = 0;
-    for (int i = 1; i < GRPC_PREFIX; i++)
-        n = n << 8 | (uint8_t)all.p[i];
-    slice message = slice_from(all, GRPC_PREFIX);
-    *cut = k->got != GRPC_PREFIX + (uint64_t)n || message.n < n;
-    if (message.n > n)
-        message.n = n;
-    return message;
-}
-
 static void call_over(struct client_call *k, outcome seen)
 {
     struct client *c = k->client;
@@ -244,10 +225,9 @@ static void call_over(struct client_call *k, outcome seen)
     timer_stop(c->terms.loop, &k->deadline);
     a->seen = seen;
     a->end_ns = clock_ns();
-    a->body = buf_slice(&k->kept);
-    a->cut = k->got > a->body.n;
-    if (k->grpc)
-        a->body = first_message(k, &a->cut);
+    a->head = k->in.head;
+    a->trailers = k->in.trailers;
+    a->body = collect_body(&k->in, k->grpc, &a->cut);
     call_unlink(k);
     call_link(c->over_behind, k);
     c->over_behind = &k->next;
@@ -261,13 +241,7 @@ static void call_answered(struct client_call *k)
     stream_release(k->stream);
     k->stream = NULL;
     link_unuse(l);
-    const struct client_answer *a = &k->answer;
-    int code = k->grpc && a->trailers ? grpc_status(a->trailers) : -1;
-    if (k->grpc && code < 0)
-        code = grpc_status(a->head);
-    if (k->grpc && code < 0 && a->head->status / 100 == 2)
-        code = (int)grpc_of_status(a->head->status); /* no success: it was not said */
-    call_over(k, code >= 0 ? OUTCOME(OUT_GRPC, code) : OUTCOME(OUT_STATUS, a->head->status));
+    call_over(k, k->grpc ? collect_outcome(&k->in, true) : OUTCOME(OUT_STATUS, k->in.head->status));
 }
 
 /* Gives up what is under way. Not from within an event of the wire. */
@@ -291,7 +265,7 @@ static void on_deadline(struct timer *t)
         call_over(k, OUTCOME(OUT_REFUSED, 0));
     } else {
         struct buf text = BUF_INIT(120);
-        buf_adds(&text, k->begun ? "the answer was not complete within " : "no answer within ");
+        buf_adds(&text, k->in.head ? "the answer was not complete within " : "no answer within ");
         buf_add_ns(&text, k->timeout_ns);
         k->answer.error = arena_copy(&k->arena, buf_text(&text), text.n);
         buf_deinit(&text);
@@ -308,13 +282,13 @@ static const char *words_for(const struct client_call *k, enum wire_cut why)
     case CUT_LIMIT:
         return "the head of the answer is too large, or too many interim answers (1xx) came";
     case CUT_RESET:
-        return k->begun ? "the connection was reset in the middle of the answer"
-                        : "the connection was reset before the answer";
+        return k->in.head ? "the connection was reset in the middle of the answer"
+                          : "the connection was reset before the answer";
     case CUT_REFUSED: return "the service refused the call (HTTP/2 REFUSED_STREAM or GOAWAY)";
     case CUT_CLOSED: break;
     }
-    return k->begun ? "the connection was closed in the middle of the answer"
-                    : "the connection was closed before the answer";
+    return k->in.head ? "the connection was closed in the middle of the answer"
+                      : "the connection was closed before the answer";
 }
 
 static void explain(struct client_call *k, const struct link *l, enum wire_cut why, uint32_t code)
@@ -333,7 +307,7 @@ static void explain(struct client_call *k, const struct link *l, enum wire_cut w
             buf_adds(&text, words_for(k, why));
         if ((why == CUT_BAD || why == CUT_LIMIT) && l->wire->error)
             buf_addf(&text, ": %s", l->wire->error);
-        if (k->grpc && lost && !k->begun)
+        if (k->grpc && lost && !k->in.head)
             buf_adds(&text, " (gRPC takes a service that speaks HTTP/2)");
     }
     k->answer.error = arena_copy(&k->arena, buf_text(&text), text.n);
@@ -344,7 +318,7 @@ static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
 {
     struct client_call *k = s->user;
     struct link *l = link_of(s);
-    bool again = pool_may_resend(&k->sending, s, why, k->begun, true);
+    bool again = pool_may_resend(&k->sending, s, why, k->in.head != NULL, true);
     k->stream = NULL;
     link_unuse(l);
     if (again) {
@@ -359,20 +333,14 @@ static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
 static void on_head(struct stream *s, const struct head *h, bool end)
 {
     struct client_call *k = s->user;
-    if (h->status < 200)
-        return;
-    k->begun = true;
-    k->answer.head = head_copy(&k->arena, h);
-    if (end)
+    if (collect_head(&k->in, h, &k->arena) && end)
         call_answered(k);
 }
 
 static void on_data(struct stream *s, slice bytes)
 {
     struct client_call *k = s->user;
-    k->got += bytes.n;
-    if (!k->kept.full)
-        buf_add(&k->kept, bytes);
+    collect_data(&k->in, bytes);
     stream_consume(s, bytes.n);
 }
 
@@ -380,7 +348,7 @@ static void on_end(struct stream *s, const struct head *trailers)
 {
     struct client_call *k = s->user;
     if (trailers)
-        k->answer.trailers = head_copy(&k->arena, trailers);
+        k->in.trailers = head_copy(&k->arena, trailers);
     call_answered(k);
 }
 
@@ -412,7 +380,7 @@ static void on_turn(struct turn *t)
     c->delivering = false;
 }
 
-static struct pool *pool_for(struct client *c, const struct addr *to, struct tls_context *tls)
+static struct link_pool *pool_for(struct client *c, const struct addr *to, struct tls_context *tls)
 {
     for (struct client_pool *p = c->pools; p; p = p->next)
         if (p->pool.tls == tls && p->pool.to->n == to->n &&
@@ -484,7 +452,7 @@ struct client_call *client_send(struct client *c, const struct client_request *r
     struct client_call *k = call_new(c);
     size_t most = r->body_max < BODY_MOST ? r->body_max : BODY_MOST;
     k->grpc = r->grpc;
-    k->kept.max = most + (r->grpc ? GRPC_PREFIX : 0);
+    k->in.kept.max = most + (r->grpc ? GRPC_PREFIX : 0);
     k->pool = pool_for(c, r->to, r->tls);
     k->done = done;
     k->user = user;

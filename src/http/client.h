@@ -27,7 +27,7 @@ struct client_request {
 /* Connections to one address. */
 struct client_pool {
     struct client_pool *next;
-    struct pool pool; /* holds its TLS context */
+    struct link_pool pool; /* holds its TLS context */
 };
 
 struct client {

@@ -336,7 +336,7 @@ void link_accept(struct link *l, const struct link_terms *terms, int fd, struct 
         terms->hooks->opened(l);
 }
 
-struct link *link_connect(struct pool *p, bool h2)
+struct link *link_connect(struct link_pool *p, bool h2)
 {
     struct link *l = mem_zero(sizeof *l);
     l->pool = p;

@@ -22,7 +22,7 @@
 enum { H2_INTERNAL_ERROR = 2, H2_REFUSED_STREAM = 7, H2_CANCEL = 8 };
 
 struct link;
-struct pool;
+struct link_pool;
 
 /* What its owner is told of a link. Each may be NULL. */
 struct link_hooks {
@@ -59,7 +59,7 @@ struct link {
     struct conn *conn;
     struct wire *wire; /* NULL: not known yet which protocol */
     struct link *next, **self;
-    struct pool *pool;                   /* NULL: it was accepted */
+    struct link_pool *pool;              /* NULL: it was accepted */
     struct link *next_idle, **idle_self; /* in pool->idle or pool->shared */
     int64_t idle_ns;                     /* since when it is idle */
     int64_t call_ns;                     /* when its last call began */
@@ -88,7 +88,7 @@ struct link {
 void link_accept(struct link *l, const struct link_terms *terms, int fd, struct tls_context *tls);
 
 /* One more connection of a pool. */
-struct link *link_connect(struct pool *p, bool h2);
+struct link *link_connect(struct link_pool *p, bool h2);
 
 /* There is something to write. */
 static inline void link_touch(struct link *l)

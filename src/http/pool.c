@@ -34,7 +34,7 @@ static bool is_safe(const struct link *l)
     return clock_ns() - l->idle_ns < SAFE_NS && sys_quiet(l->conn->fd);
 }
 
-static struct link *find_link(struct pool *p, bool h2, bool careful)
+static struct link *find_link(struct link_pool *p, bool h2, bool careful)
 {
     for (struct link *l = h2 ? p->shared : p->idle; l; l = l->next_idle)
         if (l->wire->finish == FINISH_NOT && wire_room(l->wire) > 0)
@@ -42,7 +42,7 @@ static struct link *find_link(struct pool *p, bool h2, bool careful)
     return NULL;
 }
 
-static struct link *new_link(struct pool *p, bool h2, bool fresh, const struct sending *s)
+static struct link *new_link(struct link_pool *p, bool h2, bool fresh, const struct sending *s)
 {
     struct link *old = p->idle;
     if (p->n_links >= p->most)
@@ -60,7 +60,7 @@ static struct link *new_link(struct pool *p, bool h2, bool fresh, const struct s
     return l;
 }
 
-struct stream *pool_open(struct pool *p, bool h2, struct sending *s)
+struct stream *pool_open(struct link_pool *p, bool h2, struct sending *s)
 {
     bool fresh = s->alone || (s->resent && (!h2 || s->tries > 1));
     struct link *l = fresh ? NULL : find_link(p, h2, !s->repeatable);
@@ -113,7 +113,7 @@ bool pool_may_resend(struct sending *s, const struct stream *stream, enum wire_c
 
 void pool_settle(struct link *l)
 {
-    struct pool *p = l->pool;
+    struct link_pool *p = l->pool;
     struct wire *w = l->wire;
     if (!wire_idle(w) || !l->ready || w->finish != FINISH_NOT)
         return;
@@ -133,7 +133,7 @@ void pool_forget(struct link *l)
     l->pool->n_links--;
 }
 
-void pool_close(struct pool *p)
+void pool_close(struct link_pool *p)
 {
     p->closed = true;
     for (struct link *l = p->idle, *next; l; l = next) {

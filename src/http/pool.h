@@ -13,7 +13,7 @@
 
 #include "http/link.h"
 
-struct pool {
+struct link_pool {
     const struct link_terms *terms;
     const struct addr *to;
     struct tls_context *tls; /* NULL: plain */
@@ -36,7 +36,7 @@ struct sending {
 
 /* A stream to the service, on a connection that is there or is being made; NULL when there are too
  * many. The next try of this request. */
-struct stream *pool_open(struct pool *p, bool h2, struct sending *s);
+struct stream *pool_open(struct link_pool *p, bool h2, struct sending *s);
 
 /* What is known when a try was cut off. */
 struct resend {
@@ -67,7 +67,7 @@ bool pool_may_resend(struct sending *s, const struct stream *stream, enum wire_c
                      bool whole);
 
 /* No connection is kept any more; those in use end with their calls. */
-void pool_close(struct pool *p);
+void pool_close(struct link_pool *p);
 
 /* ---- link.c says so ---- */
 

@@ -27,7 +27,7 @@ void caller_accept(struct site *site, int fd);
 
 /* Connections to one service, for one worker. */
 struct upstream {
-    struct pool pool;
+    struct link_pool pool;
     struct worker *worker;
     struct generation *generation;
     uint32_t door;

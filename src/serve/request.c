@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A request from its head to its answer. */
-#include "serve/request_int.h"
+#include "serve/serve_int.h"
 
 #include "base/hash.h"
+#include "track/context.h"
 #include "wire/grpc.h"
 
 struct request *request_new(struct serve *s, uint32_t service)
@@ -45,80 +46,10 @@ void request_drop(struct request *r)
 
 /* ---- what comes in ---- */
 
-/* The last 16 hex digits of the text, dashes aside; 0 when other bytes are in it. */
-static uint64_t low_half(slice text)
+static bool any_trace(void *ctx, uint64_t id)
 {
-    uint64_t low = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] == '-')
-            continue;
-        if (hex_digit(text.p[i]) < 0)
-            return 0;
-        low = low << 4 | (uint64_t)hex_digit(text.p[i]);
-    }
-    return low;
-}
-
-static uint64_t part_of(slice value, char separator, int which)
-{
-    slice part = {0};
-    for (int i = 0; i <= which; i++)
-        if (!slice_cut(&value, separator, &part))
-            return 0;
-    return low_half(part);
-}
-
-static uint64_t of_traceparent(slice value)
-{
-    return part_of(value, '-', 1);
-}
-
-static uint64_t of_b3(slice value)
-{
-    return part_of(value, '-', 0);
-}
-
-static uint64_t of_jaeger(slice value)
-{
-    return part_of(value, ':', 0);
-}
-
-static uint64_t of_datadog(slice value)
-{
-    uint64_t id;
-    return slice_to_u64(value, UINT64_MAX, &id) ? id : 0;
-}
-
-/* Root=1-TIME-ID;Parent=... */
-static uint64_t of_xray(slice value)
-{
-    slice part;
-    while (slice_cut(&value, ';', &part)) {
-        part = slice_trim(part);
-        if (slice_starts(part, SLICE("Root=")))
-            return part_of(part, '-', 2);
-    }
-    return 0;
-}
-
-/* The lower half of the trace id that the request carries in any of the usual headers; 0: none. */
-static uint64_t request_trace(const struct head *h)
-{
-    static const struct {
-        slice name;
-        uint64_t (*read)(slice value);
-    } rows[] = {
-        {{"traceparent", 11}, of_traceparent}, {{"b3", 2}, of_b3},
-        {{"x-b3-traceid", 12}, low_half},      {{"x-request-id", 12}, low_half},
-        {{"uber-trace-id", 13}, of_jaeger},    {{"x-datadog-trace-id", 18}, of_datadog},
-        {{"x-amzn-trace-id", 15}, of_xray},
-    };
-    uint64_t id = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && !id; i++) {
-        slice value = head_get(h, rows[i].name);
-        id = value.p ? rows[i].read(slice_trim(value)) : 0;
-    }
-    return id;
+    (void)ctx, (void)id;
+    return true;
 }
 
 static bool goes_on(const struct serve *s, slice name)
@@ -145,7 +76,12 @@ void request_head(struct request *r, const struct head *h, bool multiplexed)
     r->foreign = !head_is_local(h);
     r->grpc = multiplexed && grpc_is_call(h);
     r->head_only = slice_is(h->method, "HEAD");
-    r->trace = request_trace(h);
+    struct context context;
+    context_read(h, NULL, 0, any_trace, NULL, &context);
+    r->trace = context.run;
+    slice id = slice_trim(head_get(h, SLICE("x-request-id")));
+    if (!r->trace && !slice_to_hex(id, &r->trace)) /* people write short ones by hand */
+        r->trace = 0;
 }
 
 void request_data(struct request *r, slice bytes)
@@ -219,12 +155,59 @@ static void handle(struct request *r)
         answer_value(r, reply, body);
 }
 
+/* ---- the control port ----
+ *
+ * What services remember can be asked for and reset between runs.
+ *
+ *   POST /reset                   everything as in the file
+ *   GET /state[?trace=HEX]        {service: {name: value}} of this trace, else of trace 0
+ *   DELETE /state[?trace=HEX]     forgets it
+ *
+ * Pages of the web that reach it by a browser are sent away. */
+
+static bool trace_asked(slice target, uint64_t *trace)
+{
+    slice query = target;
+    *trace = 0;
+    query.n = slice_find(target, '?');
+    query = slice_from(target, query.n);
+    if (query.n <= 1)
+        return true;
+    return slice_starts(query, SLICE("?trace=")) && slice_to_hex(slice_from(query, 7), trace);
+}
+
+static void handle_control(struct request *r)
+{
+    uint64_t trace;
+    slice path = r->target;
+    path.n = slice_find(path, '?');
+    r->grpc = false;
+    r->content_type = SLICE("application/json");
+    r->status = 404;
+    if (r->foreign) {
+        r->status = 403;
+    } else if (!trace_asked(r->target, &trace)) {
+        r->status = 400;
+    } else if (slice_is(path, "/reset") && slice_is(r->method, "POST")) {
+        states_reset(r->serve->states);
+        r->status = 204;
+    } else if (slice_is(path, "/state") && slice_is(r->method, "GET")) {
+        states_print(r->serve->states, trace, r->serve->served, &r->answer);
+        r->status = r->answer.full ? 500 : 200;
+    } else if (slice_is(path, "/state") && slice_is(r->method, "DELETE")) {
+        states_forget(r->serve->states, trace);
+        r->status = 204;
+    }
+}
+
+/* ---- all ---- */
+
 void request_handle(struct request *r)
 {
     if (r->too_large)
         answer_text(r, 413, 8, "the body is too large");
     else if (r->service == UINT32_MAX)
-        control_handle(r);
+        handle_control(r);
     else if (r->depth >= SERVE_DEPTH_MAX)
         answer_text(r, 508, 13, "calls nest too deeply (the limit is 64)");
     else

@@ -18,18 +18,12 @@ struct serve *serve_new(const struct sim *sim)
     static const slice usual[] = {{"traceparent", 11}, {"tracestate", 10}, {"baggage", 7}};
     struct serve *s = mem_zero(sizeof *s);
     uint32_t n = sim_service_count(sim);
-    pthread_condattr_t attr;
     s->sim = sim;
     s->served = arena_zero(&s->arena, n * sizeof *s->served);
     s->port = arena_zero(&s->arena, n * sizeof *s->port);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         s->propagate[s->n_propagate++] = usual[i];
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->stop, &attr);
-    pthread_condattr_destroy(&attr);
-    atomic_init(&s->stopping, false);
+    block_links_init(&s->links);
     atomic_init(&s->seed, hash_mix((uint64_t)clock_wall_ns(), (uint64_t)getpid()));
     s->states = states_new(sim);
     s->outgoing = outgoing_new(s);
@@ -42,12 +36,7 @@ static void stop(struct serve *s)
     for (uint32_t i = 0; i < s->ports.n; i++)
         sys_close(s->ports.at[i].fd);
     s->ports.n = 0;
-    atomic_store(&s->stopping, true);
-    pthread_mutex_lock(&s->lock);
-    for (struct link *l = s->links; l; l = l->all_next)
-        block_end(l->fd);
-    pthread_cond_broadcast(&s->stop);
-    pthread_mutex_unlock(&s->lock);
+    block_links_end(&s->links);
 }
 
 void serve_free(struct serve *s)
@@ -58,8 +47,7 @@ void serve_free(struct serve *s)
     crew_free(s->crew);
     outgoing_free(s->outgoing);
     states_free(s->states);
-    pthread_cond_destroy(&s->stop);
-    pthread_mutex_destroy(&s->lock);
+    block_links_deinit(&s->links);
     vec_deinit(&s->ports);
     vec_deinit(&s->routes);
     arena_deinit(&s->arena);

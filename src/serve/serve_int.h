@@ -1,35 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of serve/. Threads wait for sockets (io/blocking.h) and for each other; each comes
+ * The inside of serve/. Threads wait for sockets (http/blocking.h) and for each other; each comes
  * from the crew.
  *
  *   serve.c      options, listening, accepting, stopping
- *   link.c       a connection with a wire on it, on either side
  *   server.c     requests that come in: one after the other (HTTP/1.1), or many at once (HTTP/2)
- *   request.c    a request from its head to its answer
+ *   request.c    a request from its head to its answer, also those to the control port
  *   world.c      what its handler does: calls, waiting, branches
- *   outgoing.c     a call that goes out, on a kept connection
+ *   outgoing.c   a call that goes out, on a kept connection
  *   body.c       values as bytes, and the addresses in them
  *   state.c      what services remember, per trace
- *   control.c    asking for that, and resetting it
  *
  *   accept --> connection --> request --sim_handle--> world --> client --> (another server)
  *
  * 1. A link is used by one thread at a time: under its lock where there are several.
  * 2. A request lives as long as a thread works for it: every job holds a reference.
- * 3. After serve.stopping no wait begins, and all that had begun come back. */
+ * 3. After block_links_end no wait begins, and all that had begun come back. */
 #ifndef OUTFOX_SERVE_SERVE_INT_H
 #define OUTFOX_SERVE_SERVE_INT_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/vec.h"
-#include "io/addr.h"
+#include "http/blocking.h"
 #include "io/crew.h"
 #include "serve/serve.h"
 #include "sim/handler.h"
-#include "wire/wire.h"
 
 enum {
     SERVE_THREADS_MAX = 4000,
@@ -42,48 +36,12 @@ enum {
 };
 
 #define SERVE_WAIT_NS (60 * INT64_C(1000000000)) /* for an answer, where no timeout is given */
-#define SERVE_IDLE_NS (30 * INT64_C(1000000000)) /* a kept connection without a call */
 
 #define SERVE_SILENCE_NS (600 * INT64_C(1000000000)) /* of a client on a connection */
 
 #define SERVE_DEPTH_FIELD SLICE("outfox-depth")
 
-struct request; /* request_int.h */
-
-/* ---- link.c ---- */
-
-struct link {
-    int fd;
-    struct wire *wire;
-    struct chain out;
-    struct blocks blocks;
-    int64_t patience_ns; /* that the socket is set to */
-    int64_t idle_ns;     /* since when it is kept */
-    struct link *next;   /* of those that are kept */
-    struct link *all_next, **all_self;
-    struct serve *serve;
-    void *user;
-};
-
-struct link *link_new(struct serve *s, int fd);
-void link_wire(struct link *l, struct wire *w);
-
-/* Lets reads and writes wait until this deadline; false: it has passed. */
-bool link_patience(struct link *l, int64_t deadline_ns);
-
-/* Reads once, no longer than until the deadline (0: as long as a client may be silent). How many
- * bytes it got, 0 at the end, or -errno; -EAGAIN: it was too long. */
-ssize_t link_get(struct link *l, int64_t deadline_ns);
-
-/* Gives the wire what this thread's last link_get got. */
-void link_feed(struct link *l, ssize_t got);
-
-/* Both. */
-ssize_t link_read(struct link *l, int64_t deadline_ns);
-
-/* Sends all that the wire has. 0, or -errno. */
-int link_flush(struct link *l);
-void link_free(struct link *l);
+struct request;
 
 /* ---- state.c ---- */
 
@@ -100,14 +58,7 @@ void states_print(struct states *st, uint64_t trace, const bool *served, struct 
 
 /* ---- outgoing.c ---- */
 
-/* Somebody to be called, and the connections to it that are kept. */
-struct peer {
-    struct addr addr;
-    char authority[160];
-    bool h2;
-    struct link *kept; /* the last one used first */
-};
-
+struct peer;
 struct outgoing;
 struct outgoing *outgoing_new(struct serve *s);
 void outgoing_free(struct outgoing *c);
@@ -117,6 +68,57 @@ struct peer *outgoing_peer(struct outgoing *c, const struct addr *addr, slice au
 
 outcome outgoing_call(struct outgoing *c, struct peer *peer, const struct request *r,
                       const struct sim_call *call, struct arena *a, const struct node **body);
+
+/* ---- request.c ---- */
+
+struct request_arena {
+    struct arena arena;
+    struct request_arena *next;
+};
+
+struct request {
+    struct serve *serve;
+    uint32_t service; /* UINT32_MAX: control */
+    atomic_uint refs;
+    pthread_mutex_t lock; /* of `more` and `given` */
+    struct arena arena;
+    bool given; /* `arena`, to the handler */
+    struct request_arena *more;
+
+    slice method, target;
+    bool grpc, head_only;
+    bool foreign; /* a page of the web sent it */
+    struct buf body;
+    const struct field *fields; /* that go on to all calls */
+    uint32_t n_fields, depth;
+    uint64_t trace;
+
+    /* of the connection: under its lock */
+    struct stream *stream; /* NULL: it is gone */
+    struct server_link *from;
+    struct request *next; /* complete, to be handled */
+    bool complete, too_large;
+
+    /* the answer */
+    uint16_t status;
+    int grpc_status; /* -1: none */
+    slice content_type;
+    struct buf answer, grpc_message;
+};
+
+struct request *request_new(struct serve *s, uint32_t service);
+struct request *request_hold(struct request *r);
+void request_drop(struct request *r);
+
+/* Takes the head of a request. */
+void request_head(struct request *r, const struct head *h, bool multiplexed);
+void request_data(struct request *r, slice bytes);
+
+/* Has it handled: status, grpc_status, content_type and answer are set. */
+void request_handle(struct request *r);
+
+/* Sends the answer. */
+void request_answer(struct request *r);
 
 /* ---- server.c ---- */
 
@@ -170,10 +172,7 @@ struct serve {
     struct outgoing *outgoing;
     struct crew *crew;
     atomic_uint_fast64_t seed;
-    atomic_bool stopping;
-    pthread_mutex_t lock; /* of `links` */
-    pthread_cond_t stop;  /* with `lock` */
-    struct link *links;
+    struct block_links links;
 };
 
 /* Where `caller` reaches `callee`; false: nowhere. */

@@ -6,18 +6,14 @@
  *   bytes -> wire -> requests that are complete -> handled -> answered -> flushed
  *
  * 1. The lock is held wherever the wire is touched, and never while a request is handled. */
-#include "serve/request_int.h"
+#include "serve/serve_int.h"
 
-#include <errno.h>
-
-#include "base/clock.h"
 #include "io/blocking.h"
-#include "io/sys.h"
 
-enum { SNIFF_BYTES = 24, STREAMS_MAX = 1000 };
+enum { STREAMS_MAX = 1000 };
 
 struct server_link {
-    struct link *link;
+    struct block_link *link;
     struct serve *serve;
     uint32_t service;
     pthread_mutex_t lock;
@@ -36,7 +32,7 @@ static const struct wire_limits limits = {.head_bytes = 64 * 1024,
 
 static struct server_link *owner_of(const struct stream *s)
 {
-    return ((struct link *)s->wire->owner)->user;
+    return ((struct block_link *)s->wire->owner)->user;
 }
 
 static void complete(struct request *r)
@@ -115,7 +111,7 @@ static void handle_apart(void *arg)
     request_handle(r);
     pthread_mutex_lock(&sl->lock);
     answer(r);
-    if (link_flush(sl->link) != 0)
+    if (block_link_flush(sl->link) != 0)
         block_end(sl->link->fd); /* its own thread finds out */
     if (--sl->jobs == 0)
         pthread_cond_signal(&sl->done);
@@ -148,37 +144,18 @@ static void handle_ready(struct server_link *sl)
 
 /* ---- a connection ---- */
 
-/* Reads what tells the protocol, then gives it to a wire of that. False: nothing came of it. */
-static bool begin(struct server_link *sl)
-{
-    char room[4096];
-    size_t n = 0;
-    int which = 0;
-    struct link *l = sl->link;
-    while (!which) {
-        ssize_t got = sys_read(l->fd, room + n, sizeof room - n);
-        if (got <= 0)
-            return false;
-        n += (size_t)got;
-        which = wire_sniff((slice){room, n});
-    }
-    link_wire(l, (which == 2 ? h2_new : h1_new)(true, &events, &limits, &l->out));
-    wire_feed(l->wire, (slice){room, n});
-    return true;
-}
-
 /* With the lock: requests are handled, what is to be sent is. False: the connection is at its end.
  */
 static bool go_on(struct server_link *sl)
 {
     struct wire *w = sl->link->wire;
     handle_ready(sl);
-    if (link_flush(sl->link) != 0)
+    if (block_link_flush(sl->link) != 0)
         return false;
     while (w->resume && w->finish == FINISH_NOT) {
         wire_resume(w);
         handle_ready(sl);
-        if (link_flush(sl->link) != 0)
+        if (block_link_flush(sl->link) != 0)
             return false;
     }
     return w->finish == FINISH_NOT;
@@ -187,14 +164,14 @@ static bool go_on(struct server_link *sl)
 static void serve_on(struct server_link *sl)
 {
     ssize_t got = 1;
-    if (!begin(sl))
+    if (!block_link_accept(sl->link, &events, &limits))
         return;
     pthread_mutex_lock(&sl->lock);
     while (go_on(sl) && got > 0) {
         pthread_mutex_unlock(&sl->lock);
-        got = link_get(sl->link, 0);
+        got = block_link_get(sl->link, 0);
         pthread_mutex_lock(&sl->lock);
-        link_feed(sl->link, got);
+        block_link_feed(sl->link, got);
     }
     wire_broken(sl->link->wire);
     handle_ready(sl);
@@ -210,10 +187,10 @@ void server_serve(struct serve *s, int fd, uint32_t service)
     pthread_mutex_init(&sl.lock, NULL);
     pthread_cond_init(&sl.done, NULL);
     block_init(fd);
-    sl.link = link_new(s, fd);
+    sl.link = block_link_new(&s->links, fd, SERVE_SILENCE_NS, SERVE_WAIT_NS);
     sl.link->user = &sl;
     serve_on(&sl);
-    link_free(sl.link);
+    block_link_free(sl.link);
     pthread_cond_destroy(&sl.done);
     pthread_mutex_destroy(&sl.lock);
 }

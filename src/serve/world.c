@@ -5,11 +5,7 @@
  *
  * 1. Whatever goes on after the answer (background calls, branches that nobody waits for) holds the
  *    request. */
-#include "serve/request_int.h"
-
-#include <errno.h>
-
-#include "base/clock.h"
+#include "serve/serve_int.h"
 
 /* ---- memory and time ---- */
 
@@ -32,14 +28,7 @@ static struct arena *world_arena(void *ctx)
 static void world_sleep(void *ctx, int64_t ns)
 {
     struct request *r = ctx;
-    struct serve *s = r->serve;
-    int64_t until_ns = clock_ns() + ns;
-    struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
-    pthread_mutex_lock(&s->lock);
-    while (!atomic_load(&s->stopping) &&
-           pthread_cond_timedwait(&s->stop, &s->lock, &until) != ETIMEDOUT)
-        ;
-    pthread_mutex_unlock(&s->lock);
+    block_links_sleep(&r->serve->links, ns);
 }
 
 /* ---- calls ---- */
