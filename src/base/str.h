@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 
@@ -30,6 +31,11 @@ static inline slice slice_of(const char *text)
 static inline bool slice_eq(slice a, slice b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool slice_eq_nocase(slice a, slice b)
+{
+    return a.n == b.n && (a.n == 0 || strncasecmp(a.p, b.p, a.n) == 0);
 }
 
 static inline bool slice_is(slice a, const char *text)

@@ -6,7 +6,7 @@
 
 static void note_ignore(struct campaign *c)
 {
-    const struct config_texts *ignore = &c->opt.config->ignore;
+    const struct texts *ignore = &c->opt.config->ignore;
     for (uint32_t i = 0; i < ignore->n; i++) {
         struct pattern p = {0};
         struct err e = {0};

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "cmd/contracts.h"
-#include "config/config_words.h"
+#include "config/config.h"
 #include "data/secret.h"
 #include "data/yaml.h"
 #include "findings/expect.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cmd.h"
 #include "config/config.h"
-#include "config/config_warn.h"
 #include "report/report.h"
 
 static void print_schema(void)

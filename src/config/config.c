@@ -103,6 +103,26 @@ uint32_t config_scenario(const struct campaign_config *c, slice name)
     return UINT32_MAX;
 }
 
+struct vocabulary config_vocabulary(const struct campaign_config *c, struct names *names,
+                                    const struct rewrite *rules, struct arena *a)
+{
+    const char **services = arena_zero(a, (c->services.n + 1) * sizeof *services);
+    struct vocabulary v = {.names = names, .rules = rules, .services = services};
+    for (uint32_t i = 0; i < c->services.n; i++)
+        if (!(c->simulate.n && c->services.at[i].run.n)) /* that is the simulator */
+            services[v.n_services++] = c->services.at[i].name.p;
+    return v;
+}
+
+struct rewrite *config_rules(const struct campaign_config *c)
+{
+    struct rewrite *rules = rewrite_new();
+    struct err ignored = {0};
+    for (uint32_t i = 0; i < c->identify.normalise.n; i++)
+        (void)!rewrite_add(rules, c->identify.normalise.at[i], &ignored);
+    return rules;
+}
+
 /* ---- a simulated system ---- */
 
 static bool is_on(const struct node *n)
@@ -130,10 +150,9 @@ static void simulated_names(struct campaign_config *c, const struct node *root,
 }
 
 /* What the file of the simulated system says, and this one does not. */
-static int simulated_defaults(struct conf_reader *r, const struct node *root, const struct sim *sim,
-                              const struct node *own, struct err *e)
+static int simulated_defaults(struct campaign_config *c, const struct node *root,
+                              const struct sim *sim, const struct node *own, struct err *e)
 {
-    struct campaign_config *c = r->c;
     simulated_names(c, root, own);
     if (!c->modes_given)
         c->modes = *sim_modes(sim);
@@ -144,9 +163,8 @@ static int simulated_defaults(struct conf_reader *r, const struct node *root, co
 }
 
 /* Its services, by name. The file is checked in full, so that what is wrong with it is said now. */
-static int simulated_services(struct conf_reader *r, const struct node *own)
+static int simulated_services(struct campaign_config *c, const struct node *own, struct err *e)
 {
-    struct campaign_config *c = r->c;
     const struct node *root;
     struct names names;
     struct sim *sim = NULL;
@@ -157,19 +175,19 @@ static int simulated_services(struct conf_reader *r, const struct node *own)
         status = sim_load(root, &names, &sim, &inner);
     const struct node *services = status == 0 ? node_get(root, SLICE("services")) : NULL;
     for (uint32_t i = 0; services && i < services->n; i++)
-        vec_push(&c->services, conf_service(r, &services->map[i]));
+        vec_push(&c->services, conf_service(c, &services->map[i]));
     if (status == 0)
-        status = simulated_defaults(r, root, sim, own, &inner);
+        status = simulated_defaults(c, root, sim, own, &inner);
     sim_free(sim);
     names_deinit(&names);
-    if (status && !r->e->text[0])
-        *r->e = inner;
+    if (status && !e->text[0])
+        *e = inner;
     return status;
 }
 
 /* ---- variables for all ---- */
 
-static bool has_variable(const struct config_pairs *env, slice name)
+static bool has_variable(const struct text_pairs *env, slice name)
 {
     for (uint32_t i = 0; i < env->n; i++)
         if (slice_eq(env->at[i].name, name))
@@ -178,7 +196,7 @@ static bool has_variable(const struct config_pairs *env, slice name)
 }
 
 /* Puts the variables of all into the `env` of one, which wins. */
-static void env_inherit(const struct config_pairs *all, struct config_pairs *own, bool listens)
+static void env_inherit(const struct text_pairs *all, struct text_pairs *own, bool listens)
 {
     for (uint32_t i = 0; i < all->n; i++)
         if (!has_variable(own, all->at[i].name) && (listens || !placeholder_own(all->at[i].value)))
@@ -202,45 +220,34 @@ static const char *environment(const char *name)
 }
 
 /* Keys that the whole cannot do without. */
-static int whole_check(struct conf_reader *r, const struct node *root)
+static int whole_check(struct keys_reader *r, const struct node *root)
 {
     const struct node *simulate = node_get(root, SLICE("simulate"));
     const struct node *services = node_get(root, SLICE("services"));
-    if (!node_get(root, SLICE("version")))
-        return conf_fail(r, root, "\"version: 1\" is missing");
     if (simulate && services)
-        return conf_fail(r, simulate,
+        return keys_fail(r, simulate,
                          "\"simulate\" stands in place of \"services\": leave one out");
     if (!simulate && !services)
-        return conf_fail(r, root, "\"services\" is missing, or \"simulate\" in its place");
-    if (!simulate && !r->c->scenarios.n)
-        return conf_fail(r, root, "\"scenarios\" is missing: what shall be exercised?");
+        return keys_fail(r, root, "\"services\" is missing, or \"simulate\" in its place");
+    if (!simulate && !node_get(root, SLICE("scenarios")))
+        return keys_fail(r, root, "\"scenarios\" is missing: what shall be exercised?");
     return 0;
 }
 
-static void paths_default(struct conf_reader *r)
+static int config_build(struct keys_reader *r, const struct node *root, bool files)
 {
-    if (!r->c->store.n)
-        r->c->store = conf_path(r, SLICE(".outfox/campaign.db"));
-    if (!r->c->logs.n)
-        r->c->logs = conf_path(r, SLICE(".outfox/logs"));
-}
-
-static int config_build(struct conf_reader *r, const struct node *root, bool files)
-{
-    struct campaign_config *c = r->c;
-    if (root->type != NODE_MAP)
-        return conf_fail(r, root,
-                         "a configuration is a map with the keys version, services, scenarios ..., "
-                         "not %s",
-                         node_type_name(root->type));
+    struct conf_reader *reading = r->ctx;
+    struct campaign_config *c = reading->c;
     root = conf_env(root, &c->arena, environment, r->e);
-    if (!root || conf_map(r, IN_FILE, c, root) || whole_check(r, root))
+    if (!root || keys_read(r, &config_keys, c, root) || whole_check(r, root))
         return -1;
-    paths_default(r);
-    if (c->simulate.n && files && simulated_services(r, node_get(root, SLICE("identify"))))
+    if (!c->store.n)
+        c->store = conf_path(c, SLICE(".outfox/campaign.db"));
+    if (!c->logs.n)
+        c->logs = conf_path(c, SLICE(".outfox/logs"));
+    if (c->simulate.n && files && simulated_services(c, node_get(root, SLICE("identify")), r->e))
         return -1;
-    r->any_name = c->simulate.n && !files;
+    reading->any_name = c->simulate.n && !files;
     if (conf_finish(r))
         return -1;
     env_share(c);
@@ -252,10 +259,11 @@ static int config_build(struct conf_reader *r, const struct node *root, bool fil
 static int config_read_nodes(struct campaign_config *c, const struct node *root, bool files,
                              struct err *e)
 {
-    struct conf_reader r = {.c = c, .e = e};
+    struct conf_reader reading = {.c = c};
+    struct keys_reader r = {e, &c->arena, &reading};
     int status = config_build(&r, root, files);
-    vec_deinit(&r.texts);
-    vec_deinit(&r.requests);
+    vec_deinit(&reading.texts);
+    vec_deinit(&reading.requests);
     return status;
 }
 

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 #include "config/config_expect.h"
 #include "core/mode_set.h"
-#include "data/node.h"
+#include "core/pattern.h"
 
 enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000 };
 
@@ -35,7 +35,7 @@ enum restart {
     RESTART_EACH_RUN, /* before every run too: nothing that it remembers outlives one */
 };
 
-extern const char *const restart_names[2]; /* when-dead each-run */
+extern const char *const restart_names[3]; /* when-dead each-run NULL */
 
 struct service_spec {
     slice name;
@@ -50,7 +50,7 @@ struct service_spec {
                            unless the service has an address: then 127.0.0.1, any port */
     slice run;          /* command; empty: it runs already */
     slice dir;          /* working directory */
-    struct config_pairs env;
+    struct text_pairs env;
     enum ready_kind ready;
     slice ready_method, ready_target; /* READY_HTTP */
     int64_t ready_ns;                 /* deadline; default 30s */
@@ -66,12 +66,12 @@ struct scenario_spec {
     uint32_t service; /* that the request goes to, index into services */
     slice method;     /* empty: gRPC */
     slice target;     /* path and query, or package.Service/Method */
-    struct config_pairs headers;
+    struct text_pairs headers;
     slice body; /* as it is sent; a map or list in the file becomes JSON (and its content type) */
     slice content_type;
     slice command; /* run with /bin/sh -c */
     slice dir;
-    struct config_pairs env;         /* of the commands */
+    struct text_pairs env;           /* of the commands */
     slice before, after;             /* commands round every run; empty: none */
     int64_t timeout_ns;              /* of a run; default 30s (command: 2m) */
     bool timeout_given;              /* the file says so: every run has that long */
@@ -85,12 +85,12 @@ struct scenario_spec {
 enum identify_level { IDENTIFY_AUTO, IDENTIFY_STATE, IDENTIFY_TRACE, IDENTIFY_NONE };
 enum identify_payload { PAYLOAD_AUTO, PAYLOAD_ON, PAYLOAD_OFF };
 
-extern const char *const identify_level_names[4];   /* auto state trace none */
-extern const char *const identify_payload_names[3]; /* auto on off */
+extern const char *const identify_level_names[5];   /* auto state trace none NULL */
+extern const char *const identify_payload_names[4]; /* auto on off NULL */
 
 enum connections { CONNECTIONS_FRESH, CONNECTIONS_REUSE };
 
-extern const char *const connections_names[2]; /* fresh reuse */
+extern const char *const connections_names[3]; /* fresh reuse NULL */
 
 struct campaign_config {
     struct arena arena;
@@ -100,17 +100,17 @@ struct campaign_config {
 
     /* Of all services that we start and of all commands: it is in the `env` of each already, where
      * that does not say otherwise. */
-    struct config_pairs env;
+    struct text_pairs env;
     VEC(struct service_spec) services;
     VEC(struct scenario_spec) scenarios;   /* empty with simulate: then those of the file */
     slice simulate;                        /* file of a simulated system, served; empty: none */
-    struct config_texts propagate;         /* simulate: headers that its services pass on; default
+    struct texts propagate;                /* simulate: headers that its services pass on; default
                                               traceparent, tracestate, baggage */
     bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
     struct mode_list modes;                /* default: the set errors */
-    struct config_texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
+    struct texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
-        struct config_texts hide, show;
+        struct texts hide, show;
     } secrets; /* names, besides those of data/secret.h */
     struct {
         uint32_t assume;            /* bits 1 << enum reduction (search.h) */
@@ -128,8 +128,8 @@ struct campaign_config {
         enum identify_level level;
         enum identify_payload payload;
         bool predecessors;
-        struct config_texts normalise; /* "REGEX -> TEXT", as of outfox proxy */
-        struct config_texts headers;   /* further headers that carry a trace id */
+        struct texts normalise; /* "REGEX -> TEXT", as of outfox proxy */
+        struct texts headers;   /* further headers that carry a trace id */
     } identify;
     const struct node *judge; /* for judge_settings_load, which has taken it; NULL: nothing is said
                                */
@@ -161,6 +161,19 @@ uint32_t config_scenario(const struct campaign_config *c, slice name);
 /* Does it know where to listen: by a port that is fixed, or by {port}, {address} in its texts?
  * Those that are not waited for may listen nowhere. */
 bool config_tells_port(const struct service_spec *s);
+
+/* What patterns of the system may name: its services, and calls as the rules of `normalise` (may be
+ * NULL) name them. The list of services lives in the arena. */
+struct vocabulary config_vocabulary(const struct campaign_config *c, struct names *names,
+                                    const struct rewrite *rules, struct arena *a);
+
+/* The rules of `normalise`, which were checked; rewrite_free. */
+struct rewrite *config_rules(const struct campaign_config *c);
+
+/* What is not wrong with it, and will hardly work: tells a sentence for each, what is the matter and
+ * what to change. Looks at directories. For `outfox validate`. */
+void config_warn(const struct campaign_config *c, void (*tell)(void *ctx, const char *text),
+                 void *ctx);
 
 /* The JSON Schema of the file, made from the tables. */
 void campaign_config_schema(struct buf *out);

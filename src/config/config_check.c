@@ -1,30 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What can be said only when all of a configuration is read: names of services, in placeholders, in
- * requests and in what is ignored. */
-#include "config/config_int.h"
-#include "config/config_words.h"
-#include "config/placeholder.h"
+ * requests and in what is ignored; and what is not wrong, and will hardly work (`outfox validate`). */
+#include <sys/stat.h>
 
-static bool known(const struct conf_reader *r, slice name)
+#include "config/config_int.h"
+#include "config/placeholder.h"
+#include "config/reach.h"
+#include "judge/judge.h"
+
+static struct conf_reader *reading(const struct keys_reader *r)
 {
-    return r->any_name || config_service(r->c, name) != UINT32_MAX;
+    return r->ctx;
+}
+
+static bool known(const struct keys_reader *r, slice name)
+{
+    return reading(r)->any_name || config_service(reading(r)->c, name) != UINT32_MAX;
 }
 
 /* "there is no service ..." with the nearest name. */
-static int service_unknown(struct conf_reader *r, uint32_t line, uint32_t col, slice name)
+static int service_unknown(struct keys_reader *r, uint32_t line, uint32_t col, slice name)
 {
     struct arena arena = {0};
-    struct err inner = {0};
-    struct vocabulary v = config_vocabulary(r->c, NULL, NULL, &arena);
-    (void)!vocabulary_check(&v, name, &inner);
+    struct vocabulary v = config_vocabulary(reading(r)->c, NULL, NULL, &arena);
+    (void)!vocabulary_check(&v, name, r->e);
     arena_deinit(&arena);
-    return err_set(r->e, line, col, "%s", inner.text);
+    return err_place(r->e, line, col);
 }
 
 /* ---- placeholders ---- */
 
-static int placeholder_check(struct conf_reader *r, const struct conf_text *t,
+static int placeholder_check(struct keys_reader *r, const struct conf_text *t,
                              const struct placeholder *p)
 {
     switch (p->kind) {
@@ -49,7 +56,7 @@ static int placeholder_check(struct conf_reader *r, const struct conf_text *t,
                    SHORT(p->text), SHORT(word), SHORT(p->text));
 }
 
-static int text_check(struct conf_reader *r, const struct conf_text *t)
+static int text_check(struct keys_reader *r, const struct conf_text *t)
 {
     slice rest = t->text, literal;
     struct placeholder p;
@@ -65,49 +72,50 @@ static const char request_forms[] = "METHOD {url:SERVICE}/path, SERVICE METHOD /
                                     "package.Service/Method";
 
 /* An address where a service belongs: a request to it would go past the proxies. */
-static int request_elsewhere(struct conf_reader *r, const struct node *at, slice method, slice url)
+static int request_elsewhere(struct keys_reader *r, const struct node *at, slice method, slice url)
 {
     slice path = slice_from(url, slice_starts(url, SLICE("https://")) ? 8 : 7);
     path = slice_from(path, slice_find(path, '/'));
-    return conf_fail(r, at, "\"request\" names a service, not an address: write %.*s {url:%s}%.*s",
-                     SHORT(method), r->c->services.n ? r->c->services.at[0].name.p : "NAME",
+    return keys_fail(r, at, "\"request\" names a service, not an address: write %.*s {url:%s}%.*s",
+                     SHORT(method),
+                     reading(r)->c->services.n ? reading(r)->c->services.at[0].name.p : "NAME",
                      SHORT(path));
 }
 
-static int request_fail(struct conf_reader *r, const struct node *at)
+static int request_fail(struct keys_reader *r, const struct node *at)
 {
-    return conf_fail(r, at, "\"request\" is %s; not \"%.*s\"", request_forms, SHORT(at->text));
+    return keys_fail(r, at, "\"request\" is %s; not \"%.*s\"", request_forms, SHORT(at->text));
 }
 
 /* Of a simulated system whose file was not read every name is a service. */
-static int request_service(struct conf_reader *r, const struct node *at, slice name,
+static int request_service(struct keys_reader *r, const struct node *at, slice name,
                            struct scenario_spec *s)
 {
-    s->service = config_service(r->c, name);
-    if (r->any_name && s->service == UINT32_MAX)
+    s->service = config_service(reading(r)->c, name);
+    if (reading(r)->any_name && s->service == UINT32_MAX)
         s->service = 0;
     return s->service == UINT32_MAX ? service_unknown(r, at->line, at->col, name) : 0;
 }
 
-static int request_set(struct conf_reader *r, const struct node *at, slice method, slice target,
+static int request_set(struct keys_reader *r, const struct node *at, slice method, slice target,
                        struct scenario_spec *s)
 {
-    if (!conf_token_ok(method))
+    if (!slice_is_token(method))
         return request_fail(r, at);
     if (conf_method(r, at, method))
         return -1;
     if (!conf_target_ok(target))
-        return conf_fail(r, at,
+        return keys_fail(r, at,
                          "the path of \"request\" starts with / and is ASCII without blanks and #: "
                          "write other letters as %%XX, not \"%.*s\"",
                          SHORT(target));
-    s->method = slice_copy(&r->c->arena, method);
-    s->target = slice_copy(&r->c->arena, target);
+    s->method = slice_copy(r->arena, method);
+    s->target = slice_copy(r->arena, target);
     return 0;
 }
 
 /* METHOD {url:SERVICE}/path */
-static int request_by_url(struct conf_reader *r, const struct node *at, slice method, slice url,
+static int request_by_url(struct keys_reader *r, const struct node *at, slice method, slice url,
                           struct scenario_spec *s)
 {
     struct placeholder p;
@@ -130,7 +138,7 @@ static int request_by_url(struct conf_reader *r, const struct node *at, slice me
 }
 
 /* SERVICE package.Service/Method */
-static int request_grpc(struct conf_reader *r, const struct node *at, slice service, slice target,
+static int request_grpc(struct keys_reader *r, const struct node *at, slice service, slice target,
                         struct scenario_spec *s)
 {
     size_t slash = slice_find(target, '/');
@@ -140,11 +148,11 @@ static int request_grpc(struct conf_reader *r, const struct node *at, slice serv
         ok = target.p[i] > 0x20 && target.p[i] < 0x7f && !strchr("{}:?#", target.p[i]);
     if (!ok)
         return request_fail(r, at);
-    s->target = slice_copy(&r->c->arena, target);
+    s->target = slice_copy(r->arena, target);
     return request_service(r, at, service, s);
 }
 
-static int request_read(struct conf_reader *r, const struct node *at, struct scenario_spec *s)
+static int request_read(struct keys_reader *r, const struct node *at, struct scenario_spec *s)
 {
     slice rest = at->text, word[4] = {{0}};
     size_t n = 0;
@@ -163,7 +171,7 @@ static int request_read(struct conf_reader *r, const struct node *at, struct sce
 
 /* ---- what is ignored ---- */
 
-static int ignore_check(struct conf_reader *r, const struct vocabulary *v, const struct node *at)
+static int ignore_check(struct keys_reader *r, const struct vocabulary *v, const struct node *at)
 {
     struct pattern p = {0};
     struct err inner = {0};
@@ -174,8 +182,8 @@ static int ignore_check(struct conf_reader *r, const struct vocabulary *v, const
                 last->element.payload || last->element.before;
     pattern_deinit(&p);
     if (status)
-        return conf_fail(r, at, "\"ignore\": %s", inner.text);
-    return more ? conf_fail(r, at,
+        return keys_fail(r, at, "\"ignore\": %s", inner.text);
+    return more ? keys_fail(r, at,
                             "\"ignore\" has calls such as SERVICE METHOD /path, SERVICE "
                             "package.Service/Method or SERVICE, with * for any service, method and "
                             "part of a path; not \"%.*s\"",
@@ -183,18 +191,33 @@ static int ignore_check(struct conf_reader *r, const struct vocabulary *v, const
                 : 0;
 }
 
+int conf_judge_check(const struct campaign_config *c, const struct node *judge, struct err *e)
+{
+    struct names names;
+    struct arena arena = {0};
+    struct judge_settings settings;
+    names_init(&names);
+    judge_settings_init(&settings);
+    struct vocabulary v = config_vocabulary(c, &names, NULL, &arena);
+    int status = judge_settings_load(judge, &v, &settings, e);
+    judge_settings_deinit(&settings);
+    names_deinit(&names);
+    arena_deinit(&arena);
+    return status;
+}
+
 /* Patterns, which may name services: those of `ignore` and of `judge`. */
-static int patterns_check(struct conf_reader *r)
+static int patterns_check(struct keys_reader *r)
 {
     struct arena arena = {0};
     struct names names;
     int status = 0;
     names_init(&names);
-    struct vocabulary v = config_vocabulary(r->c, &names, NULL, &arena);
-    for (uint32_t i = 0; !status && r->ignore && i < r->ignore->n; i++)
-        status = ignore_check(r, &v, r->ignore->list[i]);
-    if (!status && r->c->judge)
-        status = conf_judge_check(r->c, r->c->judge, r->e);
+    struct vocabulary v = config_vocabulary(reading(r)->c, &names, NULL, &arena);
+    for (uint32_t i = 0; !status && reading(r)->ignore && i < reading(r)->ignore->n; i++)
+        status = ignore_check(r, &v, reading(r)->ignore->list[i]);
+    if (!status && reading(r)->c->judge)
+        status = conf_judge_check(reading(r)->c, reading(r)->c->judge, r->e);
     names_deinit(&names);
     arena_deinit(&arena);
     return status;
@@ -221,14 +244,15 @@ static bool same_place(slice a, slice b)
 }
 
 /* `listen` is the address of a proxy: nobody else can have it. */
-static int listens_check(struct conf_reader *r)
+static int listens_check(struct keys_reader *r)
 {
-    for (uint32_t i = 0; i < r->c->services.n; i++) {
-        const struct service_spec *a = &r->c->services.at[i];
+    for (uint32_t i = 0; i < reading(r)->c->services.n; i++) {
+        const struct service_spec *a = &reading(r)->c->services.at[i];
         slice host, other;
         uint64_t port, port_b;
-        for (uint32_t k = 0; listen_parts(a->listen, &host, &port) && k < r->c->services.n; k++) {
-            const struct service_spec *b = &r->c->services.at[k];
+        for (uint32_t k = 0; listen_parts(a->listen, &host, &port) && k < reading(r)->c->services.n;
+             k++) {
+            const struct service_spec *b = &reading(r)->c->services.at[k];
             if (k < i && listen_parts(b->listen, &other, &port_b) && port == port_b &&
                 same_place(host, other))
                 return err_set(r->e, a->line, a->col,
@@ -248,11 +272,12 @@ static int listens_check(struct conf_reader *r)
     return 0;
 }
 
-static int ports_check(struct conf_reader *r)
+static int ports_check(struct keys_reader *r)
 {
-    for (uint32_t i = 0; i < r->c->services.n; i++)
+    for (uint32_t i = 0; i < reading(r)->c->services.n; i++)
         for (uint32_t k = 0; k < i; k++) {
-            const struct service_spec *a = &r->c->services.at[i], *b = &r->c->services.at[k];
+            const struct service_spec *a = &reading(r)->c->services.at[i],
+                                      *b = &reading(r)->c->services.at[k];
             if (a->run.n && b->run.n && a->port && a->port == b->port && slice_eq(a->host, b->host))
                 return err_set(r->e, a->line, a->col,
                                "the services \"%.*s\" and \"%.*s\" have the same port %u: change "
@@ -262,13 +287,74 @@ static int ports_check(struct conf_reader *r)
     return 0;
 }
 
-int conf_finish(struct conf_reader *r)
+int conf_finish(struct keys_reader *r)
 {
-    for (uint32_t i = 0; i < r->texts.n; i++)
-        if (text_check(r, &r->texts.at[i]))
+    struct conf_reader *c = r->ctx;
+    for (uint32_t i = 0; i < c->texts.n; i++)
+        if (text_check(r, &c->texts.at[i]))
             return -1;
-    for (uint32_t i = 0; i < r->c->scenarios.n; i++)
-        if (r->requests.at[i] && request_read(r, r->requests.at[i], &r->c->scenarios.at[i]))
+    for (uint32_t i = 0; i < c->c->scenarios.n; i++)
+        if (c->requests.at[i] && request_read(r, c->requests.at[i], &c->c->scenarios.at[i]))
             return -1;
     return ports_check(r) || listens_check(r) || patterns_check(r) ? -1 : 0;
+}
+
+/* ---- what is not wrong, and will hardly work ---- */
+
+struct telling {
+    void (*tell)(void *ctx, const char *text);
+    void *ctx;
+};
+
+static void tell_once(const struct telling *t, struct buf *text)
+{
+    if (text->n)
+        t->tell(t->ctx, buf_text(text));
+    buf_deinit(text);
+}
+
+bool config_tells_port(const struct service_spec *s)
+{
+    bool told = !s->run.n || s->port || s->ready == READY_NONE || placeholder_own(s->run);
+    for (uint32_t i = 0; i < s->env.n && !told; i++)
+        told = placeholder_own(s->env.at[i].value);
+    return told;
+}
+
+static void warn_port(const struct telling *t, const struct service_spec *s)
+{
+    struct buf text = BUF_INIT(600);
+    if (!config_tells_port(s))
+        buf_addf(&text,
+                 "%s is not told where to listen: neither `run` nor `env` has {port}. Write it "
+                 "where %s takes its port from, for example `env: { PORT: \"{port}\" }`; or add "
+                 "`port: N` if it always listens on port N",
+                 s->name.p, s->name.p);
+    tell_once(t, &text);
+}
+
+static void warn_dir(const struct telling *t, const char *what, slice name, slice dir)
+{
+    struct stat about;
+    struct buf text = BUF_INIT(600);
+    if (dir.n && (stat(dir.p, &about) || !S_ISDIR(about.st_mode)))
+        buf_addf(&text,
+                 "`dir` of the %s %.*s: there is no directory %.*s. A path is relative to the "
+                 "directory of this file",
+                 what, SLICE_ARG(name), SLICE_ARG(dir));
+    tell_once(t, &text);
+}
+
+void config_warn(const struct campaign_config *c, void (*tell)(void *ctx, const char *text),
+                 void *ctx)
+{
+    struct telling t = {tell, ctx};
+    for (uint32_t i = 0; i < c->services.n; i++) {
+        warn_port(&t, &c->services.at[i]);
+        if (c->services.at[i].run.n)
+            warn_dir(&t, "service", c->services.at[i].name, c->services.at[i].dir);
+    }
+    for (uint32_t i = 0; i < c->scenarios.n; i++)
+        warn_dir(&t, "scenario", c->scenarios.at[i].name, c->scenarios.at[i].dir);
+    reach_check(c, tell, ctx);
 }

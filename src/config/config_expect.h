@@ -7,20 +7,7 @@
 
 #include "base/vec.h"
 #include "data/condition.h"
-
-struct config_pair {
-    slice name, value;
-};
-
-/* To be used as a VEC; they have a name so that a table can say where one is. */
-struct config_pairs {
-    struct config_pair *at;
-    uint32_t n, cap;
-};
-struct config_texts {
-    slice *at;
-    uint32_t n, cap;
-};
+#include "data/keys.h"
 
 enum { ALTERNATIVES_MAX = 20 };
 
@@ -49,7 +36,7 @@ struct expect_spec {
     bool given;
     VEC(struct expect_status) status; /* any of; none given: 200 to 299, or gRPC 0 */
     VEC(struct expect_value) json;    /* all of */
-    struct config_pairs headers;      /* all of: value equal */
+    struct text_pairs headers;        /* all of: value equal */
     VEC(struct expect_where) where;   /* all of */
     bool has_body;
     slice body;        /* the whole body */

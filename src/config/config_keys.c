@@ -1,47 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every key of the file, with all that is known about it: the reader, the JSON Schema and the
- * checks of docs/config.md go by these rows. */
+ * The keys of the file and of its services, with all that is known about them: the reader, the JSON
+ * Schema and the checks of docs/config.md go by these rows. Scenarios are config_scenario.c, `judge`
+ * is judge/settings.c. Addresses are checked by their form alone: names are resolved when a campaign
+ * begins. */
 #include <stdlib.h>
 
 #include "config/config_int.h"
-#include "config/config_words.h"
 #include "core/interface.h"
 #include "judge/judge.h"
 #include "search/search.h"
 
-const char *const identify_level_names[4] = {"auto", "state", "trace", "none"};
-const char *const identify_payload_names[3] = {"auto", "on", "off"};
-const char *const connections_names[2] = {"fresh", "reuse"};
-const char *const restart_names[2] = {"when-dead", "each-run"};
-
-const char *const conf_place_names[CONF_PLACES] = {
-    [IN_FILE] = "the configuration", [IN_SIMULATE] = "simulate", [IN_SERVICE] = "a service",
-    [IN_SCENARIO] = "a scenario",    [IN_EXPECT] = "expect",     [IN_SEARCH] = "search",
-    [IN_IDENTIFY] = "identify",      [IN_JUDGE] = "judge",       [IN_SECRETS] = "secrets",
-};
-
-/* ---- words ---- */
-
-static const char *level_word(size_t i)
-{
-    return i < 4 ? identify_level_names[i] : NULL;
-}
-
-static const char *payload_word(size_t i)
-{
-    return i < 3 ? identify_payload_names[i] : NULL;
-}
-
-static const char *connections_word(size_t i)
-{
-    return i < 2 ? connections_names[i] : NULL;
-}
-
-static const char *restart_word(size_t i)
-{
-    return i < 2 ? restart_names[i] : NULL;
-}
+const char *const identify_level_names[5] = {"auto", "state", "trace", "none"};
+const char *const identify_payload_names[4] = {"auto", "on", "off"};
+const char *const connections_names[3] = {"fresh", "reuse"};
+const char *const restart_names[3] = {"when-dead", "each-run"};
 
 static const char *order_word(size_t i)
 {
@@ -62,364 +35,585 @@ static const char *reduction_word(size_t i)
     return k < REDUCTIONS ? reduction_rows[k].name : NULL;
 }
 
-/* ---- values that no type covers ---- */
+/* ---- texts ---- */
 
-static int read_version(struct conf_reader *r, const struct conf_key *key, void *into,
+bool conf_target_ok(slice target)
+{
+    bool ok = target.n > 0 && target.p[0] == '/';
+    for (size_t i = 0; ok && i < target.n; i++)
+        ok = target.p[i] > 0x20 && target.p[i] < 0x7f && target.p[i] != '#';
+    return ok;
+}
+
+slice conf_path(struct campaign_config *c, slice path)
+{
+    if (path.p[0] == '/' || slice_is(c->dir, "."))
+        return slice_copy(&c->arena, path);
+    struct buf joined = BUF_INIT(1 << 24);
+    buf_add(&joined, c->dir);
+    if (c->dir.p[c->dir.n - 1] != '/')
+        buf_addc(&joined, '/');
+    buf_add(&joined, path);
+    slice copy = slice_copy(&c->arena, buf_slice(&joined));
+    buf_deinit(&joined);
+    return copy;
+}
+
+int conf_method(struct keys_reader *r, const struct node *at, slice method)
+{
+    static const char *const known[] = {
+        "GET",     "HEAD",  "POST",     "PUT",       "DELETE", "PATCH", "OPTIONS",
+        "TRACE",   "QUERY", "PROPFIND", "PROPPATCH", "MKCOL",  "COPY",  "MOVE",
+        "LOCK",    "LINK",  "UNLOCK",   "UNLINK",    "REPORT", "PURGE", "SEARCH",
+        "CONNECT", "BIND",  "UNBIND",   "REBIND",    "ACL",    "MERGE", "CHECKOUT"};
+    char upper[16] = "";
+    for (size_t i = 0; i < method.n && i + 1 < sizeof upper; i++)
+        upper[i] = (char)(is_lower(method.p[i]) ? method.p[i] - 32 : method.p[i]);
+    const char *near = err_nearest(slice_of(upper), known, sizeof known / sizeof *known);
+    if (!near || slice_is(method, near))
+        return 0;
+    return keys_fail(r, at, "there is no method \"%.*s\"; did you mean \"%s\"?", SHORT(method),
+                     near);
+}
+
+int as_path(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
+{
+    struct conf_reader *c = r->ctx;
+    *(slice *)key_field(key, into) = conf_path(c->c, value->text);
+    return 0;
+}
+
+/* Its placeholders are checked when all services are known. */
+static int keep_command(struct keys_reader *r, const struct key *key, const struct node *value,
+                        bool own)
+{
+    struct conf_reader *c = r->ctx;
+    vec_push(&c->texts, (struct conf_text){value->text, key->name, own, value->line, value->col});
+    return 0;
+}
+
+int as_command(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
+{
+    (void)into;
+    return keep_command(r, key, value, false);
+}
+
+static int as_own_command(struct keys_reader *r, const struct key *key, void *into,
+                          const struct node *value)
+{
+    (void)into;
+    return keep_command(r, key, value, true);
+}
+
+static int keep_variable(struct keys_reader *r, const struct key *key, const struct node_pair *pair,
+                         bool own)
+{
+    if (!pair->key.n || slice_find(pair->key, '=') < pair->key.n)
+        return err_set(r->e, pair->line, pair->col,
+                       "\"%.*s\" is no name of an environment variable", SHORT(pair->key));
+    return keep_command(r, key, pair->value, own);
+}
+
+int as_variable(struct keys_reader *r, const struct key *key, void *into,
+                const struct node_pair *pair)
+{
+    (void)into;
+    return keep_variable(r, key, pair, false);
+}
+
+static int as_own_variable(struct keys_reader *r, const struct key *key, void *into,
+                           const struct node_pair *pair)
+{
+    (void)into;
+    return keep_variable(r, key, pair, true);
+}
+
+/* ---- a service ---- */
+
+static bool is_host(slice host)
+{
+    bool ok = host.n > 0 && host.n <= 253;
+    for (size_t i = 0; ok && i < host.n; i++) {
+        char c = host.p[i];
+        ok = is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    }
+    return ok;
+}
+
+static bool is_ipv6(slice host)
+{
+    size_t colons = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < host.n; i++) {
+        ok = host.p[i] && strchr("0123456789abcdefABCDEF:.%", host.p[i]);
+        colons += host.p[i] == ':';
+    }
+    return ok && colons >= 2;
+}
+
+/* HOST:PORT, [IPV6]:PORT, :PORT, PORT. */
+static bool is_address(slice text, uint64_t least_port)
+{
+    uint64_t port;
+    size_t colon = text.n;
+    while (colon > 0 && text.p[colon - 1] != ':')
+        colon--;
+    if (!slice_to_u64(slice_from(text, colon), 65535, &port) || port < least_port)
+        return false;
+    if (colon < 2)
+        return true;
+    slice host = {text.p, colon - 1};
+    if (host.p[0] == '[' && host.p[host.n - 1] == ']')
+        return is_ipv6((slice){host.p + 1, host.n - 2});
+    return is_host(host);
+}
+
+/* https://HOST and http://HOST, with or without a port: the rest follows from the scheme. */
+static int read_url(struct keys_reader *r, const struct key *key, struct service_spec *s,
+                    const struct node *value)
+{
+    bool tls = slice_starts(value->text, SLICE("https://"));
+    slice rest = slice_from(value->text, tls ? 8 : 7);
+    if (rest.n && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    size_t bracket = slice_find(rest, ']');
+    slice behind = slice_from(rest, bracket < rest.n ? bracket : 0);
+    struct buf text = BUF_INIT(400);
+    buf_add(&text, rest);
+    if (slice_find(behind, ':') == behind.n)
+        buf_adds(&text, tls ? ":443" : ":80");
+    bool ok = rest.n && rest.p[0] != ':' && slice_find(rest, '/') == rest.n &&
+              is_address(buf_slice(&text), true);
+    s->address = slice_copy(r->arena, buf_slice(&text));
+    s->tls |= tls;
+    buf_deinit(&text);
+    return ok ? 0
+              : keys_fail(r, value,
+                          "\"%s\" is HOST:PORT or https://HOST, without a path, not \"%.*s\"",
+                          key->name, SHORT(value->text));
+}
+
+static int read_address(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node *value)
+{
+    bool listens = strcmp(key->name, "listen") == 0; /* port 0: any */
+    slice text = value->text;
+    if (slice_starts(text, SLICE("http://")) || slice_starts(text, SLICE("https://"))) {
+        if (!listens)
+            return read_url(r, key, into, value);
+        return keys_fail(r, value, "\"%s\" is HOST:PORT without http://, not \"%.*s\"", key->name,
+                         SHORT(text));
+    }
+    if (slice_starts(text, SLICE("unix:")) ? text.n > 5 : is_address(text, !listens))
+        return 0;
+    return keys_fail(r, value, "\"%s\" is HOST:PORT, [IPV6]:PORT, PORT or unix:PATH, not \"%.*s\"",
+                     key->name, SHORT(text));
+}
+
+static int check_host(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    (void)into;
+    if (is_host(value->text) || is_ipv6(value->text))
+        return 0;
+    return keys_fail(r, value, "\"%s\" is a name or an IP address, not \"%.*s\"", key->name,
+                     SHORT(value->text));
+}
+
+static int check_host_header(struct keys_reader *r, const struct key *key, void *into,
+                             const struct node *value)
+{
+    (void)into;
+    slice text = value->text;
+    if (is_host(text) || is_address(text, true))
+        return 0;
+    return keys_fail(r, value, "\"%s\" is keep, NAME or NAME:PORT, not \"%.*s\"", key->name,
+                     SHORT(text));
+}
+
+static int read_ready(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    struct service_spec *s = into;
+    slice rest = value->text, method, target, more;
+    if (keys_want_scalar(r, key->name, value))
+        return -1;
+    if (slice_is(rest, "tcp") || slice_is(rest, "none")) {
+        s->ready = slice_is(rest, "tcp") ? READY_TCP : READY_NONE;
+        return 0;
+    }
+    if (!slice_word(&rest, &method) || !slice_word(&rest, &target) || slice_word(&rest, &more) ||
+        !slice_is_token(method) || !conf_target_ok(target))
+        return keys_fail(r, value, "\"%s\" is tcp, none or METHOD /path, not \"%.*s\"", key->name,
+                         SHORT(value->text));
+    if (conf_method(r, value, method))
+        return -1;
+    s->ready = READY_HTTP;
+    s->ready_method = slice_copy(r->arena, method);
+    s->ready_target = slice_copy(r->arena, target);
+    return 0;
+}
+
+/* clang-format off */
+static const struct key service_rows[] = {
+    {"port", KEY_U16, offsetof(struct service_spec, port), .least = 0, .most = 65535,
+     .fallback = "0", .doc = "where it listens; 0: a free port, in {port}"},
+    {"host", KEY_TEXT, offsetof(struct service_spec, host), .read = check_host,
+     .fallback = "127.0.0.1", .doc = "address at which it listens"},
+    {"address", KEY_TEXT, offsetof(struct service_spec, address), .read = read_address,
+     .doc = "of a service that runs already: HOST:PORT or unix:PATH"},
+    {"tls", KEY_SWITCH, offsetof(struct service_spec, tls),
+     .fallback = "false", .doc = "it speaks TLS"},
+    {"host-header", KEY_TEXT, offsetof(struct service_spec, host_header), .read = check_host_header,
+     .fallback = "the address's", .doc = "Host that it gets: NAME, or keep for the one that the caller sent"},
+    {"insecure", KEY_SWITCH, offsetof(struct service_spec, insecure),
+     .fallback = "false", .doc = "its certificate is not verified"},
+    {"ca", KEY_TEXT, offsetof(struct service_spec, ca), .read = as_path,
+     .fallback = "the system's", .doc = "authority of its certificate, PEM"},
+    {"listen", KEY_TEXT, offsetof(struct service_spec, listen), .read = read_address,
+     .fallback = "any port", .doc = "where callers that Outfox does not start reach it: the proxy's address"},
+    {"run", KEY_TEXT, offsetof(struct service_spec, run), .read = as_own_command,
+     .doc = "command that starts it, for /bin/sh"},
+    {"dir", KEY_TEXT, offsetof(struct service_spec, dir), .read = as_path,
+     .fallback = "the file's directory", .doc = "working directory of the command"},
+    {"env", KEY_PAIRS, offsetof(struct service_spec, env), .pair = as_own_variable,
+     .doc = "environment variables of the command"},
+    {"ready", KEY_OTHER, .read = read_ready, .schema = "\"type\": \"string\"",
+     .fallback = "tcp", .doc = "when it is ready: tcp (it accepts connections), none (at once), or a request such as GET /health that is answered with 2xx or 3xx"},
+    {"ready-within", KEY_DURATION, offsetof(struct service_spec, ready_ns), .least = 1,
+     .fallback = "30s", .doc = "time to get ready"},
+    {"stop-within", KEY_DURATION, offsetof(struct service_spec, stop_ns), .least = 0,
+     .fallback = "3s", .doc = "time to end by itself after SIGTERM"},
+    {"restart", KEY_WORD, offsetof(struct service_spec, restart), .words = restart_names,
+     .fallback = "when-dead", .doc = "each-run: it is started anew before every run, so that a cache or circuit breaker in it forgets the runs before; when-dead: only when it died"},
+};
+static const struct keys service_keys = {"a service", "service", KEY_ROWS(service_rows),
+    .schema = "\"oneOf\": [{\"required\": [\"run\"]}, {\"required\": [\"address\"]}]"};
+/* clang-format on */
+
+/* Keys that mean nothing without another, or beside it. */
+static const struct pairing {
+    const char *key, *other;
+    bool together; /* only together; else never */
+    const char *why;
+} pairings[] = {
+    {"address", "run", false, "a service that is started has \"port\" and \"host\""},
+    {"address", "port", false, "the address has a port already"},
+    {"address", "host", false, "the address has a host already"},
+    {"port", "run", true, "of one that runs already give \"address: 127.0.0.1:PORT\""},
+    {"host", "run", true, "of one that runs already give \"address: HOST:PORT\""},
+    {"dir", "run", true, "it is for the command"},
+    {"env", "run", true, "it is for the command"},
+    {"stop-within", "run", true, "only what was started is stopped"},
+    {"restart", "run", true,
+     "Outfox restarts only what it starts; let `before` of the scenario bring its state back"},
+};
+
+static const struct node_pair *pair_of(const struct node *map, const char *key)
+{
+    for (uint32_t i = 0; i < map->n; i++)
+        if (slice_is(map->map[i].key, key))
+            return &map->map[i];
+    return NULL;
+}
+
+static int service_check(struct keys_reader *r, const struct service_spec *s,
+                         const struct node *map)
+{
+    for (size_t i = 0; i < sizeof pairings / sizeof *pairings; i++) {
+        const struct pairing *p = &pairings[i];
+        const struct node_pair *key = pair_of(map, p->key);
+        if (key && !pair_of(map, p->other) == p->together)
+            return err_set(r->e, key->line, key->col, "\"%s\" does not go %s \"%s\": %s", p->key,
+                           p->together ? "without" : "with", p->other, p->why);
+    }
+    for (int i = 0; i < 2 && !s->tls; i++) {
+        const char *name = i ? "ca" : "insecure";
+        const struct node_pair *key = pair_of(map, name);
+        if (key)
+            return err_set(r->e, key->line, key->col,
+                           "\"%s\" does not go without \"tls\": it is about certificates", name);
+    }
+    if (s->run.n || s->address.n)
+        return 0;
+    return err_set(
+        r->e, s->line, s->col,
+        "the service \"%.*s\" needs \"run\", the command that starts it, or \"address\", "
+        "where it runs already",
+        SHORT(s->name));
+}
+
+struct service_spec conf_service(const struct campaign_config *c, const struct node_pair *pair)
+{
+    slice none = SLICE("");
+    return (struct service_spec){.name = pair->key,
+                                 .host = SLICE("127.0.0.1"),
+                                 .address = none,
+                                 .ca = none,
+                                 .host_header = none,
+                                 .listen = none,
+                                 .run = none,
+                                 .dir = c->dir,
+                                 .ready_method = none,
+                                 .ready_target = none,
+                                 .ready_ns = 30 * INT64_C(1000000000),
+                                 .stop_ns = 3 * INT64_C(1000000000),
+                                 .line = pair->line,
+                                 .col = pair->col};
+}
+
+static int add_service(struct keys_reader *r, const struct key *key, void *into,
+                       const struct node_pair *pair)
+{
+    struct campaign_config *c = into;
+    struct service_spec s = conf_service(c, pair);
+    (void)key;
+    int status = keys_name(r, pair->key, pair->line, pair->col, "the name of a service", false) ||
+                         keys_read(r, &service_keys, &s, pair->value)
+                     ? -1
+                     : service_check(r, &s, pair->value);
+    vec_push(&c->services, s); /* also a wrong one: its vectors are freed with the whole */
+    return status;
+}
+
+/* ---- the file ---- */
+
+static int read_version(struct keys_reader *r, const struct key *key, void *into,
                         const struct node *value)
 {
     (void)into;
     if (slice_is(value->text, "1"))
         return 0;
-    return conf_fail(r, value, "\"%s\" must be 1, the only version of this file that there is",
+    return keys_fail(r, value, "\"%s\" must be 1, the only version of this file that there is",
                      key->name);
 }
 
-static int check_name(struct conf_reader *r, const struct conf_key *key, void *into,
+static int check_name(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     (void)into;
     bool ok = value->text.n <= 100;
     for (size_t i = 0; i < value->text.n; i++)
         ok &= (unsigned char)value->text.p[i] >= 0x20 && value->text.p[i] != 0x7f;
-    return ok ? 0 : conf_fail(r, value, "\"%s\" is one line of at most 100 bytes", key->name);
+    return ok ? 0 : keys_fail(r, value, "\"%s\" is one line of at most 100 bytes", key->name);
 }
 
-static int read_modes(struct conf_reader *r, const struct conf_key *key, void *into,
-                      const struct node *value)
+static int add_mode(struct keys_reader *r, const struct key *key, void *into,
+                    const struct node *value)
 {
     struct campaign_config *c = into;
-    bool list = value->type != NODE_STR && value->type != NODE_NUM; /* one may stand alone */
-    if (list && conf_want(r, key->name, value, NODE_LIST))
-        return -1;
-    if (list && (value->n == 0 || value->n > MODE_LIST_MAX))
-        return conf_fail(r, value, "\"%s\" must have 1 to %d entries", key->name, MODE_LIST_MAX);
+    if (!c->modes_given)
+        c->modes = (struct mode_list){0};
     c->modes_given = true;
-    c->modes = (struct mode_list){0};
-    for (uint32_t i = 0; i < (list ? value->n : 1); i++) {
-        const struct node *item = list ? value->list[i] : value;
-        struct err inner = {0};
-        if (conf_want_scalar(r, key->name, item))
-            return -1;
-        if (mode_list_add(&c->modes, item->text, &inner))
-            return conf_fail(r, item, "%s", inner.text);
-    }
-    return 0;
+    if (keys_want_scalar(r, key->name, value))
+        return -1;
+    return mode_list_add(&c->modes, value->text, r->e) ? err_place(r->e, value->line, value->col)
+                                                       : 0;
 }
 
-static int keep_ignore(struct conf_reader *r, const struct conf_key *key, void *into,
+static int keep_ignore(struct keys_reader *r, const struct key *key, void *into,
                        const struct node *value)
 {
     (void)key;
     (void)into;
-    r->ignore = value; /* its services are checked when all are known */
+    ((struct conf_reader *)r->ctx)->ignore = value; /* checked when all services are known */
     return 0;
 }
 
-static int read_assume(struct conf_reader *r, const struct conf_key *key, void *into,
-                       const struct node *value)
+static int add_assume(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
 {
     struct campaign_config *c = into;
-    if (conf_want(r, key->name, value, NODE_LIST))
+    uint32_t word;
+    if (keys_word(r, key, value, &word))
         return -1;
-    for (uint32_t i = 0; i < value->n; i++) {
-        uint32_t word;
-        if (conf_word(r, key, value->list[i], &word))
-            return -1;
-        c->search.assume |= 1u << reduction_of(word);
-    }
+    c->search.assume |= 1u << reduction_of(word);
     return 0;
 }
 
-static int read_audit(struct conf_reader *r, const struct conf_key *key, void *into,
+static int read_audit(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     struct campaign_config *c = into;
     char *end;
-    if (conf_want_scalar(r, key->name, value))
+    if (keys_want_scalar(r, key->name, value))
         return -1;
     double number = strtod(value->text.p, &end);
     if (!value->text.n || *end || !(number >= 0 && number <= 100))
-        return conf_fail(r, value, "\"%s\" is a percentage from 0 to 100, not \"%.*s\"", key->name,
+        return keys_fail(r, value, "\"%s\" is a percentage from 0 to 100, not \"%.*s\"", key->name,
                          SHORT(value->text));
     c->search.audit = number;
     return 0;
 }
 
-static int read_order(struct conf_reader *r, const struct conf_key *key, void *into,
+static int read_order(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     struct campaign_config *c = into;
     uint32_t word;
-    if (conf_word(r, key, value, &word))
+    if (keys_word(r, key, value, &word))
         return -1;
     c->search.order = value->text;
     c->search.order_given = true;
     return 0;
 }
 
-static int read_quiet(struct conf_reader *r, const struct conf_key *key, void *into,
+static int read_quiet(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     struct campaign_config *c = into;
     c->quiet_ns = -1;
-    return slice_is(value->text, "auto") ? 0 : conf_duration(r, key->name, value, &c->quiet_ns);
+    return slice_is(value->text, "auto") ? 0 : keys_duration(r, key, value, &c->quiet_ns);
 }
 
-static int check_normalise(struct conf_reader *r, const struct conf_key *key, void *into,
+static int check_normalise(struct keys_reader *r, const struct key *key, void *into,
                            const struct node *value)
 {
     struct rewrite *rules = rewrite_new();
     int status = 0;
+    (void)key;
     (void)into;
-    if (value->n > 100)
-        status = conf_fail(r, value, "\"%s\" has more than 100 rules", key->name);
     for (uint32_t i = 0; status == 0 && i < value->n; i++) {
-        struct err inner = {0};
-        if (rewrite_add(rules, value->list[i]->text, &inner))
-            status = conf_fail(r, value->list[i], "%s", inner.text);
+        if (rewrite_add(rules, value->list[i]->text, r->e))
+            status = err_place(r->e, value->list[i]->line, value->list[i]->col);
     }
     rewrite_free(rules);
     return status;
 }
 
-static int check_fields(struct conf_reader *r, const struct conf_key *key, void *into,
+static int check_fields(struct keys_reader *r, const struct key *key, void *into,
                         const struct node *value)
 {
     (void)into;
     for (uint32_t i = 0; i < value->n; i++)
-        if (!conf_token_ok(value->list[i]->text))
-            return conf_fail(r, value->list[i], "\"%s\": \"%.*s\" is no name of a header",
+        if (!slice_is_token(value->list[i]->text))
+            return keys_fail(r, value->list[i], "\"%s\": \"%.*s\" is no name of a header",
                              key->name, SHORT(value->list[i]->text));
     return 0;
 }
 
-int conf_judge_check(const struct campaign_config *c, const struct node *judge, struct err *e)
-{
-    struct names names;
-    struct arena arena = {0};
-    struct judge_settings settings;
-    names_init(&names);
-    judge_settings_init(&settings);
-    struct vocabulary v = config_vocabulary(c, &names, NULL, &arena);
-    int status = judge_settings_load(judge, &v, &settings, e);
-    judge_settings_deinit(&settings);
-    names_deinit(&names);
-    arena_deinit(&arena);
-    return status;
-}
+/* clang-format off */
+static const struct key simulate_rows[] = {
+    {"file", KEY_TEXT, offsetof(struct campaign_config, simulate), .read = as_path, .needed = "file",
+     .doc = "the file; must be there"},
+    {"propagate", KEY_TEXTS, offsetof(struct campaign_config, propagate), .read = check_fields,
+     .fallback = "traceparent, tracestate, baggage", .doc = "headers that its services pass on"},
+};
+static const struct keys simulate_keys = {"simulate", "simulate", KEY_ROWS(simulate_rows)};
+/* clang-format on */
 
-static int read_judge(struct conf_reader *r, const struct conf_key *key, void *into,
-                      const struct node *value)
+static int read_simulate(struct keys_reader *r, const struct key *key, void *into,
+                         const struct node *value)
 {
     struct campaign_config *c = into;
-    (void)r;
-    (void)key;
-    c->judge = value; /* it is checked when all services are known */
+    if (value->type == NODE_MAP)
+        return keys_read(r, &simulate_keys, c, value);
+    if (keys_want_scalar(r, key->name, value))
+        return -1;
+    if (!value->text.n)
+        return keys_fail(r, value, "\"%s\" is empty: name the file of a simulated system",
+                         key->name);
+    c->simulate = conf_path(c, value->text);
     return 0;
 }
 
-/* ---- the rows ---- */
-
-#define CALLS    "\"type\": \"array\", \"maxItems\": 1000, \"items\": {\"type\": \"string\"}"
-#define POINTERS CALLS
-#define SCALARS  "\"type\": [\"string\", \"integer\"]"
-#define FILE(m)  offsetof(struct campaign_config, m)
-#define SERVE(m) offsetof(struct service_spec, m)
-#define SCENE(m) offsetof(struct scenario_spec, m)
-#define HOPE(m)  offsetof(struct expect_spec, m)
-
 /* clang-format off */
-const struct conf_key conf_keys[] = {
-    {IN_FILE, "version", CONF_OTHER, .read = read_version, .schema = "\"const\": 1",
-     .fallback = "", .doc = "version of the file's format: 1; must be there"},
-    {IN_FILE, "name", CONF_TEXT, FILE(name), .read = check_name,
-     .fallback = "the directory's name", .doc = "name of the system, in reports"},
-    {IN_FILE, "env", CONF_ENV, FILE(env),
-     .fallback = "", .doc = "environment variables of all services with run and of all commands; their own env wins"},
-    {IN_FILE, "services", CONF_OTHER, .read = conf_services,
-     .schema = "\"type\": \"object\", \"minProperties\": 1, \"additionalProperties\": {\"$ref\": \"#/$defs/service\"}",
-     .fallback = "", .doc = "the services, by name"},
-    {IN_FILE, "simulate", CONF_OTHER, .read = conf_simulate,
-     .schema = "\"anyOf\": [{\"type\": \"string\"}, {\"$ref\": \"#/$defs/simulate\"}]",
-     .fallback = "", .doc = "instead of services: the file of a simulated system, which is served"},
-    {IN_FILE, "scenarios", CONF_OTHER, .read = conf_scenarios,
-     .schema = "\"type\": \"object\", \"minProperties\": 1, \"additionalProperties\": {\"$ref\": \"#/$defs/scenario\"}",
-     .fallback = "of a simulated system: those of its file", .doc = "what is exercised, by name"},
-    {IN_FILE, "modes", CONF_OTHER, .read = read_modes,
-     .schema = "\"anyOf\": [{" SCALARS "}, {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 64, \"items\": {" SCALARS "}}]",
-     .fallback = "errors", .doc = "ways to fail that are tried, or sets of them: errors, standard, thorough"},
-    {IN_FILE, "ignore", CONF_TEXTS, FILE(ignore), .read = keep_ignore,
-     .fallback = "none", .doc = "calls that are let through unseen: SERVICE INTERFACE, with *"},
-    {IN_FILE, "search", CONF_MAP, 0, .inner = IN_SEARCH,
-     .fallback = "exact", .doc = "how combinations are searched"},
-    {IN_FILE, "identify", CONF_MAP, 0, .inner = IN_IDENTIFY,
-     .fallback = "found out", .doc = "how calls are named"},
-    {IN_FILE, "judge", CONF_MAP, 0, .inner = IN_JUDGE, .read = read_judge,
-     .fallback = "of a simulated system: as its file says", .doc = "what the oracles need to know, and which of them are heard"},
-    {IN_FILE, "secrets", CONF_MAP, 0, .inner = IN_SECRETS,
-     .fallback = "password, token, cookie ...", .doc = "names of headers, fields and variables whose values are not kept"},
-    {IN_FILE, "quiet", CONF_OTHER, .read = read_quiet,
-     .schema = "\"anyOf\": [{\"const\": \"auto\"}, {\"$ref\": \"#/$defs/duration\"}]",
-     .fallback = "auto", .doc = "after the answer: how long calls that begin later are waited for; auto learns it"},
-    {IN_FILE, "settle", CONF_DURATION, FILE(settle_ns), .least = 1,
-     .fallback = "5s", .doc = "at the end of a run: how long open calls are waited for"},
-    {IN_FILE, "store", CONF_PATH, FILE(store),
-     .fallback = ".outfox/campaign.db", .doc = "file in which runs and findings are kept"},
-    {IN_FILE, "logs", CONF_PATH, FILE(logs),
-     .fallback = ".outfox/logs", .doc = "directory for the output of services"},
-    {IN_FILE, "connections", CONF_WORD, FILE(connections), .words = connections_word,
-     .fallback = "fresh", .doc = "fresh: every call of a run has a connection of its own; reuse: connections are kept, as pools do"},
-    {IN_FILE, "fault-header", CONF_SWITCH, FILE(fault_header),
-     .fallback = "true", .doc = "injected answers carry the header x-outfox-fault"},
+#define SCALAR "\"type\": [\"string\", \"integer\"]"
 
-    {IN_SIMULATE, "file", CONF_PATH, FILE(simulate),
-     .fallback = "", .doc = "the file; must be there"},
-    {IN_SIMULATE, "propagate", CONF_TEXTS, FILE(propagate), .read = check_fields,
-     .fallback = "traceparent, tracestate, baggage", .doc = "headers that its services pass on"},
-
-    {IN_SERVICE, "port", CONF_U16, SERVE(port), .least = 0, .most = 65535,
-     .fallback = "0", .doc = "where it listens; 0: a free port, in {port}"},
-    {IN_SERVICE, "host", CONF_TEXT, SERVE(host), .read = conf_host,
-     .fallback = "127.0.0.1", .doc = "address at which it listens"},
-    {IN_SERVICE, "address", CONF_TEXT, SERVE(address), .read = conf_address,
-     .fallback = "", .doc = "of a service that runs already: HOST:PORT or unix:PATH"},
-    {IN_SERVICE, "tls", CONF_SWITCH, SERVE(tls),
-     .fallback = "false", .doc = "it speaks TLS"},
-    {IN_SERVICE, "host-header", CONF_TEXT, SERVE(host_header), .read = conf_host_header,
-     .fallback = "the address's", .doc = "Host that it gets: NAME, or keep for the one that the caller sent"},
-    {IN_SERVICE, "insecure", CONF_SWITCH, SERVE(insecure),
-     .fallback = "false", .doc = "its certificate is not verified"},
-    {IN_SERVICE, "ca", CONF_PATH, SERVE(ca),
-     .fallback = "the system's", .doc = "authority of its certificate, PEM"},
-    {IN_SERVICE, "listen", CONF_TEXT, SERVE(listen), .read = conf_address,
-     .fallback = "any port", .doc = "where callers that Outfox does not start reach it: the proxy's address"},
-    {IN_SERVICE, "run", CONF_COMMAND, SERVE(run),
-     .fallback = "", .doc = "command that starts it, for /bin/sh"},
-    {IN_SERVICE, "dir", CONF_PATH, SERVE(dir),
-     .fallback = "the file's directory", .doc = "working directory of the command"},
-    {IN_SERVICE, "env", CONF_ENV, SERVE(env),
-     .fallback = "", .doc = "environment variables of the command"},
-    {IN_SERVICE, "ready", CONF_OTHER, .read = conf_ready, .schema = "\"type\": \"string\"",
-     .fallback = "tcp", .doc = "when it is ready: tcp (it accepts connections), none (at once), or a request such as GET /health that is answered with 2xx or 3xx"},
-    {IN_SERVICE, "ready-within", CONF_DURATION, SERVE(ready_ns), .least = 1,
-     .fallback = "30s", .doc = "time to get ready"},
-    {IN_SERVICE, "stop-within", CONF_DURATION, SERVE(stop_ns), .least = 0,
-     .fallback = "3s", .doc = "time to end by itself after SIGTERM"},
-    {IN_SERVICE, "restart", CONF_WORD, SERVE(restart), .words = restart_word,
-     .fallback = "when-dead", .doc = "each-run: it is started anew before every run, so that a cache or circuit breaker in it forgets the runs before; when-dead: only when it died"},
-
-    {IN_SCENARIO, "request", CONF_OTHER, .read = conf_request, .schema = "\"type\": \"string\"",
-     .fallback = "", .doc = "METHOD {url:SERVICE}/path, SERVICE METHOD /path, or SERVICE package.Service/Method (gRPC)"},
-    {IN_SCENARIO, "headers", CONF_FIELDS, SCENE(headers),
-     .fallback = "", .doc = "headers of the request"},
-    {IN_SCENARIO, "body", CONF_OTHER, .read = conf_body,
-     .schema = "\"type\": [\"string\", \"number\", \"boolean\", \"object\", \"array\"]",
-     .fallback = "", .doc = "body of the request; a map or list is sent as JSON"},
-    {IN_SCENARIO, "command", CONF_COMMAND, SCENE(command),
-     .fallback = "", .doc = "instead of a request: a command, for /bin/sh"},
-    {IN_SCENARIO, "dir", CONF_PATH, SCENE(dir),
-     .fallback = "the file's directory", .doc = "working directory of its commands"},
-    {IN_SCENARIO, "env", CONF_ENV, SCENE(env),
-     .fallback = "", .doc = "environment variables of its commands"},
-    {IN_SCENARIO, "before", CONF_COMMAND, SCENE(before),
-     .fallback = "", .doc = "command before every run: brings state back"},
-    {IN_SCENARIO, "after", CONF_COMMAND, SCENE(after),
-     .fallback = "", .doc = "command after every run"},
-    {IN_SCENARIO, "timeout", CONF_DURATION, SCENE(timeout_ns), .least = 1,
-     .fallback = "30s, of a command 2m", .doc = "time for a run; one that takes longer hangs"},
-    {IN_SCENARIO, "limit", CONF_DURATION, SCENE(limit_ns), .least = 1,
-     .fallback = "that of judge", .doc = "how long it may take under one fault; slower is what the oracle over-limit says"},
-    {IN_SCENARIO, "expect", CONF_MAP, SCENE(expect), .inner = IN_EXPECT,
-     .fallback = "status 2xx, or exit 0", .doc = "what must hold"},
-    {IN_SCENARIO, "under-faults", CONF_MAP, SCENE(under_faults), .inner = IN_EXPECT,
-     .fallback = "as expect", .doc = "what must hold instead when a fault was injected"},
-    {IN_SCENARIO, "contract", CONF_PATH, SCENE(contract),
-     .fallback = "resilience/NAME.yaml", .doc = "file that says what happens under faults, for --contract"},
-
-    {IN_EXPECT, "status", CONF_OTHER, .read = conf_status,
-     .schema = "\"anyOf\": [{" SCALARS "}, {\"type\": \"array\", \"minItems\": 1, \"items\": {" SCALARS "}}]",
-     .fallback = "2xx, grpc:0", .doc = "status of the answer, or a list of them: 200, 2xx, 400-499, grpc:0"},
-    {IN_EXPECT, "json", CONF_OTHER, .read = conf_json, .schema = "\"type\": \"object\"",
-     .fallback = "", .doc = "values in the answer, each under its JSON pointer"},
-    {IN_EXPECT, "headers", CONF_FIELDS, HOPE(headers),
-     .fallback = "", .doc = "headers of the answer and their values"},
-    {IN_EXPECT, "body", CONF_OTHER, .read = conf_body_expected, .schema = "\"$ref\": \"#/$defs/text\"",
-     .fallback = "", .doc = "the whole body of the answer"},
-    {IN_EXPECT, "contains", CONF_TEXT, HOPE(contains),
-     .fallback = "", .doc = "text that is in the answer, or in what the command prints"},
-    {IN_EXPECT, "within", CONF_DURATION, HOPE(within_ns), .least = 1,
-     .fallback = "the timeout", .doc = "time in which the answer comes, or the command ends"},
-    {IN_EXPECT, "where", CONF_OTHER, .read = conf_where,
-     .schema = "\"type\": \"object\", \"additionalProperties\": {\"type\": [\"string\", \"null\", \"array\"], \"items\": {\"type\": [\"string\", \"null\"]}}",
-     .fallback = "", .doc = "conditions on values: /pointer, header NAME, body or output: present, at least 10, matches REGEX ..."},
-    {IN_EXPECT, "exit", CONF_U32, HOPE(exit), .least = 0, .most = 255, .read = conf_exit,
-     .fallback = "0", .doc = "exit code of the command"},
-    {IN_EXPECT, "any-of", CONF_OTHER, .read = conf_any_of,
-     .schema = "\"type\": \"array\", \"minItems\": 2, \"maxItems\": 20, \"items\": {\"$ref\": \"#/$defs/expect\"}",
-     .fallback = "", .doc = "alternatives: maps with these keys, of which one must hold"},
-
-    {IN_SEARCH, "assume", CONF_WORDS, .read = read_assume, .words = reduction_word,
+static const struct key search_rows[] = {
+    {"assume", KEY_LIST, .read = add_assume, .word = reduction_word,
      .fallback = "none", .doc = "reductions: less work under an assumption each"},
-    {IN_SEARCH, "max-faults", CONF_U32, FILE(search.max_faults), .least = 1, .most = UINT32_MAX,
+    {"max-faults", KEY_U32, offsetof(struct campaign_config, search.max_faults), .least = 1, .most = UINT32_MAX,
      .fallback = "no bound", .doc = "at most so many faults at a time"},
-    {IN_SEARCH, "t-way", CONF_U32, FILE(search.t_way), .least = 2, .most = 4,
+    {"t-way", KEY_U32, offsetof(struct campaign_config, search.t_way), .least = 2, .most = 4,
      .fallback = "off", .doc = "faults that are absorbed on their own: every 2, 3 or 4 of them together"},
-    {IN_SEARCH, "audit", CONF_OTHER, .read = read_audit,
+    {"audit", KEY_OTHER, .read = read_audit,
      .schema = "\"type\": \"number\", \"minimum\": 0, \"maximum\": 100",
      .fallback = "0", .doc = "per cent of what the reductions skip that is run after all, and compared"},
-    {IN_SEARCH, "order", CONF_OTHER, .read = read_order, .words = order_word,
+    {"order", KEY_OTHER, .read = read_order, .word = order_word,
      .fallback = "soon", .doc = "which faultload comes next"},
-    {IN_SEARCH, "seed", CONF_U64, FILE(search.seed), .least = 0, .most = INT64_MAX,
+    {"seed", KEY_U64, offsetof(struct campaign_config, search.seed), .least = 0, .most = INT64_MAX,
      .fallback = "0", .doc = "for everything that is drawn at random"},
-    {IN_SEARCH, "max-runs", CONF_U64, FILE(search.max_runs), .least = 1, .most = INT64_MAX,
+    {"max-runs", KEY_U64, offsetof(struct campaign_config, search.max_runs), .least = 1, .most = INT64_MAX,
      .fallback = "no bound", .doc = "stop after so many runs of a scenario"},
-    {IN_SEARCH, "budget", CONF_DURATION, FILE(search.budget_ns), .least = 1,
+    {"budget", KEY_DURATION, offsetof(struct campaign_config, search.budget_ns), .least = 1,
      .fallback = "no bound", .doc = "stop after this time"},
-    {IN_SEARCH, "jobs", CONF_U32, FILE(search.jobs), .least = 1, .most = 64,
+    {"jobs", KEY_U32, offsetof(struct campaign_config, search.jobs), .least = 1, .most = 64,
      .fallback = "1", .doc = "runs at a time, where the services pass a trace context on"},
-    {IN_SEARCH, "baselines", CONF_U32, FILE(search.baselines), .least = 1, .most = 16,
+    {"baselines", KEY_U32, offsetof(struct campaign_config, search.baselines), .least = 1, .most = 16,
      .fallback = "3", .doc = "fault-free runs at the beginning, to learn what is stable"},
-    {IN_SEARCH, "check-every", CONF_U32, FILE(search.check_every), .least = 0, .most = UINT32_MAX,
+    {"check-every", KEY_U32, offsetof(struct campaign_config, search.check_every), .least = 0, .most = UINT32_MAX,
      .fallback = "100", .doc = "runs between two that check without faults that the system still works; 0: never"},
-
-    {IN_IDENTIFY, "level", CONF_WORD, FILE(identify.level), .words = level_word,
-     .fallback = "auto", .doc = "how the caller of a call is known; auto finds it out"},
-    {IN_IDENTIFY, "payload", CONF_WORD, FILE(identify.payload), .words = payload_word,
-     .fallback = "auto", .doc = "is the body part of a call's name? auto: where it is stable and tells calls apart"},
-    {IN_IDENTIFY, "predecessors", CONF_SWITCH, FILE(identify.predecessors),
-     .fallback = "false", .doc = "are the calls before it part of a call's name?"},
-    {IN_IDENTIFY, "normalise", CONF_TEXTS, FILE(identify.normalise), .read = check_normalise,
-     .fallback = "none", .doc = "rules REGEX -> TEXT for paths"},
-    {IN_IDENTIFY, "headers", CONF_TEXTS, FILE(identify.headers), .read = check_fields,
-     .fallback = "none", .doc = "further headers that carry a trace id"},
-
-    {IN_SECRETS, "hide", CONF_TEXTS, FILE(secrets.hide), .read = check_fields,
-     .fallback = "none", .doc = "further names whose values are kept and printed as [secret]"},
-    {IN_SECRETS, "show", CONF_TEXTS, FILE(secrets.show), .read = check_fields,
-     .fallback = "none", .doc = "names that are no secret after all"},
-
-    {IN_JUDGE, "oracles", CONF_OTHER,
-     .schema = "\"type\": \"object\", \"additionalProperties\": {\"enum\": [\"off\", \"warning\", \"finding\", false]}",
-     .fallback = "as outfox oracles lists them", .doc = "how serious what an oracle says is, by its name or all: off, warning or finding"},
-    {IN_JUDGE, "reads", CONF_OTHER, .schema = CALLS,
-     .fallback = "by method and name", .doc = "calls without side effects"},
-    {IN_JUDGE, "idempotent", CONF_OTHER, .schema = CALLS,
-     .fallback = "by method and name", .doc = "calls that may be made twice"},
-    {IN_JUDGE, "effects", CONF_OTHER,
-     .schema = "\"type\": \"array\", \"maxItems\": 1000, \"items\": {\"type\": [\"string\", \"object\"]}",
-     .fallback = "by method and name", .doc = "calls with side effects, and how often they must be made: CALL: exactly 1 when status 200, otherwise 0"},
-    {IN_JUDGE, "undo", CONF_OTHER,
-     .schema = "\"type\": \"object\", \"maxProperties\": 1000, \"additionalProperties\": {\"type\": \"string\"}",
-     .fallback = "by name", .doc = "calls that take a side effect back: CALL: CALL"},
-    {IN_JUDGE, "limit", CONF_OTHER, .schema = "\"$ref\": \"#/$defs/duration\"",
-     .fallback = "none", .doc = "how long a scenario may take under one fault"},
-    {IN_JUDGE, "volatile", CONF_OTHER, .schema = POINTERS,
-     .fallback = "what differs without faults", .doc = "JSON pointers: values of answers that are not compared"},
-    {IN_JUDGE, "stable", CONF_OTHER, .schema = POINTERS,
-     .fallback = "none", .doc = "JSON pointers: values that are compared although they look like a time or a generated id"},
-    {IN_JUDGE, "optional", CONF_OTHER, .schema = POINTERS,
-     .fallback = "none", .doc = "JSON pointers: values that may be null, empty or missing under faults"},
 };
+static const struct keys search_keys = {"search", "search", KEY_ROWS(search_rows)};
+
+static const struct key identify_rows[] = {
+    {"level", KEY_WORD, offsetof(struct campaign_config, identify.level), .words = identify_level_names,
+     .fallback = "auto", .doc = "how the caller of a call is known; auto finds it out"},
+    {"payload", KEY_WORD, offsetof(struct campaign_config, identify.payload), .words = identify_payload_names,
+     .fallback = "auto", .doc = "is the body part of a call's name? auto: where it is stable and tells calls apart"},
+    {"predecessors", KEY_SWITCH, offsetof(struct campaign_config, identify.predecessors),
+     .fallback = "false", .doc = "are the calls before it part of a call's name?"},
+    {"normalise", KEY_TEXTS, offsetof(struct campaign_config, identify.normalise), .most = 100, .read = check_normalise,
+     .fallback = "none", .doc = "rules REGEX -> TEXT for paths"},
+    {"headers", KEY_TEXTS, offsetof(struct campaign_config, identify.headers), .read = check_fields,
+     .fallback = "none", .doc = "further headers that carry a trace id"},
+};
+static const struct keys identify_keys = {"identify", "identify", KEY_ROWS(identify_rows)};
+
+static const struct key secrets_rows[] = {
+    {"hide", KEY_TEXTS, offsetof(struct campaign_config, secrets.hide), .read = check_fields,
+     .fallback = "none", .doc = "further names whose values are kept and printed as [secret]"},
+    {"show", KEY_TEXTS, offsetof(struct campaign_config, secrets.show), .read = check_fields,
+     .fallback = "none", .doc = "names that are no secret after all"},
+};
+static const struct keys secrets_keys = {"secrets", "secrets", KEY_ROWS(secrets_rows)};
+
+static const struct key config_rows[] = {
+    {"version", KEY_OTHER, .read = read_version, .needed = "version: 1", .schema = "\"const\": 1",
+     .doc = "version of the file's format: 1; must be there"},
+    {"name", KEY_TEXT, offsetof(struct campaign_config, name), .read = check_name,
+     .fallback = "the directory's name", .doc = "name of the system, in reports"},
+    {"env", KEY_PAIRS, offsetof(struct campaign_config, env), .pair = as_own_variable,
+     .doc = "environment variables of all services with run and of all commands; their own env wins"},
+    {"services", KEY_EACH, .least = 1, .most = SERVICES_MAX, .pair = add_service, .inner = &service_keys,
+     .doc = "the services, by name"},
+    {"simulate", KEY_OTHER, .read = read_simulate, .inner = &simulate_keys,
+     .schema = "\"anyOf\": [{\"type\": \"string\"}, {\"$ref\": \"#/$defs/simulate\"}]",
+     .doc = "instead of services: the file of a simulated system, which is served"},
+    {"scenarios", KEY_EACH, .least = 1, .most = SCENARIOS_MAX, .pair = conf_scenario, .inner = &scenario_keys,
+     .fallback = "of a simulated system: those of its file", .doc = "what is exercised, by name"},
+    {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode, .schema = SCALAR,
+     .fallback = "errors", .doc = "ways to fail that are tried, or sets of them: errors, standard, thorough"},
+    {"ignore", KEY_TEXTS, offsetof(struct campaign_config, ignore), .read = keep_ignore,
+     .fallback = "none", .doc = "calls that are let through unseen: SERVICE INTERFACE, with *"},
+    {"search", KEY_MAP, .inner = &search_keys,
+     .fallback = "exact", .doc = "how combinations are searched"},
+    {"identify", KEY_MAP, .inner = &identify_keys,
+     .fallback = "found out", .doc = "how calls are named"},
+    {"judge", KEY_NODE, offsetof(struct campaign_config, judge), .inner = &judge_keys,
+     .fallback = "of a simulated system: as its file says", .doc = "what the oracles need to know, and which of them are heard"},
+    {"secrets", KEY_MAP, .inner = &secrets_keys,
+     .fallback = "password, token, cookie ...", .doc = "names of headers, fields and variables whose values are not kept"},
+    {"quiet", KEY_OTHER, .read = read_quiet,
+     .schema = "\"anyOf\": [{\"const\": \"auto\"}, {\"$ref\": \"#/$defs/duration\"}]",
+     .fallback = "auto", .doc = "after the answer: how long calls that begin later are waited for; auto learns it"},
+    {"settle", KEY_DURATION, offsetof(struct campaign_config, settle_ns), .least = 1,
+     .fallback = "5s", .doc = "at the end of a run: how long open calls are waited for"},
+    {"store", KEY_TEXT, offsetof(struct campaign_config, store), .read = as_path,
+     .fallback = ".outfox/campaign.db", .doc = "file in which runs and findings are kept"},
+    {"logs", KEY_TEXT, offsetof(struct campaign_config, logs), .read = as_path,
+     .fallback = ".outfox/logs", .doc = "directory for the output of services"},
+    {"connections", KEY_WORD, offsetof(struct campaign_config, connections), .words = connections_names,
+     .fallback = "fresh", .doc = "fresh: every call of a run has a connection of its own; reuse: connections are kept, as pools do"},
+    {"fault-header", KEY_SWITCH, offsetof(struct campaign_config, fault_header),
+     .fallback = "true", .doc = "injected answers carry the header x-outfox-fault"},
+};
+const struct keys config_keys = {"the configuration", "config", KEY_ROWS(config_rows),
+    .schema = "\"oneOf\": [{\"required\": [\"services\", \"scenarios\"]}, {\"required\": [\"simulate\"]}]"};
 /* clang-format on */
 
-const size_t conf_key_count = sizeof conf_keys / sizeof *conf_keys;
+void campaign_config_schema(struct buf *out)
+{
+    keys_schema(&config_keys, "outfox.yaml", out);
+}

@@ -34,7 +34,7 @@ struct starter_service *starter_find(struct starter *s, slice name, struct err *
     for (uint32_t i = 0; i < s->services.n; i++)
         if (slice_eq(s->services.at[i].name, name))
             return &s->services.at[i];
-    if (!conf_name_ok(name)) {
+    if (!name_valid(name, false)) {
         err_set(e, 0, 0,
                 "the name of a service has 1 to 100 letters, digits, \"-\" and \"_\"; \"%.*s\" has "
                 "not",

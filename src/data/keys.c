@@ -18,6 +18,11 @@ int keys_fail(struct keys_reader *r, const struct node *at, const char *format, 
     return err_set(r->e, at->line, at->col, "%s", text);
 }
 
+static bool is_scalar(const struct node *value)
+{
+    return value->type == NODE_STR || value->type == NODE_NUM || value->type == NODE_BOOL;
+}
+
 int keys_want(struct keys_reader *r, const char *key, const struct node *value, enum node_type type)
 {
     if (value->type == type)
@@ -28,7 +33,7 @@ int keys_want(struct keys_reader *r, const char *key, const struct node *value, 
 
 int keys_want_scalar(struct keys_reader *r, const char *key, const struct node *value)
 {
-    if (value->type == NODE_STR || value->type == NODE_NUM || value->type == NODE_BOOL)
+    if (is_scalar(value))
         return 0;
     return keys_fail(r, value, "\"%s\" must be a value, not %s%s", key, node_type_name(value->type),
                      value->type == NODE_NULL ? "" : ": put text with [ or { in quotes");
@@ -61,10 +66,10 @@ struct written {
 static struct written written(const struct node *value)
 {
     struct written w;
-    if (value->type == NODE_NULL || value->type == NODE_LIST || value->type == NODE_MAP)
-        snprintf(w.text, sizeof w.text, "%s", node_type_name(value->type));
-    else
+    if (is_scalar(value))
         snprintf(w.text, sizeof w.text, "\"%.*s\"", SHORT(value->text));
+    else
+        snprintf(w.text, sizeof w.text, "%s", node_type_name(value->type));
     return w;
 }
 
@@ -195,7 +200,7 @@ static int read_pairs(struct keys_reader *r, const struct key *key, void *into,
 static int read_list(struct keys_reader *r, const struct key *key, void *into,
                      const struct node *value)
 {
-    if (key->alone && value->type != NODE_LIST)
+    if (key->alone && is_scalar(value))
         return key->read(r, key, into, value);
     if (want_items(r, key, value, NODE_LIST))
         return -1;
@@ -401,17 +406,19 @@ static void add_value(const struct key *key, struct buf *out)
             add_item(key, out);
             buf_adds(out, "}, {");
         }
-        buf_addf(out, "\"type\": \"array\", \"minItems\": %llu, \"maxItems\": %llu, \"items\": {",
-                 least, most);
+        buf_adds(out, "\"type\": \"array\", ");
+        if (least)
+            buf_addf(out, "\"minItems\": %llu, ", least);
+        buf_addf(out, "\"maxItems\": %llu, \"items\": {", most);
         add_item(key, out);
         buf_adds(out, key->alone ? "}}]" : "}");
         break;
     case KEY_EACH:
     case KEY_PAIRS:
-        buf_addf(out,
-                 "\"type\": \"object\", \"minProperties\": %llu, \"maxProperties\": %llu, "
-                 "\"additionalProperties\": {",
-                 least, most);
+        buf_adds(out, "\"type\": \"object\", ");
+        if (least)
+            buf_addf(out, "\"minProperties\": %llu, ", least);
+        buf_addf(out, "\"maxProperties\": %llu, \"additionalProperties\": {", most);
         add_item(key, out);
         buf_adds(out, "}");
         break;

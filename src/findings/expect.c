@@ -321,7 +321,7 @@ static bool is_length(const struct head *h, struct sought *x, char digits[DIGITS
     return slice_eq(x->seen, x->value);
 }
 
-static void ask_header(struct subject *s, const struct config_pair *wanted)
+static void ask_header(struct subject *s, const struct text_pair *wanted)
 {
     char digits[DIGITS_MOST];
     const struct client_answer *a = s->answer;

@@ -194,7 +194,7 @@ static void on_gone(struct process *p)
 static const struct process_events events = {
     .started = on_started, .failed = on_failed, .ended = on_ended, .gone = on_gone};
 
-const char *const *env_texts(struct arena *a, const struct config_pair *env, uint32_t n)
+const char *const *env_texts(struct arena *a, const struct text_pair *env, uint32_t n)
 {
     const char **texts = arena_alloc(a, (n + 1) * sizeof *texts);
     for (uint32_t i = 0; i < n; i++) {

@@ -18,7 +18,7 @@ struct command;
 struct command_request {
     slice text;
     slice dir;
-    const struct config_pair *env; /* on top of our own environment */
+    const struct text_pair *env; /* on top of our own environment */
     uint32_t n_env;
     int64_t timeout_ns; /* > 0 */
 };

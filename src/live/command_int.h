@@ -7,6 +7,6 @@
 #include "config/config.h"
 
 /* "NAME=VALUE" of each, and NULL. */
-const char *const *env_texts(struct arena *a, const struct config_pair *env, uint32_t n);
+const char *const *env_texts(struct arena *a, const struct text_pair *env, uint32_t n);
 
 #endif

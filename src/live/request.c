@@ -107,13 +107,13 @@ void request_state(struct execution *x, void (*done)(void *, const struct client
 
 struct environment {
     struct arena *arena;
-    VEC(struct config_pair) pairs;
+    VEC(struct text_pair) pairs;
 };
 
 static void add_pair(struct environment *env, const char *name, slice value)
 {
-    vec_push(&env->pairs, (struct config_pair){slice_copy(env->arena, slice_of(name)),
-                                               slice_copy(env->arena, value)});
+    vec_push(&env->pairs, (struct text_pair){slice_copy(env->arena, slice_of(name)),
+                                             slice_copy(env->arena, value)});
 }
 
 /* OUTFOX_URL_PAYMENT_SERVICE=http://127.0.0.1:4711 */

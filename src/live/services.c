@@ -285,7 +285,7 @@ static const char *expanded(struct service *s, slice text, struct arena *a, slic
 static int spec_make(struct service *s, struct arena *a, struct process_spec *out, struct err *e)
 {
     uint32_t n = s->spec->env.n;
-    struct config_pair *env = arena_alloc(a, (n + 1) * sizeof *env);
+    struct text_pair *env = arena_alloc(a, (n + 1) * sizeof *env);
     slice command, dir = s->spec->dir.n ? s->spec->dir : s->all->config->dir;
     for (uint32_t i = 0; i < n; i++) {
         env[i].name = s->spec->env.at[i].name;

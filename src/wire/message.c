@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/wire.h"
 
-#include <strings.h>
-
-bool slice_eq_nocase(slice a, slice b)
-{
-    return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
-}
-
 slice head_get(const struct head *h, slice name)
 {
     for (uint32_t i = 0; i < h->n_fields; i++)

@@ -31,8 +31,6 @@ struct head {
     slice reason;  /* HTTP/1.1: the reason phrase; may be empty */
 };
 
-bool slice_eq_nocase(slice a, slice b);
-
 /* The value of the first field of this name (any case), or an empty slice with p == NULL. */
 slice head_get(const struct head *h, slice name);
 

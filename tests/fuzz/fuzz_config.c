@@ -38,7 +38,7 @@ static void check_command(const struct campaign_config *c, slice text, bool own)
     MUST(seen <= text.n);
 }
 
-static void check_pairs(const struct campaign_config *c, const struct config_pairs *pairs, bool own)
+static void check_pairs(const struct campaign_config *c, const struct text_pairs *pairs, bool own)
 {
     for (uint32_t i = 0; i < pairs->n; i++) {
         check_text(pairs->at[i].name);

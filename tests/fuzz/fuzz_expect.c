@@ -136,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     slice body = rest.p ? rest : (slice){"", 0};
     static const struct node wanted = {.type = NODE_STR, .text = {"x", 1}};
     struct expect_value value = {.pointer = pointer, .value = &wanted};
-    struct config_pair pair = {pointer, body};
+    struct text_pair pair = {pointer, body};
     const struct expect_spec specs[] = {
         {.json = {&value, 1, 1}},
         {.contains = pointer},

@@ -280,7 +280,7 @@ static void test_defaults(void **state)
 
 /* ---- variables for all ---- */
 
-static const char *variable(const struct config_pairs *env, const char *name)
+static const char *variable(const struct text_pairs *env, const char *name)
 {
     const char *value = NULL;
     for (uint32_t i = 0; i < env->n; i++)
@@ -302,8 +302,8 @@ static void test_env_for_all(void **state)
                                        "scenarios:\n"
                                        "  t: { command: x, env: { A: mine } }\n"
                                        "  r: { request: a GET /, before: x }\n");
-    const struct config_pairs *a = &c->services.at[0].env, *b = &c->services.at[1].env;
-    const struct config_pairs *t = &c->scenarios.at[0].env, *r = &c->scenarios.at[1].env;
+    const struct text_pairs *a = &c->services.at[0].env, *b = &c->services.at[1].env;
+    const struct text_pairs *t = &c->scenarios.at[0].env, *r = &c->scenarios.at[1].env;
     (void)state;
     assert_int_equal(a->n, 4);
     assert_string_equal(variable(a, "LEVEL"), "info"); /* its own wins */
@@ -413,7 +413,7 @@ static const struct refusal service_refusals[] = {
      4, 3, "`listen` of \"b\" is where \"a\" itself listens"},
     {"version: 1\nservices:\n\ta: { run: x }", 3, 1, "begins with a tab; indent with spaces"},
     {"version: 1\nservices: { a: { run: x {port} } }", 2, 25, "in quotes"},
-    {SERVICE("run"), 4, 6, "\"b\" must be a map, not text"},
+    {SERVICE("run"), 4, 6, "a service is a map with the keys port, host, address ..., not text"},
     {SERVICE("{}"), 4, 3, "\"b\" needs \"run\""},
     {SERVICE("{ port: 1 }"), 4, 8, "\"port\" does not go without \"run\""},
     {SERVICE("{ run: x, address: 'h:1' }"), 4, 16, "does not go with \"run\""},
@@ -448,11 +448,11 @@ static const struct refusal service_refusals[] = {
     {SERVICE("{ run: x, prot: 1 }"), 4, 16, "in a service; did you mean \"port\"?"},
     {"version: 1\nservices: { 'a b': { run: x } }\nscenarios: { s: { command: x } }", 2, 13,
      "letters, digits"},
-    {"version: 1\nservices: {}\n", 2, 11, "1 to 500 services"},
+    {"version: 1\nservices: {}\n", 2, 11, "1 to 500 entries"},
     {"version: 1\nservices: { a: { run: x, port: 1 }, b: { run: y, port: 1 } }\n"
      "scenarios: { s: { command: x } }",
      2, 37, "have the same port 1"},
-    {"version: 1\nsimulate: { propagate: [a] }", 2, 11, "needs \"file\""},
+    {"version: 1\nsimulate: { propagate: [a] }", 2, 11, "\"file\" is missing in simulate"},
     {"version: 1\nsimulate: ''", 2, 11, "is empty"},
     {"version: 1\nsimulate: { file: x, propagate: ['a b'] }", 2, 34, "no name of a header"},
 };
@@ -513,7 +513,7 @@ static const struct refusal scenario_refusals[] = {
     {SCENARIO("{ request: a GET /, expect: { where: { body: 'matches (' } } }"), 4, 51,
      "a ( has no )"},
     {SCENARIO("{ request: a GET /, expect: { any-of: [{ status: 200 }] } }"), 4, 44,
-     "2 to 20 alternatives"},
+     "2 to 20 entries"},
     {SCENARIO("{ request: a GET /, expect: { any-of: [200, 503] } }"), 4, 45,
      "a map such as { status: 503 }"},
     {SCENARIO("{ request: a GET /, expect: { any-of: [{ status: 200 }, { any-of: [] }] } }"), 4, 62,
@@ -531,7 +531,7 @@ static const struct refusal scenario_refusals[] = {
     {SCENARIO("{ command: x, expect: { exit: 256 } }"), 4, 36, "from 0 to 255"},
     {SCENARIO("{ request: a GET /, expects: {} }"), 4, 26, "did you mean \"expect\"?"},
     {SCENARIO("{ request: a GET /, expect: { statuss: 1 } }"), 4, 36, "in expect; did you mean"},
-    {"version: 1\nservices: { a: { run: x } }\nscenarios: {}", 3, 12, "1 to 1000 scenarios"},
+    {"version: 1\nservices: { a: { run: x } }\nscenarios: {}", 3, 12, "1 to 1000 entries"},
     {"version: 1\nservices: { a: { run: x } }\nscenarios: { 'x y': {} }", 3, 14, "letters, digits"},
 };
 

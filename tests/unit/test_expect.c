@@ -189,7 +189,7 @@ static void test_headers(void **state)
         {"etag", "1", "the header etag is not \"1\"", "there is no such header"},
     };
     for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct config_pair pair = {slice_of(rows[i].name), slice_of(rows[i].value)};
+        struct text_pair pair = {slice_of(rows[i].name), slice_of(rows[i].value)};
         struct expect_spec spec = {.headers = {&pair, 1, 1}};
         judge_answer(&b, &spec, &a);
         if (rows[i].why)

@@ -207,7 +207,7 @@ static struct told told;
 
 static struct command *start(struct world *w, const char *text, int64_t timeout_ns)
 {
-    struct config_pair pair = {SLICE("MARK"), slice_of(mark)};
+    struct text_pair pair = {SLICE("MARK"), slice_of(mark)};
     struct command_request r = {
         .text = slice_of(text), .env = &pair, .n_env = 1, .timeout_ns = timeout_ns};
     memset(&told, 0, sizeof told);
@@ -256,9 +256,9 @@ static void gives_directory_and_environment(void **state)
     (void)state;
     struct world w;
     world_init(&w);
-    struct config_pair env[] = {{SLICE("A"), SLICE("one two")},
-                                {SLICE("HOME"), SLICE("/nowhere")},
-                                {SLICE("EMPTY"), {NULL, 0}}};
+    struct text_pair env[] = {{SLICE("A"), SLICE("one two")},
+                              {SLICE("HOME"), SLICE("/nowhere")},
+                              {SLICE("EMPTY"), {NULL, 0}}};
     struct command_request r = {.text = SLICE("pwd; echo \"$A,$HOME,${EMPTY-unset},$PATH\""),
                                 .dir = SLICE("/usr"),
                                 .env = env,
@@ -288,13 +288,13 @@ static void big_environments(void **state)
     (void)state;
     enum { PAIRS = 100, EACH = 10000, HUGE = 300000 };
     static char names[PAIRS][16], value[HUGE];
-    struct config_pair env[PAIRS];
+    struct text_pair env[PAIRS];
     struct world w;
     world_init(&w);
     memset(value, 'x', sizeof value);
     for (int i = 0; i < PAIRS; i++) {
         (void)snprintf(names[i], sizeof names[i], "BIG_%d", i);
-        env[i] = (struct config_pair){slice_of(names[i]), {value, EACH}};
+        env[i] = (struct text_pair){slice_of(names[i]), {value, EACH}};
     }
     struct command_request r = {
         .text = SLICE("echo ${#BIG_99}"), .env = env, .n_env = PAIRS, .timeout_ns = 5 * S_NS};

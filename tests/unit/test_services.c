@@ -294,8 +294,8 @@ static void get_ready_and_stop(void **state)
     world_init(&w);
     (void)add(&w, "plain", LISTEN, READY_TCP);
     struct service_spec *web = add(&w, "web", HTTP, READY_HTTP);
-    vec_push(&web->env, (struct config_pair){SLICE("BAD"), SLICE("2")});
-    vec_push(&web->env, (struct config_pair){SLICE("AT"), SLICE("port {port}")});
+    vec_push(&web->env, (struct text_pair){SLICE("BAD"), SLICE("2")});
+    vec_push(&web->env, (struct text_pair){SLICE("AT"), SLICE("port {port}")});
     (void)add(&w, "quick",
               "echo out; echo err >&2; pwd; setsid sh -c 'echo $$; exec sleep 130' & wait",
               READY_NONE);
@@ -385,7 +385,7 @@ static void never_well(void **state)
     struct world w;
     world_init(&w);
     struct service_spec *web = add(&w, "web", HTTP, READY_HTTP);
-    vec_push(&web->env, (struct config_pair){SLICE("BAD"), SLICE("1000000")});
+    vec_push(&web->env, (struct text_pair){SLICE("BAD"), SLICE("1000000")});
     web->ready_ns = 2 * S_NS;
     start(&w);
     run_failed(&w);
@@ -702,7 +702,7 @@ static void freed_at_any_time(void **state)
         world_init(&w);
         (void)add(&w, "tcp", LISTEN, READY_TCP);
         struct service_spec *web = add(&w, "web", HTTP, READY_HTTP);
-        vec_push(&web->env, (struct config_pair){SLICE("BAD"), SLICE("5")});
+        vec_push(&web->env, (struct text_pair){SLICE("BAD"), SLICE("5")});
         start(&w);
         if (ms)
             (void)run(&w, ms * MS_NS);
