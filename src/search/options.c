@@ -185,7 +185,7 @@ static void print_seed(const struct search_options *o, struct buf *out)
 static int read_shard(const struct reading *r, slice text)
 {
     slice rest = text, part;
-    uint64_t i, n;
+    uint64_t i = 0, n = 0;
     slice_cut(&rest, '/', &part);
     bool numbers = rest.p && slice_to_u64(part, UINT32_MAX, &i) &&
                    slice_to_u64(rest, r->stored ? UINT32_MAX : SHARDS_MAX, &n);
