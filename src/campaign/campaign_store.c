@@ -2,22 +2,13 @@
  *
  * A campaign on disk: what is kept of it, and how it is taken up again. The search is pure, so it
  * is brought to where it was by observing the stored runs in their order. */
-#include "base/hash.h"
 #include "campaign/campaign_int.h"
 
 /* ---- what is known of faultloads ---- */
 
-static uint64_t key_of(const struct faultloads *fl, faultload f)
-{
-    uint64_t key = 1;
-    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
-        key += hash_mix(fl->rows.at[f].last.point, fl->rows.at[f].last.mode);
-    return key;
-}
-
 struct known *campaign_known(struct campaign *c, faultload f)
 {
-    const uint32_t *at = map_get(&c->known_at, key_of(c->opt.faultloads, f));
+    const uint32_t *at = map_get(&c->known_at, faultload_key(c->opt.faultloads, f));
     return at ? &c->known.at[*at] : NULL;
 }
 
@@ -40,7 +31,7 @@ void campaign_remember(struct campaign *c, const struct run *run)
     campaign_seen(c, run);
     campaign_learn_limit(c, run);
     if (!k) {
-        map_set(&c->known_at, key_of(c->opt.faultloads, run->faultload), c->known.n);
+        map_set(&c->known_at, faultload_key(c->opt.faultloads, run->faultload), c->known.n);
         vec_push(&c->known,
                  (struct known){.faultload = run->faultload, .why = why, .number = run->number});
         k = &vec_last(&c->known);

@@ -3,7 +3,7 @@
  * The file of a contract to rules. Every key is a row of a table with the function that reads it;
  * what is wrong is said with line and column, and with the nearest name where one is near. */
 #include "base/hash.h"
-#include "contract/contract_parts_int.h"
+#include "contract/contract_int.h"
 #include "core/outcome.h"
 #include "data/pointer.h"
 

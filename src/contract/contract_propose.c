@@ -12,7 +12,7 @@
  * 2. Rules that are proposed stand behind those of the file, and are taken away again. */
 #include <stdlib.h>
 
-#include "contract/contract_propose_int.h"
+#include "contract/contract_int.h"
 #include "data/yaml.h"
 
 enum { FORM_PAYLOAD = 1, FORM_NUMBER = 2, FORM_MODE = 4, FORM_CALLER = 8, FORM_PATH = 16 };
@@ -100,11 +100,6 @@ static void calls_of(struct contract *c, const struct seen *s, uint8_t form, str
     }
 }
 
-static bool calls_eq(const struct calls *a, const struct calls *b)
-{
-    return a->n == b->n && memcmp(a->at, b->at, a->n * sizeof *a->at) == 0;
-}
-
 /* ---- the order of what was seen ---- */
 
 /* One observation, and what it is sorted by. */
@@ -116,37 +111,10 @@ struct sorted {
     uint32_t text;               /* the faults in full */
 };
 
-/* Where an interface comes in the fault-free run; those that are not there come last. */
-static uint32_t place_of(const struct contract *c, uid point)
+static bool same_interface(const struct contract *c, uid a, uid b)
 {
-    const struct element *e = uid_element(c->opt.names, point);
-    const struct trace *t = &c->usual.trace;
-    for (uint32_t i = 0; i < t->calls.n; i++) {
-        const struct element *o = uid_element(c->opt.names, t->calls.at[i].uid);
-        if (o->service == e->service && o->interface == e->interface)
-            return i;
-    }
-    return NOT_USUAL;
-}
-
-/* The places of the interfaces of an observation: the first, and the sum. */
-static void add_places(const struct contract *c, struct sorted *s)
-{
-    const struct fault *faults = c->faults.at + s->seen->first;
-    s->first = UINT32_MAX;
-    for (uint32_t k = 0; k < s->seen->n; k++) {
-        const struct element *e = uid_element(c->opt.names, faults[k].point);
-        bool again = false;
-        for (uint32_t i = 0; i < k && !again; i++) {
-            const struct element *o = uid_element(c->opt.names, faults[i].point);
-            again = o->service == e->service && o->interface == e->interface;
-        }
-        if (again)
-            continue;
-        uint32_t place = place_of(c, faults[k].point);
-        s->first = place < s->first ? place : s->first;
-        s->sum += place;
-    }
+    const struct element *x = uid_element(c->opt.names, a), *y = uid_element(c->opt.names, b);
+    return x->service == y->service && x->interface == y->interface;
 }
 
 static int sorted_cmp(const void *x, const void *y)
@@ -184,15 +152,30 @@ static uint32_t calls_text(struct contract *c, const struct seen *s, uint8_t for
 
 static struct sorted *sort_seen(struct contract *c)
 {
+    const struct trace *usual = &c->usual.trace;
     struct sorted *list = mem_zero((c->seen.n + 1) * sizeof *list);
     for (uint32_t i = 0; i < c->seen.n; i++) {
         struct sorted *s = &list[i];
+        const struct fault *faults = c->faults.at + c->seen.at[i].first;
         uint32_t n;
         s->c = c;
         s->seen = &c->seen.at[i];
         s->subject = calls_text(c, s->seen, 0, &s->n_subject);
         s->text = calls_text(c, s->seen, FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE, &n);
-        add_places(c, s);
+        s->first = UINT32_MAX;
+        for (uint32_t k = 0; k < s->seen->n; k++) {
+            uint32_t before = 0, place = 0;
+            while (!same_interface(c, faults[before].point, faults[k].point))
+                before++;
+            if (before < k)
+                continue; /* each interface once */
+            while (place < usual->calls.n &&
+                   !same_interface(c, usual->calls.at[place].uid, faults[k].point))
+                place++;
+            place = place < usual->calls.n ? place : NOT_USUAL; /* not there: last */
+            s->first = place < s->first ? place : s->first;
+            s->sum += place;
+        }
     }
     qsort(list, c->seen.n, sizeof *list, sorted_cmp);
     return list;
@@ -276,7 +259,9 @@ static void add_to_part(struct contract *c, struct subject *x, const struct seen
     struct calls calls;
     uint32_t k = 0;
     calls_of(c, s, form, &calls);
-    while (k < x->parts.n && !calls_eq(&x->parts.at[k].calls, &calls))
+    while (k < x->parts.n &&
+           (x->parts.at[k].calls.n != calls.n ||
+            memcmp(x->parts.at[k].calls.at, calls.at, calls.n * sizeof *calls.at) != 0))
         k++;
     bool first = k == x->parts.n;
     if (first)
@@ -339,14 +324,6 @@ static bool all_hold(struct contract *c, const struct subject *x)
     return true;
 }
 
-static bool part_holds(struct contract *c, const struct subject *x, uint32_t part)
-{
-    for (uint32_t i = 0; i < x->n; i++)
-        if (x->part_of.at[i] == part && !seen_holds(c, x->at[i].seen, NULL))
-            return false;
-    return true;
-}
-
 /* Does this rule speak of tries that were never failed? "x fails: unaffected" does not follow from
  * one failed try after which the next one succeeded. */
 static bool reaches_too_far(struct contract *c, const struct subject *x,
@@ -367,14 +344,6 @@ static bool reaches_too_far(struct contract *c, const struct subject *x,
     return too_far;
 }
 
-static bool all_reach(struct contract *c, const struct subject *x, uint32_t first)
-{
-    for (uint32_t i = first; i < c->rules.n; i++)
-        if (reaches_too_far(c, x, &c->rules.at[i]))
-            return false;
-    return true;
-}
-
 /* Rules of this form, so that all observations hold; false: they do not. */
 static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool general, bool last)
 {
@@ -393,13 +362,18 @@ static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool g
         }
     for (uint32_t i = 0; i < x->parts.n; i++) {
         const struct part *p = &x->parts.at[i];
-        if (!part_holds(c, x, i))
+        bool holds = true;
+        for (uint32_t k = 0; k < x->n && holds; k++)
+            holds = x->part_of.at[k] != i || seen_holds(c, x->at[k].seen, NULL);
+        if (!holds)
             (void)add_rule(c, &p->calls, pool_text(&c->pool, p->then[0]), p->decide);
     }
-    if (all_hold(c, x) && (last || all_reach(c, x, before)))
-        return true;
-    rules_truncate(c, before);
-    return false;
+    bool good = all_hold(c, x);
+    for (uint32_t i = before; i < c->rules.n && good && !last; i++)
+        good = !reaches_too_far(c, x, &c->rules.at[i]);
+    if (!good)
+        rules_truncate(c, before);
+    return good;
 }
 
 /* Does one of the failing calls alone lead to what this rule says of all of them? */
@@ -438,19 +412,9 @@ static void propose_subject(struct contract *c, struct subject *x)
 
 /* ---- all ---- */
 
-/* Does it contain a call that alone is not as declared? What follows from that is not to be
- * declared before it is right. */
-static bool is_tainted(const struct contract *c, const struct seen *s, const struct map *broken)
-{
-    const struct fault *faults = c->faults.at + s->first;
-    for (uint32_t k = 0; k < s->n; k++)
-        if (map_get(broken, group_key(faults, s->n, group_of(c, faults, s->n, k))))
-            return true;
-    return false;
-}
-
 /* What rules are made from: all that was seen, but what a rule of the file speaks of itself, and
- * what follows from that, unless it is to be changed. */
+ * what follows from that, unless it is to be changed. What contains a call that alone is not as
+ * declared is not to be declared before that is right. */
 static uint32_t keep_seen(struct contract *c, const struct sorted *list, bool changed,
                           struct sorted *kept)
 {
@@ -458,12 +422,19 @@ static uint32_t keep_seen(struct contract *c, const struct sorted *list, bool ch
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->seen.n; i++) {
         const struct seen *s = list[i].seen;
+        const struct fault *faults = c->faults.at + s->first;
         if (!s->behaviour.ended || (c->opt.strict && !s->behaviour.pass))
             continue; /* no rule would make it right */
         bool composed, holds = seen_holds(c, s, &composed);
-        if (!holds && !composed && !changed)
-            map_set(&broken, group_key(c->faults.at + s->first, s->n, UINT64_MAX), 1);
-        else if (holds || changed || !is_tainted(c, s, &broken))
+        if (!holds && !composed && !changed) {
+            map_set(&broken, group_key(faults, s->n, UINT64_MAX), 1);
+            continue;
+        }
+        bool tainted = false;
+        for (uint32_t k = 0; k < s->n && !holds && !changed && !tainted; k++)
+            tainted =
+                map_get(&broken, group_key(faults, s->n, group_of(c, faults, s->n, k))) != NULL;
+        if (!tainted)
             kept[n++] = list[i];
     }
     map_deinit(&broken);

@@ -12,8 +12,7 @@
  *    them.
  * 2. Nothing here depends on the order of the faults, or of the rules but for which of two equal
  *    ones is named. */
-#include "base/hash.h"
-#include "contract/contract_parts_int.h"
+#include "contract/contract_int.h"
 
 /* ---- precision ---- */
 
@@ -117,16 +116,8 @@ static int rule_cmp(const struct contract *c, const struct contract_rule *a,
 
 /* ---- choosing ---- */
 
-static uint32_t bits(uint64_t x)
-{
-    uint32_t n = 0;
-    for (; x; x &= x - 1)
-        n++;
-    return n;
-}
-
 struct choice {
-    const struct contract_rule *rule, *other; /* other: as precise, and says something else */
+    struct contract_rule *rule, *other; /* other: as precise, and says something else */
     uint64_t covered;
 };
 
@@ -152,8 +143,9 @@ static int choice_cmp(const struct contract *c, const struct question *q,
 {
     if (!best->rule)
         return 1;
-    if (bits(covered) != bits(best->covered))
-        return bits(covered) < bits(best->covered) ? -1 : 1;
+    int more = __builtin_popcountll(covered) - __builtin_popcountll(best->covered);
+    if (more)
+        return more < 0 ? -1 : 1;
     return covered == best->covered ? rule_cmp(c, r, best->rule, q->faults, q->n, covered) : 0;
 }
 
@@ -164,7 +156,7 @@ static struct choice choose(const struct contract *c, const struct question *q)
     struct choice best = {0};
     bool doubt = false;
     for (uint32_t i = 0; i < c->rules.n; i++) {
-        const struct contract_rule *r = &c->rules.at[i];
+        struct contract_rule *r = &c->rules.at[i];
         uint64_t covered = answers(c, q, r);
         int cmp = covered ? choice_cmp(c, q, r, covered, &best) : -1;
         if (cmp > 0)
@@ -172,7 +164,7 @@ static struct choice choose(const struct contract *c, const struct question *q)
         doubt |= cmp == 0;
     }
     for (uint32_t i = 0; i < c->rules.n && doubt && !best.other; i++) {
-        const struct contract_rule *r = &c->rules.at[i];
+        struct contract_rule *r = &c->rules.at[i];
         uint64_t covered = r->then.text == best.rule->then.text ? 0 : answers(c, q, r);
         if (covered && choice_cmp(c, q, r, covered, &best) == 0)
             best.other = r;
@@ -199,27 +191,21 @@ uint64_t group_key(const struct fault *faults, uint32_t n, uint64_t group)
     uint64_t key = 0;
     for (uint32_t k = 0; k < n; k++)
         if (group >> k & 1)
-            key += hash_mix(faults[k].point, faults[k].mode);
+            key += fault_key(faults[k]);
     return key;
-}
-
-static void use_rule(const struct contract_rule *rule, bool use)
-{
-    if (use)
-        ((struct contract_rule *)(uintptr_t)rule)->used++; /* it is the contract's own */
 }
 
 /* What the failing calls lead to, each alone. */
 struct parts {
-    uint64_t left;                   /* faults of calls that do not leave the scenario unaffected */
-    uint64_t undeclared;             /* those of the first call that has no rule */
-    const struct contract_rule *one; /* a rule of those that are left, or of any if none is */
-    bool agree;                      /* what is left has one outcome */
+    uint64_t left;             /* faults of calls that do not leave the scenario unaffected */
+    uint64_t undeclared;       /* those of the first call that has no rule */
+    struct contract_rule *one; /* a rule of those that are left, or of any if none is */
+    bool agree;                /* what is left has one outcome */
 };
 
-/* False: two rules are equally precise about one of them, see *r. */
+/* False: two rules are equally precise about one of them: *found. */
 static bool look_at_parts(const struct contract *c, const struct fault *faults, uint32_t n,
-                          bool use, struct parts *out, struct resolution *r)
+                          bool use, struct parts *out, struct choice *found)
 {
     uint64_t done = 0;
     for (uint32_t k = 0; k < n; k++) {
@@ -230,8 +216,7 @@ static bool look_at_parts(const struct contract *c, const struct fault *faults, 
         struct choice own = choose(c, &(struct question){faults, n, group, group, 1});
         if (own.other) {
             out->left = group;
-            r->rule = own.rule;
-            r->other = own.other;
+            *found = own;
             return false;
         }
         if (!own.rule) { /* one that is only called after another failed has none, mostly */
@@ -239,7 +224,7 @@ static bool look_at_parts(const struct contract *c, const struct fault *faults, 
             out->left |= group;
             continue;
         }
-        use_rule(own.rule, use);
+        own.rule->used += use;
         bool first = !out->one || out->one->then.unaffected;
         if (own.rule->then.unaffected) {
             out->one = out->one ? out->one : own.rule;
@@ -252,24 +237,7 @@ static bool look_at_parts(const struct contract *c, const struct fault *faults, 
     return true;
 }
 
-/* No rule speaks of all the faults: what follows from those about fewer. */
-static uint64_t compose(const struct contract *c, const struct fault *faults, uint32_t n, bool use,
-                        struct resolution *out)
-{
-    struct parts parts = {.agree = true};
-    out->composed = true;
-    if (!look_at_parts(c, faults, n, use, &parts, out))
-        return parts.left;
-    struct choice some = choose(c, &(struct question){faults, n, parts.left, all_of(n), 2});
-    if (some.rule && !some.other)
-        out->rule = some.rule;
-    else if (parts.undeclared)
-        return parts.undeclared;
-    else if (parts.agree && !some.rule)
-        out->rule = parts.one;
-    return parts.left;
-}
-
+/* Where no rule speaks of all the faults: what follows from those about fewer. */
 void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n, bool use,
                       struct resolution *out)
 {
@@ -277,13 +245,25 @@ void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n
     *out = (struct resolution){0};
     bool alone = group_of(c, faults, n, 0) == all;
     /* a rule about one call does not speak of several: others may be more precise about each */
-    struct choice exact = choose(c, &(struct question){faults, n, all, all, alone ? 1 : 2});
-    out->rule = exact.rule;
-    out->other = exact.other;
-    if (!exact.rule && !alone)
-        left = compose(c, faults, n, use, out);
-    if (out->rule)
-        use_rule(out->rule, use);
+    struct choice found = choose(c, &(struct question){faults, n, all, all, alone ? 1 : 2});
+    struct parts parts = {.agree = true};
+    if (!found.rule && !alone) {
+        out->composed = true;
+        bool clear = look_at_parts(c, faults, n, use, &parts, &found);
+        left = parts.left;
+        if (clear) {
+            found = choose(c, &(struct question){faults, n, parts.left, all, 2});
+            if (!found.rule && !parts.undeclared && parts.agree)
+                found.rule = parts.one;
+            else if (!found.rule || found.other)
+                found = (struct choice){0};
+            left = !found.rule && parts.undeclared ? parts.undeclared : left;
+        }
+    }
+    out->rule = found.rule;
+    out->other = found.other;
+    if (found.rule)
+        found.rule->used += use;
     for (uint32_t k = 0; k < n; k++)
         if (left >> k & 1)
             out->left[out->n_left++] = faults[k];

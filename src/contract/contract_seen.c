@@ -2,46 +2,27 @@
  *
  * What runs have shown. The behaviour of a run is what a contract can speak about: the status, the
  * answer and which side effects were made. Equal behaviours have equal numbers. */
-#include "contract/contract_parts_int.h"
+#include "contract/contract_int.h"
 
 /* ---- effects ---- */
 
-static bool any_matches(const struct pattern *list, uint32_t n, const struct names *names, uid u)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (pattern_matches(&list[i], names, u))
-            return true;
-    return false;
-}
-
 /* What the contract says goes before what the configuration says. */
-static enum effect find_effect(const struct contract *c, uid call)
+static enum effect effect_at(struct contract *c, uid call)
 {
     static const struct judge_settings nothing;
-    const struct judge_settings *s = c->opt.settings ? c->opt.settings : &nothing;
-    if (any_matches(c->reads.at, c->reads.n, c->opt.names, call))
-        return EFFECT_READ;
-    enum effect e = effect_of(s, c->opt.names, call);
+    while (c->effect.n <= call)
+        vec_push(&c->effect, 0);
+    if (c->effect.at[call])
+        return (enum effect)(c->effect.at[call] - 1);
+    enum effect e = effect_of(c->opt.settings ? c->opt.settings : &nothing, c->opt.names, call);
     for (uint32_t i = 0; i < c->effects.n && e == EFFECT_READ; i++)
         if (pattern_matches(&c->effects.at[i].calls, c->opt.names, call))
             e = EFFECT_ONCE;
+    for (uint32_t i = 0; i < c->reads.n && e != EFFECT_READ; i++)
+        if (pattern_matches(&c->reads.at[i], c->opt.names, call))
+            e = EFFECT_READ;
+    c->effect.at[call] = (uint8_t)(e + 1);
     return e;
-}
-
-static enum effect effect_at(struct contract *c, uid call)
-{
-    while (c->effect.n <= call)
-        vec_push(&c->effect, 0);
-    if (!c->effect.at[call])
-        c->effect.at[call] = (uint8_t)(find_effect(c, call) + 1);
-    return (enum effect)(c->effect.at[call] - 1);
-}
-
-static uid group_at(struct contract *c, uid call)
-{
-    const struct element *e = uid_element(c->opt.names, call);
-    struct element bare = {.service = e->service, .interface = e->interface};
-    return names_uid(c->opt.names, UID_NONE, names_element(c->opt.names, bare));
 }
 
 void group_print(const struct contract *c, uid group, struct buf *out)
@@ -68,34 +49,16 @@ static void find_effects(struct contract *c, const struct trace *trace, struct h
         enum effect e = effect_at(c, k->uid);
         if (e == EFFECT_READ)
             continue;
+        const struct element *full = uid_element(c->opt.names, k->uid);
+        struct element bare = {.service = full->service, .interface = full->interface};
+        uid group = names_uid(c->opt.names, UID_NONE, names_element(c->opt.names, bare));
         uint32_t once = e == EFFECT_IDEMPOTENT ? (k->request ? k->request : 1) : k->key;
-        struct had had = {k->uid, group_at(c, k->uid), once};
         bool again = false;
         for (uint32_t m = 0; m < out->list.n && once && !again; m++)
-            again = out->list.at[m].group == had.group && out->list.at[m].once == once;
+            again = out->list.at[m].group == group && out->list.at[m].once == once;
         if (!again)
-            vec_push(&out->list, had);
+            vec_push(&out->list, (struct had){k->uid, group, once});
     }
-}
-
-static void count_effects(struct contract *c, const struct hads *had, struct buf *out)
-{
-    VEC(struct effect_counts) counts = {0};
-    (void)c;
-    for (uint32_t i = 0; i < had->list.n; i++) {
-        uint32_t k = 0;
-        while (k < counts.n && counts.at[k].group < had->list.at[i].group)
-            k++;
-        if (k == counts.n || counts.at[k].group != had->list.at[i].group) {
-            vec_push(&counts, (struct effect_counts){0});
-            memmove(counts.at + k + 1, counts.at + k, (counts.n - 1 - k) * sizeof *counts.at);
-            counts.at[k] = (struct effect_counts){.group = had->list.at[i].group};
-        }
-        counts.at[k].n++;
-    }
-    if (counts.n)
-        buf_add(out, (slice){(const char *)counts.at, counts.n * sizeof *counts.at});
-    vec_deinit(&counts);
 }
 
 const struct effect_counts *effects_list(const struct contract *c, const struct behaviour *b,
@@ -173,19 +136,6 @@ bool effects_same(struct contract *c, const struct behaviour *b, const struct fa
 
 /* ---- runs ---- */
 
-static void find_faults(const struct trace *trace, struct fault faults[ENTRIES_MAX], uint32_t *n)
-{
-    *n = 0;
-    for (uint32_t i = 0; i < trace->calls.n && *n < ENTRIES_MAX; i++) {
-        const struct call *k = &trace->calls.at[i];
-        bool known = k->mode == MODE_NONE;
-        for (uint32_t m = 0; m < *n && !known; m++)
-            known = faults[m].point == k->fault_point && faults[m].mode == k->mode;
-        if (!known)
-            faults[(*n)++] = (struct fault){k->fault_point, k->mode};
-    }
-}
-
 /* What a command asked for itself, and got. */
 static uint32_t put_asked(struct contract *c, const struct run *run)
 {
@@ -217,20 +167,41 @@ const struct asked *asked_find(const struct contract *c, const struct behaviour 
 void behaviour_of(struct contract *c, const struct run *run, struct behaviour *out,
                   struct fault faults[ENTRIES_MAX], uint32_t *n)
 {
+    const struct trace *trace = &run->trace;
+    *n = 0;
+    for (uint32_t i = 0; i < trace->calls.n && *n < ENTRIES_MAX; i++) {
+        const struct call *k = &trace->calls.at[i];
+        bool known = k->mode == MODE_NONE;
+        for (uint32_t m = 0; m < *n && !known; m++)
+            known = faults[m].point == k->fault_point && faults[m].mode == k->mode;
+        if (!known)
+            faults[(*n)++] = (struct fault){k->fault_point, k->mode};
+    }
     struct hads had = {0};
-    struct buf counts = BUF_INIT(1 << 20);
-    find_faults(&run->trace, faults, n);
-    find_effects(c, &run->trace, &had);
-    count_effects(c, &had, &counts);
+    VEC(struct effect_counts) counts = {0}; /* sorted */
+    find_effects(c, trace, &had);
+    for (uint32_t i = 0; i < had.list.n; i++) {
+        uid group = had.list.at[i].group;
+        uint32_t k = 0;
+        while (k < counts.n && counts.at[k].group < group)
+            k++;
+        if (k == counts.n || counts.at[k].group != group) {
+            vec_push(&counts, (struct effect_counts){0});
+            memmove(counts.at + k + 1, counts.at + k, (counts.n - 1 - k) * sizeof *counts.at);
+            counts.at[k] = (struct effect_counts){.group = group};
+        }
+        counts.at[k].n++;
+    }
+    slice counted = {(const char *)counts.at, counts.n * sizeof *counts.at};
     bool command = outcome_kind(run->verdict.status) == OUT_EXIT;
     *out = (struct behaviour){.status = run->verdict.status,
                               .body = command ? POOL_NONE : pool_put(&c->pool, run->body),
                               .asked = command ? put_asked(c, run) : POOL_NONE,
-                              .effects = pool_put(&c->pool, buf_slice(&counts)),
+                              .effects = pool_put(&c->pool, counted),
                               .pass = run_expected(run),
                               .ended = !(run->flags & (RUN_HUNG | RUN_CRASHED))};
     vec_deinit(&had.list);
-    buf_deinit(&counts);
+    vec_deinit(&counts);
 }
 
 static void learn_count(struct usual *u, uid group, uint32_t n, bool first)
@@ -298,27 +269,6 @@ bool contract_ready(const struct contract *c)
     return c->usual.known;
 }
 
-static bool is_usual(const struct contract *c, uid call)
-{
-    for (uint32_t i = 0; i < c->usual.trace.calls.n; i++)
-        if (c->usual.trace.calls.at[i].uid == call)
-            return true;
-    return false;
-}
-
-/* A call that is made only because an equal one failed. */
-static uid find_again(const struct contract *c, const struct trace *trace,
-                      const struct fault *faults, uint32_t n)
-{
-    for (uint32_t i = 0; i < trace->calls.n; i++) {
-        const struct call *k = &trace->calls.at[i];
-        for (uint32_t m = 0; m < n && k->mode == MODE_NONE; m++)
-            if (uid_alike(c->opt.names, k->uid, faults[m].point) && !is_usual(c, k->uid))
-                return k->uid;
-    }
-    return UID_NONE;
-}
-
 void contract_note(struct contract *c, const struct run *run)
 {
     struct fault faults[ENTRIES_MAX];
@@ -328,7 +278,16 @@ void contract_note(struct contract *c, const struct run *run)
     if (!c->usual.known || !seen.n || c->seen.n == SEEN_MAX)
         return;
     contract_resolve(c, faults, seen.n, true, &r);
-    seen.again = find_again(c, &run->trace, faults, seen.n);
+    for (uint32_t i = 0; i < run->trace.calls.n && seen.again == UID_NONE; i++) {
+        const struct call *k = &run->trace.calls.at[i];
+        uint32_t m = 0, usual = 0; /* is it made only because an equal one failed? */
+        while (m < seen.n && !uid_alike(c->opt.names, k->uid, faults[m].point))
+            m++;
+        while (usual < c->usual.trace.calls.n && c->usual.trace.calls.at[usual].uid != k->uid)
+            usual++;
+        if (k->mode == MODE_NONE && m < seen.n && usual == c->usual.trace.calls.n)
+            seen.again = k->uid;
+    }
     for (uint32_t i = 0; i < seen.n; i++)
         vec_push(&c->faults, faults[i]);
     vec_push(&c->seen, seen);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a rule says: does it hold, and how is it written. */
-#include "contract/contract_parts_int.h"
+ * What a rule says: does it hold, how is it written, and how would a behaviour be declared. Equal
+ * behaviours give equal texts, so whoever puts rules together compares these. */
+#include "contract/contract_int.h"
 #include "data/json.h"
 #include "data/pointer.h"
 
-enum { SHOWN_MAX = 120 };
+enum { SHOWN_MAX = 120, POINTERS_MAX = 6, JSON_TEXT_MAX = 400, BODY_TEXT_MAX = 200 };
+enum { EFFECTS_SHOWN = 8 };
 
 /* ---- JSON ---- */
 
-const struct node *contract_json(struct contract *c, uint32_t body)
+/* A body as JSON; NULL: it is none. */
+static const struct node *contract_json(struct contract *c, uint32_t body)
 {
     static const struct node no_json;
     if (body == POOL_NONE)
@@ -46,7 +49,7 @@ static void add_text(slice text, struct buf *out)
         buf_adds(out, "...");
 }
 
-static void add_outcome(outcome o, struct buf *out)
+void contract_print_status(outcome o, struct buf *out)
 {
     if (outcome_kind(o) == OUT_EXIT)
         buf_addf(out, "exit %u", (unsigned)outcome_code(o));
@@ -62,28 +65,25 @@ static void add_statuses(const struct contract_then *t, const char *join, struct
         if (s->low != s->high)
             buf_addf(out, "%uxx", (unsigned)(s->low / 100));
         else
-            add_outcome(OUTCOME(s->kind, s->low), out);
+            contract_print_status(OUTCOME(s->kind, s->low), out);
     }
 }
 
 /* ---- holding ---- */
 
-static bool has_status(const struct contract_then *t, outcome o)
-{
-    for (uint32_t i = 0; i < t->status.n; i++)
-        if (t->status.at[i].kind == outcome_kind(o) && outcome_code(o) >= t->status.at[i].low &&
-            outcome_code(o) <= t->status.at[i].high)
-            return true;
-    return t->status.n == 0;
-}
-
 static bool status_holds(const struct contract_then *t, const struct behaviour *b,
                          struct buf *detail)
 {
-    if (has_status(t, b->status))
+    for (uint32_t i = 0; i < t->status.n; i++) {
+        const struct contract_status *s = &t->status.at[i];
+        uint32_t code = outcome_code(b->status);
+        if (s->kind == outcome_kind(b->status) && code >= s->low && code <= s->high)
+            return true;
+    }
+    if (t->status.n == 0)
         return true;
     buf_adds(detail, "the status is ");
-    add_outcome(b->status, detail);
+    contract_print_status(b->status, detail);
     buf_adds(detail, ", not ");
     add_statuses(t, " or ", detail);
     return false;
@@ -96,7 +96,7 @@ static bool propagates_holds(const struct behaviour *b, const struct fault *faul
         if (mode_outcome(faults[i].mode) == b->status)
             return true;
     buf_adds(detail, "the status is ");
-    add_outcome(b->status, detail);
+    contract_print_status(b->status, detail);
     buf_adds(detail, ", not the one that was injected");
     return false;
 }
@@ -137,74 +137,53 @@ static bool json_holds(struct contract *c, const struct contract_then *t, const 
     return true;
 }
 
-static bool text_eq(const struct contract *c, slice is, slice want)
-{
-    const struct mask *m = &c->usual.answer;
-    struct arena a = {0};
-    bool eq = slice_eq(is, want) ||
-              (!m->json && slice_eq(mask_apply_text(m, &a, is), mask_apply_text(m, &a, want)));
-    arena_deinit(&a);
-    return eq;
-}
-
 static bool body_holds(struct contract *c, const struct contract_then *t, const struct behaviour *b,
                        struct buf *detail)
 {
-    if (!t->body ||
-        (b->body != POOL_NONE && text_eq(c, pool_text(&c->pool, b->body), t->body->text)))
+    const struct mask *m = &c->usual.answer;
+    struct arena a = {0};
+    slice is = b->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, b->body);
+    slice want = t->body ? t->body->text : is;
+    bool same =
+        !t->body || (b->body != POOL_NONE &&
+                     (slice_eq(is, want) || (!m->json && slice_eq(mask_apply_text(m, &a, is),
+                                                                  mask_apply_text(m, &a, want)))));
+    arena_deinit(&a);
+    if (same)
         return true;
     buf_adds(detail, "the answer is ");
-    add_text(b->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, b->body), detail);
+    add_text(is, detail);
     buf_adds(detail, ", not ");
-    add_text(t->body->text, detail);
+    add_text(want, detail);
     return false;
-}
-
-/* Of the calls that the rule counts. */
-static bool counts_hold(struct contract *c, const struct contract_then *t,
-                        const struct behaviour *b, struct buf *detail)
-{
-    uint32_t n;
-    const struct effect_counts *list = effects_list(c, b, &n);
-    for (uint32_t i = 0; i < t->counts.n; i++) {
-        const struct contract_count *want = &t->counts.at[i];
-        uint32_t is = 0;
-        for (uint32_t k = 0; k < n; k++)
-            if (pattern_matches(&want->calls, c->opt.names, list[k].group))
-                is += list[k].n;
-        if (is == want->n)
-            continue;
-        buf_addf(detail, "%.*s had its effect %u %s, not %u", SLICE_ARG(want->text), (unsigned)is,
-                 plural(is, "time", "times"), (unsigned)want->n);
-        return false;
-    }
-    return true;
-}
-
-static bool none_holds(struct contract *c, const struct behaviour *b, struct buf *detail)
-{
-    uint32_t n;
-    const struct effect_counts *list = effects_list(c, b, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i].n) {
-            group_print(c, list[i].group, detail);
-            buf_adds(detail, " had its effect");
-            return false;
-        }
-    return true;
 }
 
 static bool effects_hold(struct contract *c, const struct contract_then *t,
                          const struct behaviour *b, const struct fault *faults, uint32_t n,
                          struct buf *detail)
 {
-    switch (t->effects) {
-    case EFFECTS_ANY: return true;
-    case EFFECTS_NONE: return none_holds(c, b, detail);
-    case EFFECTS_SAME: return effects_same(c, b, faults, n, NULL, detail);
-    case EFFECTS_COUNTS:
-        return counts_hold(c, t, b, detail) && effects_same(c, b, faults, n, t, detail);
+    uint32_t n_had;
+    const struct effect_counts *had = effects_list(c, b, &n_had);
+    for (uint32_t i = 0; i < n_had && t->effects == EFFECTS_NONE; i++)
+        if (had[i].n) {
+            group_print(c, had[i].group, detail);
+            buf_adds(detail, " had its effect");
+            return false;
+        }
+    for (uint32_t i = 0; i < t->counts.n && t->effects == EFFECTS_COUNTS; i++) {
+        const struct contract_count *want = &t->counts.at[i];
+        uint32_t is = 0;
+        for (uint32_t k = 0; k < n_had; k++)
+            if (pattern_matches(&want->calls, c->opt.names, had[k].group))
+                is += had[k].n;
+        if (is == want->n)
+            continue;
+        buf_addf(detail, "%.*s had its effect %u %s, not %u", SLICE_ARG(want->text), (unsigned)is,
+                 plural(is, "time", "times"), (unsigned)want->n);
+        return false;
     }
+    if (t->effects == EFFECTS_SAME || t->effects == EFFECTS_COUNTS)
+        return effects_same(c, b, faults, n, t->effects == EFFECTS_COUNTS ? t : NULL, detail);
     return true;
 }
 
@@ -272,9 +251,9 @@ static void tell_asked(struct contract *c, const struct behaviour *b, struct buf
         buf_adds(detail, " is not asked for, as it is without faults");
     } else if (is->status != u->status) {
         buf_adds(detail, " answers ");
-        add_outcome(is->status, detail);
+        contract_print_status(is->status, detail);
         buf_adds(detail, " to the command, not ");
-        add_outcome(u->status, detail);
+        contract_print_status(u->status, detail);
         buf_adds(detail, " as without faults");
     } else {
         buf_adds(detail, " gives the command another answer than without faults: ");
@@ -282,7 +261,8 @@ static void tell_asked(struct contract *c, const struct behaviour *b, struct buf
     }
 }
 
-enum alike answer_alike(const struct contract *c, const struct behaviour *b)
+/* The answer, compared with that without faults. */
+static enum alike answer_alike(const struct contract *c, const struct behaviour *b)
 {
     const struct usual_answer *other;
     if (outcome_kind(b->status) == OUT_EXIT)
@@ -318,14 +298,14 @@ static bool same_body(struct contract *c, const struct behaviour *b, struct buf 
     return false;
 }
 
-bool unaffected_holds(struct contract *c, const struct behaviour *b, const struct fault *faults,
-                      uint32_t n, struct buf *detail)
+static bool unaffected_holds(struct contract *c, const struct behaviour *b,
+                             const struct fault *faults, uint32_t n, struct buf *detail)
 {
     if (b->status != c->usual.status) {
         buf_adds(detail, "the status is ");
-        add_outcome(b->status, detail);
+        contract_print_status(b->status, detail);
         buf_adds(detail, ", not ");
-        add_outcome(c->usual.status, detail);
+        contract_print_status(c->usual.status, detail);
         return false;
     }
     if (!same_body(c, b, detail))
@@ -379,18 +359,12 @@ static void print_key(const char *name, bool *any, struct buf *out)
     *any = true;
 }
 
-static void print_effects(const struct contract_then *t, struct buf *out)
+/* One of "{ a POST /x: 1, b PUT /y: 0 }", which the caller closes. */
+static void print_count(slice call, uint32_t n, bool first, struct buf *out)
 {
-    if (t->effects != EFFECTS_COUNTS) {
-        buf_adds(out, t->effects == EFFECTS_NONE ? "none" : "same");
-        return;
-    }
-    for (uint32_t i = 0; i < t->counts.n; i++) {
-        buf_adds(out, i ? ", " : "{ ");
-        yaml_print(t->counts.at[i].text, true, out);
-        buf_addf(out, ": %u", (unsigned)t->counts.at[i].n);
-    }
-    buf_adds(out, " }");
+    buf_adds(out, first ? "{ " : ", ");
+    yaml_print(call, true, out);
+    buf_addf(out, ": %u", (unsigned)n);
 }
 
 void then_print(const struct contract *c, const struct contract_then *then, struct buf *out)
@@ -424,9 +398,224 @@ void then_print(const struct contract *c, const struct contract_then *then, stru
         print_key("body", &any, out);
         buf_add_json_string(out, then->body->text);
     }
-    if (then->effects != EFFECTS_ANY) {
+    if (then->effects != EFFECTS_ANY)
         print_key("effects", &any, out);
-        print_effects(then, out);
+    if (then->effects == EFFECTS_NONE || then->effects == EFFECTS_SAME)
+        buf_adds(out, then->effects == EFFECTS_NONE ? "none" : "same");
+    for (uint32_t i = 0; i < then->counts.n && then->effects == EFFECTS_COUNTS; i++)
+        print_count(then->counts.at[i].text, then->counts.at[i].n, i == 0, out);
+    buf_adds(out, then->effects == EFFECTS_COUNTS ? " } }" : " }");
+}
+
+/* ---- a behaviour as it would be declared: what is different in its answer ---- */
+
+struct difference {
+    struct buf out;  /* "/a: 1, /b/0: 2" */
+    struct buf path; /* so far */
+    uint32_t n;
+    bool hard; /* it cannot be said so: something is not there any more */
+};
+
+static void differ(struct difference *d, const struct node *is, const struct node *usual);
+
+static void differ_below(struct difference *d, slice key, const struct node *is,
+                         const struct node *usual)
+{
+    size_t n = d->path.n;
+    pointer_add(&d->path, key);
+    differ(d, is, usual);
+    d->path.n = n;
+}
+
+static void differ_maps(struct difference *d, const struct node *is, const struct node *usual)
+{
+    for (uint32_t i = 0; i < usual->n; i++) {
+        const struct node *there = node_get(is, usual->map[i].key);
+        d->hard |= !there;
+        if (there)
+            differ_below(d, usual->map[i].key, there, usual->map[i].value);
     }
+    for (uint32_t i = 0; i < is->n; i++)
+        if (!node_get(usual, is->map[i].key))
+            differ_below(d, is->map[i].key, is->map[i].value, NULL);
+}
+
+static void differ(struct difference *d, const struct node *is, const struct node *usual)
+{
+    if (d->hard || d->n > POINTERS_MAX || (usual && node_eq(is, usual)))
+        return;
+    if (usual && is->type == NODE_MAP && usual->type == NODE_MAP && is->n) {
+        differ_maps(d, is, usual);
+        return;
+    }
+    if (usual && is->type == NODE_LIST && usual->type == NODE_LIST && is->n == usual->n) {
+        for (uint32_t i = 0; i < is->n; i++) {
+            char digits[DIGITS_MOST];
+            differ_below(d, slice_of_u64(i, digits), is->list[i], usual->list[i]);
+        }
+        return;
+    }
+    buf_adds(&d->out, d->n++ ? ", " : "");
+    yaml_print(buf_slice(&d->path), true, &d->out);
+    buf_adds(&d->out, ": ");
+    node_print(is, &d->out);
+}
+
+static bool print_json(const struct node *is, const struct node *usual, struct buf *out)
+{
+    struct difference d = {.out = BUF_INIT(JSON_TEXT_MAX), .path = BUF_INIT(JSON_TEXT_MAX)};
+    differ(&d, is, usual);
+    bool good = !d.hard && d.n <= POINTERS_MAX && !d.out.full && !d.path.full && d.n;
+    if (!good) { /* all of it, then */
+        buf_clear(&d.out);
+        d.out.full = false;
+        buf_adds(&d.out, "\"\": ");
+        node_print(is, &d.out);
+        good = !d.out.full;
+    }
+    if (good)
+        buf_addf(out, ", json: { %s }", buf_text(&d.out));
+    buf_deinit(&d.out);
+    buf_deinit(&d.path);
+    return good;
+}
+
+/* *decide is set where the answer is another one than without faults. */
+static void print_body(struct contract *c, const struct behaviour *b, struct buf *out,
+                       const char **decide)
+{
+    const struct mask *m = &c->usual.answer;
+    enum alike alike = answer_alike(c, b);
+    bool command = b->status == c->usual.status && outcome_kind(b->status) == OUT_EXIT;
+    if ((!outcome_ok(b->status) && !command) || alike == ALIKE_SAME)
+        return;
+    if (command && alike == ALIKE_OTHER) {
+        *decide =
+            "the command ends as without faults although its requests are answered in another "
+            "way: is that good enough?";
+        return;
+    }
+    if (alike == ALIKE_UNKNOWN) {
+        *decide = "a success whose answer cannot be compared, because it differs from run to run "
+                  "without faults: is it good enough?";
+        return;
+    }
+    struct arena a = {0};
+    const struct node *is = contract_json(c, b->body);
+    slice text = mask_apply_text(m, &a, pool_text(&c->pool, b->body));
+    *decide = "a success with another answer than without faults: is it good enough?";
+    if (is && m->json && print_json(mask_apply(m, &a, (slice){0}, is), m->json, out)) {
+        arena_deinit(&a);
+        return;
+    }
+    if (!is && text.n <= BODY_TEXT_MAX) {
+        buf_adds(out, ", body: ");
+        buf_add_json_string(out, text);
+    } else {
+        *decide = "a success with another answer than without faults, too long to be written here";
+    }
+    arena_deinit(&a);
+}
+
+/* ---- a behaviour as it would be declared: its effects ---- */
+
+static bool any_effect(const struct contract *c, const struct behaviour *b)
+{
+    uint32_t n, sum = 0;
+    const struct effect_counts *list = effects_list(c, b, &n);
+    for (uint32_t i = 0; i < n; i++)
+        sum += list[i].n;
+    return sum > 0;
+}
+
+/* All effects with their counts that are not as usual, those of fault-free runs and those of this
+ * one; sorted by name, because numbers of names depend on the order of appearance. */
+static void print_counts(struct contract *c, const struct behaviour *b, struct buf *out)
+{
+    const struct names *names = c->opt.names;
+    VEC(struct usual_effect) all = {0};
+    uint32_t n, shown = 0;
+    const struct effect_counts *list = effects_list(c, b, &n);
+    for (uint32_t i = 0; i < c->usual.effects.n; i++)
+        vec_push(&all, c->usual.effects.at[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < c->usual.effects.n; k++)
+            known |= c->usual.effects.at[k].group == list[i].group;
+        if (!known)
+            vec_push(&all, (struct usual_effect){list[i].group, 0, 0});
+    }
+    for (uint32_t i = 1; i < all.n; i++)
+        for (uint32_t k = i; k > 0 && uid_cmp(names, all.at[k - 1].group, all.at[k].group) > 0;
+             k--) {
+            struct usual_effect swap = all.at[k];
+            all.at[k] = all.at[k - 1];
+            all.at[k - 1] = swap;
+        }
+    for (uint32_t i = 0; i < all.n && shown < EFFECTS_SHOWN; i++) {
+        uint32_t is = effects_of(c, b, all.at[i].group);
+        if (is >= all.at[i].low && is <= all.at[i].high)
+            continue;
+        struct buf name = BUF_INIT(2000);
+        group_print(c, all.at[i].group, &name);
+        print_count(buf_slice(&name), is, shown++ == 0, out);
+        buf_deinit(&name);
+    }
+    buf_adds(out, shown ? " }" : "same");
+    vec_deinit(&all);
+}
+
+static void print_effects(struct contract *c, const struct behaviour *b, const struct fault *faults,
+                          uint32_t n, struct buf *out, const char **decide)
+{
+    struct buf why = BUF_INIT(200);
+    bool any = any_effect(c, b), ok = outcome_ok(b->status) || b->status == c->usual.status;
+    if (!any && !c->usual.effects.n)
+        return;
+    buf_adds(out, ", effects: ");
+    bool same = effects_same(c, b, faults, n, NULL, &why);
+    if (!any && (!ok || !same)) {
+        buf_adds(out, "none");
+        if (ok)
+            *decide = "a success without the side effects that it has without faults: is it meant?";
+    } else if (same) {
+        buf_adds(out, "same");
+    } else {
+        print_counts(c, b, out);
+        if (ok)
+            *decide = "a success with other side effects than without faults: is it meant?";
+    }
+    if (!ok && any)
+        *decide = "an error is answered although side effects were made: must they be undone?";
+    buf_deinit(&why);
+}
+
+bool behaviour_print(struct contract *c, const struct behaviour *b, const struct fault *faults,
+                     uint32_t n, bool propagates, struct buf *out, const char **decide)
+{
+    struct buf why = BUF_INIT(200);
+    bool same =
+        b->ended && answer_alike(c, b) == ALIKE_SAME && unaffected_holds(c, b, faults, n, &why);
+    buf_deinit(&why);
+    *decide = NULL;
+    if (!b->ended) {
+        buf_adds(out, "the scenario does not end, or a service dies");
+        return false;
+    }
+    if (same) {
+        buf_adds(out, "unaffected");
+        return true;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        propagates &= mode_outcome(faults[i].mode) == b->status;
+    if (propagates && n > 0) {
+        buf_adds(out, "{ propagates: true");
+    } else {
+        buf_adds(out, "{ status: ");
+        contract_print_status(b->status, out);
+    }
+    print_body(c, b, out, decide);
+    print_effects(c, b, faults, n, out, decide);
     buf_adds(out, " }");
+    return !out->full;
 }

@@ -26,6 +26,14 @@ mode faultload_at(const struct faultloads *fl, faultload f, uid point)
     return MODE_NONE;
 }
 
+uint64_t faultload_key(const struct faultloads *fl, faultload f)
+{
+    uint64_t key = 0;
+    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
+        key += fault_key(fl->rows.at[f].last);
+    return key;
+}
+
 bool faultload_within(const struct faultloads *fl, faultload a, faultload b)
 {
     for (; a != FAULTLOAD_EMPTY && a != b; a = fl->rows.at[a].rest)

@@ -17,6 +17,7 @@
 #ifndef OUTFOX_CORE_FAULT_H
 #define OUTFOX_CORE_FAULT_H
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "core/mode.h"
 #include "core/names.h"
@@ -27,6 +28,20 @@ struct fault {
     uid point; /* of a call, may be one with n = N_ANY: every equal sibling */
     mode mode;
 };
+
+/* Different faults have different numbers. */
+static inline uint64_t fault_number(struct fault f)
+{
+    return (uint64_t)f.point << 32 | f.mode;
+}
+
+/* A part of the key of a set of faults: those of all its faults are added up, so that their order
+ * does not matter. Different faults have different parts; that two sets have one key is a matter of
+ * 64 random bits. */
+static inline uint64_t fault_key(struct fault f)
+{
+    return hash_mix(0, fault_number(f));
+}
 
 typedef uint32_t faultload;
 #define FAULTLOAD_EMPTY 0u
@@ -64,6 +79,9 @@ mode faultload_mode(struct names *names, const struct faultloads *fl, faultload 
 
 /* The same faults, in whatever order? */
 bool faultload_eq(const struct faultloads *fl, faultload a, faultload b);
+
+/* A number for the set of faults, see fault_key. */
+uint64_t faultload_key(const struct faultloads *fl, faultload f);
 
 /* Is every fault of a in b? */
 bool faultload_within(const struct faultloads *fl, faultload a, faultload b);

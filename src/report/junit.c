@@ -39,16 +39,6 @@ struct suite {
 
 /* ---- collecting ---- */
 
-/* A number for the set of faults, whatever their order. (Mixed into 0, different faults never give
- * equal terms.) */
-static uint64_t key_of(const struct faultloads *fl, faultload f)
-{
-    uint64_t key = 1;
-    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
-        key += hash_mix(0, (uint64_t)fl->rows.at[f].last.point << 32 | fl->rows.at[f].last.mode);
-    return key;
-}
-
 static const char *keep_text(struct suite *x, const char *text)
 {
     return text ? arena_copy(&x->keep, text, strlen(text)) : NULL;
@@ -60,7 +50,7 @@ static int collect_run(void *ctx, const struct run *run, struct err *e)
         [RUN_BASELINE] = true, [RUN_SEARCH] = true, [RUN_AUDIT] = true, [RUN_SHRINK] = true};
     struct suite *x = ctx;
     (void)e;
-    uint64_t key = key_of(x->s->faultloads, run->faultload);
+    uint64_t key = faultload_key(x->s->faultloads, run->faultload);
     if (run->purpose >= RUN_PURPOSES || !counts[run->purpose] || map_get(&x->at, key))
         return 0;
     map_set(&x->at, key, x->cases.n);
@@ -77,7 +67,7 @@ static int collect_run(void *ctx, const struct run *run, struct err *e)
 /* The case of a faultload; NULL: there is none. */
 static struct junit_case *case_of(const struct suite *x, faultload f)
 {
-    const uint32_t *at = map_get(&x->at, key_of(x->s->faultloads, f));
+    const uint32_t *at = map_get(&x->at, faultload_key(x->s->faultloads, f));
     return at ? &x->cases.at[*at] : NULL;
 }
 
@@ -87,7 +77,7 @@ static void collect_findings(struct suite *x)
         const struct finding *f = &x->s->findings.at[i];
         struct junit_case *c = case_of(x, f->faultload);
         if (!c) {
-            map_set(&x->at, key_of(x->s->faultloads, f->faultload), x->cases.n);
+            map_set(&x->at, faultload_key(x->s->faultloads, f->faultload), x->cases.n);
             vec_push(&x->cases, (struct junit_case){.faultload = f->faultload});
             c = &vec_last(&x->cases);
         }

@@ -24,16 +24,6 @@
  * 4. What is given ahead of its turn changes nothing but `ahead`. */
 #include "search/search_int.h"
 
-#include "base/hash.h"
-
-uint64_t search_key(const struct search *s, faultload f)
-{
-    uint64_t key = 0;
-    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
-        key += hash_mix(s->fl->rows.at[f].last.point, s->fl->rows.at[f].last.mode);
-    return key;
-}
-
 static void remove_flight(struct flights *fs, uint32_t i)
 {
     fs->list.n--;
@@ -91,7 +81,7 @@ static uint32_t observed_early(struct search *s, faultload f)
 {
     if (s->flights.early.items.n == 0)
         return 0;
-    const uint32_t *n = map_get(&s->flights.early, search_key(s, f));
+    const uint32_t *n = map_get(&s->flights.early, faultload_key(s->fl, f));
     return n ? *n : 0;
 }
 
@@ -123,7 +113,7 @@ static bool pick_queued(struct search *s, struct flight *out)
         uint32_t early = observed_early(s, out->item.faultload);
         out->running = leave_ahead(&s->flights, out->item.faultload);
         if (early) {
-            map_set(&s->flights.early, search_key(s, out->item.faultload), early - 1);
+            map_set(&s->flights.early, faultload_key(s->fl, out->item.faultload), early - 1);
             late_missed(s, out->item.edge);
         } else if (worth(s, out->item)) {
             return true;
@@ -360,7 +350,7 @@ static uint32_t look_ahead(struct search *s, faultload f)
     uint32_t at = pick_until(s, f, pick_queued);
     if (at == UINT32_MAX && s->flights.list.n == 0 && !ASSUMES(s, REDUCE_T_WAY) && late_advance(s))
         at = pick_until(s, f, pick_queued);
-    if (at != UINT32_MAX || (map_get(&s->queued, search_key(s, f)) && !audit_ahead(s, f)))
+    if (at != UINT32_MAX || (map_get(&s->queued, faultload_key(s->fl, f)) && !audit_ahead(s, f)))
         return at;
     drop_waiting(s);
     at = pick_until(s, f, pick_search);
@@ -376,7 +366,7 @@ struct flight flight_land(struct search *s, faultload f)
     if (at == UINT32_MAX)
         at = look_ahead(s, f);
     if (at == UINT32_MAX) {
-        map_count(&s->flights.early, search_key(s, f));
+        map_count(&s->flights.early, faultload_key(s->fl, f));
         return flight;
     }
     flight = s->flights.list.at[at];

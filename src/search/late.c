@@ -76,8 +76,8 @@ static bool was_run(struct search *s, faultload f)
     struct late *l = &s->late;
     for (; l->n_ran < s->runs.n; l->n_ran++)
         if (s->runs.at[l->n_ran].fired)
-            map_set(&l->ran, search_key(s, s->runs.at[l->n_ran].faultload), 1);
-    return map_get(&l->ran, search_key(s, f)) != NULL;
+            map_set(&l->ran, faultload_key(s->fl, s->runs.at[l->n_ran].faultload), 1);
+    return map_get(&l->ran, faultload_key(s->fl, f)) != NULL;
 }
 
 /* f and what makes the call u end with this label. */

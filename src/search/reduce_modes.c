@@ -20,7 +20,7 @@ bool modes_duplicate(struct search *s, const struct trace *trace, const struct v
         return false;
     struct faultload_row row = s->fl->rows.at[s->now.item.faultload];
     uint64_t signature = reading_signature(s, trace, row.last.point, false);
-    uint64_t context = hash_mix(search_key(s, row.rest) + row.last.point, verdict->pass);
+    uint64_t context = hash_mix(faultload_key(s->fl, row.rest) + row.last.point, verdict->pass);
     uint64_t key = hash_mix(context, signature);
     const uint32_t *known = map_get(&s->mode_signatures, key);
     mode alike = known ? *known : row.last.mode;

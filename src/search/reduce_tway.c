@@ -27,14 +27,9 @@ enum { SETS_WORD = 64 };
 
 /* ---- factors and their values ---- */
 
-static uint64_t fault_key(struct fault fault)
-{
-    return (uint64_t)fault.point << 32 | fault.mode;
-}
-
 static struct tway_value *value_of(const struct tway *t, struct fault fault)
 {
-    const uint32_t *at = map_get(&t->value_of, fault_key(fault));
+    const uint32_t *at = map_get(&t->value_of, fault_number(fault));
     return at ? &t->values.at[*at] : NULL;
 }
 
@@ -236,10 +231,10 @@ static void add_value(struct search *s, uid point, label l, struct fault fault)
         for (uint32_t i = 0; i < s->opt.n_modes; i++) /* at the call itself, if any mode does it */
             if (mode_label(s->opt.modes[i]) == l && search_takes(s, point, s->opt.modes[i]))
                 value.fault = (struct fault){point, s->opt.modes[i]};
-        map_set(&t->value_of, fault_key(value.fault), t->values.n);
+        map_set(&t->value_of, fault_number(value.fault), t->values.n);
         vec_push(&t->values, value);
     }
-    map_set(&t->value_of, fault_key(fault), *map_get(&t->outcome_of, key));
+    map_set(&t->value_of, fault_number(fault), *map_get(&t->outcome_of, key));
 }
 
 /* The innermost call at which this single fault is absorbed, from its own outwards. */
@@ -261,7 +256,7 @@ static void observe_single(struct search *s, const struct trace *trace, bool dup
     mode alike = duplicate ? modes_alike(s, fault) : fault.mode;
     const struct tway_value *same = value_of(t, (struct fault){fault.point, alike});
     if (same) { /* under `modes`, one speaks for all that are alike */
-        map_set(&t->value_of, fault_key(fault), (uint32_t)(same - t->values.at));
+        map_set(&t->value_of, fault_number(fault), (uint32_t)(same - t->values.at));
         return;
     }
     for (uid u = fault.point; u != UID_NONE; u = uid_parent(s->names, u)) {
@@ -339,7 +334,7 @@ static void queue_row(void *ctx, const uint32_t *values)
             f = faultload_extend(s->fl, f,
                                  s->tway.values.at[factor->values.at[values[i] - 1]].fault);
     }
-    if (map_count(&rows->queued, search_key(s, f)) > 1)
+    if (map_count(&rows->queued, faultload_key(s->fl, f)) > 1)
         return;
     if (ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, f) > s->opt.max_faults)
         doubt_all(s, f);

@@ -146,7 +146,7 @@ void search_skip(struct search *s, struct frontier_item item, enum reduction why
  * new prefixes ask for the same faultload again. */
 static bool queued_before(struct search *s, faultload f)
 {
-    return map_count(&s->queued, search_key(s, f)) > (s->n_suspects ? s->opt.attempts : 1);
+    return map_count(&s->queued, faultload_key(s->fl, f)) > (s->n_suspects ? s->opt.attempts : 1);
 }
 
 /* Which reduction leaves this candidate out; REDUCTIONS: none. One that retries admit may become a

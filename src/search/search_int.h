@@ -142,9 +142,6 @@ bool shard_elsewhere(struct search *s, faultload causes, struct fault fault);
 
 /* flight.c */
 
-/* A number for the set of faults, in whatever order. */
-uint64_t search_key(const struct search *s, faultload f);
-
 /* Takes the run under f from those that are under way, or makes it as if it had been. */
 struct flight flight_land(struct search *s, faultload f);
 

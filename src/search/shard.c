@@ -39,13 +39,13 @@ bool shard_elsewhere(struct search *s, faultload causes, struct fault fault)
     struct fault first = fault;
     for (faultload f = causes; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
         first = s->fl->rows.at[f].last;
-    uint64_t key = (uint64_t)first.point << 32 | first.mode;
+    uint64_t key = fault_number(first);
     const uint32_t *known = map_get(&s->shard_of, key);
     uint32_t shard = known ? *known : shard_of(s, first);
     if (!known)
         map_set(&s->shard_of, key, shard);
     if (shard == s->opt.shard)
         return false;
-    map_count(&s->elsewhere, search_key(s, causes) + hash_mix(fault.point, fault.mode));
+    map_count(&s->elsewhere, faultload_key(s->fl, causes) + fault_key(fault));
     return true;
 }

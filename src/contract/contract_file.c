@@ -1,25 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file changed where behaviour changed, and nowhere else: the value behind a `then` is replaced
- * in place, rules that are missing are added behind the last one. Comments, order and layout of the
+ * Contracts as files: printed, and changed where behaviour changed, and nowhere else. The value
+ * behind a `then` is replaced in place, rules that are missing are added behind the last one. Comments, order and layout of the
  * rest stay as they are.
  *
  * 1. What comes out is read again before it is given out: it is a contract, or an error. */
-#include "contract/contract_propose_int.h"
+#include "contract/contract_int.h"
 #include "data/pointer.h"
 #include "data/yaml.h"
 
-enum { TEXT_MAX = YAML_BYTES_MAX };
+/* ---- printing: what is missing in a file, and a whole one ---- */
 
-/* A value of the file that is replaced. */
-struct edit {
-    size_t from, to;
-    uint32_t text; /* in the pool */
-};
+/* kind: a comment says what kind of dependency it is. */
+static void rule_print(const struct contract *c, const struct contract_rule *r, uint32_t indent,
+                       bool kind, struct buf *out)
+{
+    int blanks = (int)indent;
+    if (r->decide)
+        buf_addf(out, "%*s# decide: %s\n", blanks, "", r->decide);
+    buf_addf(out, "%*s- fails: ", blanks, "");
+    buf_adds(out, r->fails.n > 1 ? "[ " : "");
+    for (uint32_t i = 0; i < r->fails.n; i++) {
+        buf_adds(out, i ? ", " : "");
+        yaml_print(r->fails.at[i].text, r->fails.n > 1, out);
+    }
+    buf_adds(out, r->fails.n > 1 ? " ]" : "");
+    if (kind && !r->then.unaffected) {
+        bool soft = false;
+        for (uint32_t i = 0; i < r->then.status.n; i++)
+            soft |= outcome_ok(OUTCOME(r->then.status.at[i].kind, r->then.status.at[i].low)) ||
+                    (r->then.status.at[i].kind == OUT_EXIT && r->then.status.at[i].low == 0);
+        buf_adds(out, soft ? "  # soft" : "  # hard");
+    }
+    buf_addf(out, "\n%*s  then: ", blanks, "");
+    then_print(c, &r->then, out);
+    buf_addc(out, '\n');
+}
 
-struct edits {
-    VEC(struct edit) list;
-};
+/* What stands above the rules of a file. */
+static void head_print(const struct contract *c, struct buf *out)
+{
+    if (!c->has_scenario) {
+        buf_adds(out, "scenario: ");
+        yaml_print(slice_of(c->opt.scenario), false, out);
+        buf_addc(out, '\n');
+    }
+    if (!c->without.line && c->usual.known) {
+        buf_adds(out, "without-faults: { status: ");
+        contract_print_status(c->usual.status, out);
+        buf_adds(out, " }\n");
+    }
+    buf_adds(out, "when:\n");
+}
+
+uint32_t contract_propose(struct contract *c, struct buf *out)
+{
+    uint32_t own = c->rules.n;
+    propose_rules(c, false);
+    uint32_t n = c->rules.n - own, indent = c->when_col ? c->when_col - 1 : 2;
+    if (n && !c->has_when)
+        head_print(c, out);
+    for (uint32_t i = own; i < c->rules.n; i++)
+        rule_print(c, &c->rules.at[i], indent, false, out);
+    rules_truncate(c, own);
+    return n;
+}
+
+void contract_print(struct contract *c, struct buf *out)
+{
+    uint32_t own = c->rules.n;
+    if (own == 0)
+        propose_rules(c, true);
+    buf_addf(out, "# What was seen when calls failed (docs/contracts.md). Is it what is wanted?\n");
+    head_print(c, out);
+    for (uint32_t i = 0; i < c->rules.n; i++)
+        rule_print(c, &c->rules.at[i], 2, true, out);
+    rules_truncate(c, own);
+}
 
 /* ---- places in a text ---- */
 
@@ -126,18 +183,15 @@ static size_t value_end(slice text, size_t from)
 
 /* ---- what changed ---- */
 
-static bool is_about(struct contract *c, const struct seen *s, const struct contract_rule *rule,
-                     bool *holds)
-{
-    struct resolution r;
-    struct buf ignored = BUF_INIT(200);
-    contract_resolve(c, c->faults.at + s->first, s->n, false, &r);
-    struct faulty f = {c->faults.at + s->first, r.left, s->n, r.n_left};
-    bool about = s->behaviour.ended && r.rule == rule && !r.other && !r.composed;
-    *holds = about && then_holds(c, &rule->then, &s->behaviour, &f, &ignored);
-    buf_deinit(&ignored);
-    return about;
-}
+/* A value of the file that is replaced. */
+struct edit {
+    size_t from, to;
+    uint32_t text; /* in the pool */
+};
+
+struct edits {
+    VEC(struct edit) list;
+};
 
 /* What a rule should say by now, in either way (see behaviour_print): what most of the runs that it
  * speaks of did. POOL_NONE: what it says. */
@@ -145,25 +199,28 @@ static uint32_t changed_then(struct contract *c, const struct contract_rule *rul
 {
     struct map count[2];
     uint32_t best[2] = {POOL_NONE, POOL_NONE}, most[2] = {0}, n = 0;
-    bool any = false, holds;
+    bool any = false;
     memset(count, 0, sizeof count);
     for (uint32_t i = 0; i < c->seen.n; i++) {
         const struct seen *s = &c->seen.at[i];
-        const char *decide;
-        if (!is_about(c, s, rule, &holds))
+        const struct fault *faults = c->faults.at + s->first;
+        struct resolution r;
+        contract_resolve(c, faults, s->n, false, &r);
+        if (!s->behaviour.ended || r.rule != rule || r.other || r.composed)
             continue;
-        any |= !holds;
+        struct faulty f = {faults, r.left, s->n, r.n_left};
+        struct buf ignored = BUF_INIT(200);
+        any |= !then_holds(c, &rule->then, &s->behaviour, &f, &ignored);
+        buf_deinit(&ignored);
         n++;
         for (int way = 0; way < 2; way++) {
+            const char *decide;
             struct buf text = BUF_INIT(THEN_TEXT_MAX);
-            if (behaviour_print(c, &s->behaviour, c->faults.at + s->first, s->n, way == 1, &text,
-                                &decide)) {
+            if (behaviour_print(c, &s->behaviour, faults, s->n, way == 1, &text, &decide)) {
                 uint32_t id = pool_put(&c->pool, buf_slice(&text));
                 uint32_t k = map_count(&count[way], id);
-                if (k > most[way]) {
-                    most[way] = k;
-                    best[way] = id;
-                }
+                best[way] = k > most[way] ? id : best[way];
+                most[way] = k > most[way] ? k : most[way];
             }
             buf_deinit(&text);
         }
@@ -174,26 +231,18 @@ static uint32_t changed_then(struct contract *c, const struct contract_rule *rul
     return any ? best[way] : POOL_NONE;
 }
 
-/* Reads a `then` from its text. */
-static bool parse_then(struct contract *c, uint32_t text, bool usual, struct contract_then *out)
-{
-    const struct node *node;
-    struct err ignored = {0};
-    *out = (struct contract_then){0};
-    if (!yaml_parse(pool_text(&c->pool, text), &c->arena, &node, &ignored) &&
-        !then_load(c, node, usual, out, &ignored))
-        return true;
-    then_deinit(out);
-    return false;
-}
-
 static void replace_then(struct contract *c, slice text, struct contract_then *then, uint32_t by,
                          bool usual, struct edits *edits)
 {
-    struct contract_then now;
+    struct contract_then now = {0};
+    const struct node *node;
+    struct err ignored = {0};
     size_t from = place_at(text, then->line, then->col);
-    if (!parse_then(c, by, usual, &now))
+    if (yaml_parse(pool_text(&c->pool, by), &c->arena, &node, &ignored) ||
+        then_load(c, node, usual, &now, &ignored)) {
+        then_deinit(&now);
         return;
+    }
     vec_push(&edits->list, (struct edit){from, value_end(text, from), by});
     now.line = then->line;
     now.col = then->col;
@@ -207,10 +256,7 @@ static uint32_t usual_text(struct contract *c)
     struct buf text = BUF_INIT(THEN_TEXT_MAX);
     const struct node *root = w->json.n ? c->usual.answer.json : NULL;
     buf_adds(&text, "{ status: ");
-    if (outcome_kind(c->usual.status) == OUT_EXIT)
-        buf_addf(&text, "exit %u", (unsigned)outcome_code(c->usual.status));
-    else
-        outcome_print(c->usual.status, &text);
+    contract_print_status(c->usual.status, &text);
     uint32_t shown = 0;
     for (uint32_t i = 0; i < w->json.n && root; i++) {
         const struct node *is = pointer_at(root, w->json.at[i].pointer);
@@ -259,17 +305,6 @@ static size_t add_place(const struct contract *c, slice text)
     return text.n;
 }
 
-static void write_added(struct contract *c, uint32_t own, bool newline, struct buf *out)
-{
-    uint32_t indent = c->when_col ? c->when_col - 1 : 2;
-    if (newline)
-        buf_addc(out, '\n');
-    if (!c->has_when)
-        head_print(c, out);
-    for (uint32_t i = own; i < c->rules.n; i++)
-        rule_print(c, &c->rules.at[i], indent, true, out);
-}
-
 static void write_text(struct contract *c, slice text, const struct edits *edits, uint32_t own,
                        struct buf *out)
 {
@@ -282,7 +317,12 @@ static void write_text(struct contract *c, slice text, const struct edits *edits
         size_t to = next ? next->from : text.n;
         if (add != SIZE_MAX && add <= to && add >= at) {
             buf_add(out, (slice){text.p + at, add - at});
-            write_added(c, own, out->n && out->p[out->n - 1] != '\n', out);
+            if (out->n && out->p[out->n - 1] != '\n')
+                buf_addc(out, '\n');
+            if (!c->has_when)
+                head_print(c, out);
+            for (uint32_t i = own; i < c->rules.n; i++)
+                rule_print(c, &c->rules.at[i], c->when_col ? c->when_col - 1 : 2, true, out);
             at = add + (add < text.n && text.p[add] == '\n');
             add = SIZE_MAX;
             continue;
