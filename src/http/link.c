@@ -192,28 +192,15 @@ static void sniff(struct link *l, slice bytes)
     wire_feed(l->wire, bytes);
 }
 
-/* Is the rest of a message on its way? Of HTTP/1.1, where many send a head and a body apart. */
-static bool wants_more(const struct link *l)
-{
-    if (!l->wire || l->wire->ops->multiplexed)
-        return false;
-    return l->pool ? l->n_calls > 0 : l->unfinished;
-}
-
-/* A service's first bytes, in case that they are of another protocol. */
-static void listen_in(struct link *l, slice bytes)
-{
-    l->pool->heard = true;
-    l->n_sniffed = (uint8_t)(bytes.n < sizeof l->sniffed ? bytes.n : sizeof l->sniffed);
-    memcpy(l->sniffed, bytes.p, l->n_sniffed);
-}
-
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct link *l = c->user;
     bool foreign = !l->pool && !l->heard && !wire_may_be_http(bytes);
-    if (l->pool && !l->heard)
-        listen_in(l, bytes);
+    if (l->pool && !l->heard) { /* in case that they are of another protocol */
+        l->pool->heard = true;
+        l->n_sniffed = (uint8_t)(bytes.n < sizeof l->sniffed ? bytes.n : sizeof l->sniffed);
+        memcpy(l->sniffed, bytes.p, l->n_sniffed);
+    }
     l->heard = true;
     if (l->wire)
         wire_feed(l->wire, bytes);
@@ -225,8 +212,8 @@ static void on_bytes(struct conn *c, slice bytes)
             l->terms->hooks->foreign(l, bytes);
         wire_feed(l->wire, SLICE("\r\n\r\n"));
     }
-    if (wants_more(l))
-        sys_ack(c->fd);
+    if (l->wire && !l->wire->ops->multiplexed && (l->pool ? l->n_calls > 0 : l->unfinished))
+        sys_ack(c->fd); /* the rest of a message follows: many send a head and a body apart */
     link_refresh(l);
 }
 

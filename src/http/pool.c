@@ -34,14 +34,6 @@ static bool is_safe(const struct link *l)
     return clock_ns() - l->idle_ns < SAFE_NS && sys_quiet(l->conn->fd);
 }
 
-static struct link *find_link(struct link_pool *p, bool h2, bool careful)
-{
-    for (struct link *l = h2 ? p->shared : p->idle; l; l = l->next_idle)
-        if (l->wire->finish == FINISH_NOT && wire_room(l->wire) > 0)
-            return careful && !h2 && !is_safe(l) ? NULL : l;
-    return NULL;
-}
-
 static struct link *new_link(struct link_pool *p, bool h2, bool fresh, const struct sending *s)
 {
     struct link *old = p->idle;
@@ -63,8 +55,10 @@ static struct link *new_link(struct link_pool *p, bool h2, bool fresh, const str
 struct stream *pool_open(struct link_pool *p, bool h2, struct sending *s)
 {
     bool fresh = s->alone || (s->resent && (!h2 || s->tries > 1));
-    struct link *l = fresh ? NULL : find_link(p, h2, !s->repeatable);
-    if (l) {
+    struct link *l = fresh ? NULL : h2 ? p->shared : p->idle;
+    while (l && (l->wire->finish != FINISH_NOT || wire_room(l->wire) == 0))
+        l = l->next_idle;
+    if (l && (h2 || s->repeatable || is_safe(l))) {
         l->pooled = l->wire->n_streams == 0;
         if (!h2)
             list_remove(l);
@@ -136,13 +130,7 @@ void pool_forget(struct link *l)
 void pool_close(struct link_pool *p)
 {
     p->closed = true;
-    for (struct link *l = p->idle, *next; l; l = next) {
-        next = l->next_idle;
-        list_remove(l);
-        link_shutdown(l);
-    }
-    for (struct link *l = p->shared, *next; l; l = next) {
-        next = l->next_idle;
+    for (struct link *l; (l = p->idle ? p->idle : p->shared);) {
         list_remove(l);
         link_shutdown(l);
     }

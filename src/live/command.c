@@ -22,7 +22,6 @@
 
 #include "base/arena.h"
 #include "io/sys.h"
-#include "live/command_int.h"
 
 enum {
     OUTPUT_ROOM = 2 * COMMAND_OUTPUT_MAX, /* when it is full, the older half goes */
@@ -113,10 +112,7 @@ static void command_finish(struct command *c)
 {
     output_read(c);
     size_t n = c->n < COMMAND_OUTPUT_MAX ? c->n : COMMAND_OUTPUT_MAX;
-    if (n)
-        c->result.output = (slice){c->output + c->n - n, n};
-    else
-        c->result.output = SLICE("");
+    c->result.output = n ? (slice){c->output + c->n - n, n} : SLICE("");
     if (!c->result.end_ns)
         c->result.end_ns = clock_ns();
     c->result.error = c->error[0] ? c->error : NULL;
@@ -197,16 +193,8 @@ static const struct process_events events = {
 const char *const *env_texts(struct arena *a, const struct text_pair *env, uint32_t n)
 {
     const char **texts = arena_alloc(a, (n + 1) * sizeof *texts);
-    for (uint32_t i = 0; i < n; i++) {
-        char *text = arena_alloc(a, env[i].name.n + env[i].value.n + 2), *at = text;
-        memcpy(at, env[i].name.p, env[i].name.n);
-        at += env[i].name.n;
-        *at++ = '=';
-        if (env[i].value.n)
-            memcpy(at, env[i].value.p, env[i].value.n);
-        at[env[i].value.n] = 0;
-        texts[i] = text;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        texts[i] = arena_printf(a, "%.*s=%.*s", SLICE_ARG(env[i].name), SLICE_ARG(env[i].value));
     texts[n] = NULL;
     return texts;
 }

@@ -31,4 +31,7 @@ struct command *command_start(struct keeper *k, const struct command_request *r,
 /* Kills it and forgets it; `done` is not called. */
 void command_cancel(struct command *c);
 
+/* "NAME=VALUE" of each, and NULL: also for services. */
+const char *const *env_texts(struct arena *a, const struct text_pair *env, uint32_t n);
+
 #endif

@@ -210,19 +210,6 @@ static const struct control_row {
     {"hush", "POST", false, begin_block}, {"hush", "DELETE", false, end_block},
 };
 
-/* NULL: there is none; *other: of another method there is. */
-static const struct control_row *find_row(slice what, slice method, bool *other)
-{
-    *other = false;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool same = slice_is(what, rows[i].what);
-        if (same && slice_is(method, rows[i].method))
-            return &rows[i];
-        *other |= same;
-    }
-    return NULL;
-}
-
 static uint16_t answer(const struct control_row *row, struct track_run *run,
                        const struct vocabulary *words, slice query, struct buf *out)
 {
@@ -248,7 +235,7 @@ uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
 {
     slice prefix = SLICE("/runs/"), query = head->target, path, key, what;
     uint64_t number = 0;
-    bool other;
+    bool other = false; /* there is a row of another method */
     if (!head_is_local(head))
         return refuse(out, 403,
                       "pages of other hosts may not ask here; send no Origin, and as Host the one "
@@ -259,9 +246,12 @@ uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
     struct track_run *run = slice_to_hex(key, &number) ? track_find_secret(t, number) : NULL;
     if (!run)
         return refuse(out, 404, "no such run is under way; ask for /runs/$OUTFOX_RUN");
-    const struct control_row *row = find_row(what, head->method, &other);
-    if (row)
-        return answer(row, run, words, query, out);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool same = slice_is(what, rows[i].what);
+        if (same && slice_is(head->method, rows[i].method))
+            return answer(&rows[i], run, words, query, out);
+        other |= same;
+    }
     if (other)
         return refuse(out, 405, "this method is not for this address; see docs/predicates.md");
     return refuse(out, 404, "a run has /injected, /calls and /hush, nothing else");

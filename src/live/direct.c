@@ -48,22 +48,17 @@ static uint32_t holder_of(struct live *l, uint64_t inode)
     return service_of(l, owner_pid(inode));
 }
 
-/* The service whose process has the other end, + 1; UINT32_MAX: nobody's that we know. Found out
- * once per connection. */
-static uint32_t owner_of(struct live *l, const struct call_arrival *a)
-{
-    if (*a->memo)
-        return *a->memo;
-    uint32_t service = holder_of(l, owner_inode(a->fd));
-    *a->memo = service == UINT32_MAX ? UINT32_MAX : service + 1;
-    return *a->memo;
-}
-
-/* The services of a simulated system are one process. */
+/* Is it the service's process that has the other end? Found out once per connection: in the memo is
+ * the service + 1, or UINT32_MAX, nobody's that we know. The services of a simulated system are one
+ * process. */
 static bool owns(void *ctx, uint32_t service)
 {
     const struct ownership *o = ctx;
-    uint32_t owner = owner_of(o->live, o->arrival);
+    if (!*o->arrival->memo) {
+        uint32_t holder = holder_of(o->live, owner_inode(o->arrival->fd));
+        *o->arrival->memo = holder == UINT32_MAX ? UINT32_MAX : holder + 1;
+    }
+    uint32_t owner = *o->arrival->memo;
     return owner != UINT32_MAX && (owner - 1 == service || owner - 1 == o->live->sim_process);
 }
 

@@ -28,16 +28,6 @@ void request_interface(const struct live *l, const struct scenario_spec *spec, s
 
 /* ---- requests ---- */
 
-static uint32_t add_fields(const struct scenario_spec *spec, struct field *fields)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < spec->headers.n; i++)
-        fields[n++] = (struct field){spec->headers.at[i].name, spec->headers.at[i].value};
-    if (spec->content_type.n)
-        fields[n++] = (struct field){SLICE("content-type"), spec->content_type};
-    return n;
-}
-
 /* How long the scenario's own request or command may take. */
 static int64_t limit_of(const struct execution *x)
 {
@@ -50,6 +40,11 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
     const struct scenario_spec *spec = spec_of(x);
     bool grpc = spec->method.n == 0;
     struct field *own = arena_alloc(&x->arena, (spec->headers.n + 2) * sizeof *own);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < spec->headers.n; i++)
+        own[n++] = (struct field){spec->headers.at[i].name, spec->headers.at[i].value};
+    if (spec->content_type.n)
+        own[n++] = (struct field){SLICE("content-type"), spec->content_type};
     struct buf target = BUF_INIT(1 << 16), authority = BUF_INIT(300);
     buf_addf(&target, "%s%.*s", grpc ? "/" : "", SLICE_ARG(spec->target));
     wiring_authority(l->wiring, spec->service, &authority);
@@ -58,7 +53,7 @@ void request_send(struct execution *x, void (*done)(void *, const struct client_
                         .authority = buf_slice(&authority),
                         .target = buf_slice(&target),
                         .fields = own,
-                        .n_fields = add_fields(spec, own)};
+                        .n_fields = n};
     track_write_head(l->tracker, x->run, 0, NULL, &head, &x->arena);
     struct client_request r = {.to = &l->wiring->address[spec->service],
                                .tls = l->tls[spec->service],
@@ -78,29 +73,24 @@ void request_read_answer(struct execution *x, const struct client_answer *a)
     struct buf plain = BUF_INIT(ANSWER_MAX);
     const char *why = coding.n ? coding_decode(coding, a->body, &plain) : NULL;
     x->answer.body = slice_copy(&x->arena, coding.n && !why ? buf_slice(&plain) : a->body);
-    if (why) {
-        buf_clear(&plain);
-        buf_addf(&plain, "the answer (%.*s) %s", SLICE_ARG(coding), why);
-        x->answer.coded = arena_copy(&x->arena, buf_text(&plain), plain.n);
-    }
+    if (why)
+        x->answer.coded = arena_printf(&x->arena, "the answer (%.*s) %s", SLICE_ARG(coding), why);
     buf_deinit(&plain);
 }
 
 void request_state(struct execution *x, void (*done)(void *, const struct client_answer *))
 {
     struct live *l = x->live;
-    struct buf target = BUF_INIT(100);
-    buf_addf(&target, "/state?trace=%016llx", (unsigned long long)x->result.trace_key);
     struct head head = {.method = SLICE("GET"),
                         .scheme = SLICE("http"),
                         .authority = SLICE("localhost"),
-                        .target = buf_slice(&target)};
+                        .target = slice_of(arena_printf(&x->arena, "/state?trace=%016llx",
+                                                        (unsigned long long)x->result.trace_key))};
     struct client_request r = {.to = &l->wiring->address[l->sim_process],
                                .head = &head,
                                .timeout_ns = STATE_NS,
                                .body_max = 16 << 20};
     x->request = client_send(l->client, &r, done, x);
-    buf_deinit(&target);
 }
 
 /* ---- commands ---- */
@@ -122,17 +112,16 @@ static void add_urls(struct environment *env, const struct execution *x)
     const struct wiring *w = x->live->wiring;
     for (uint32_t i = 0; i < w->n_services; i++) {
         const char *door = wiring_door(w, CALLER_CLIENT | x->slot, i);
-        struct buf name = BUF_INIT(200), url = BUF_INIT(200);
+        struct buf name = BUF_INIT(200);
+        if (!door)
+            continue;
         buf_adds(&name, "OUTFOX_URL_");
         for (size_t k = 0; k < w->name[i].n; k++) {
             unsigned char c = (unsigned char)w->name[i].p[k];
             buf_addc(&name, isalnum(c) ? (char)toupper(c) : '_');
         }
-        buf_addf(&url, "http://%s", door ? door : "");
-        if (door)
-            add_pair(env, buf_text(&name), buf_slice(&url));
+        add_pair(env, buf_text(&name), slice_of(arena_printf(env->arena, "http://%s", door)));
         buf_deinit(&name);
-        buf_deinit(&url);
     }
 }
 
@@ -156,31 +145,12 @@ static void add_context(struct environment *env, const struct execution *x)
 static void add_path(struct environment *env, const char *program)
 {
     const char *path = getenv("PATH"), *slash = strrchr(program, '/');
-    struct buf text = BUF_INIT(1 << 16);
-    if (!slash)
-        return;
-    if (path && *path)
-        buf_addf(&text, "%s:", path);
-    buf_add(&text, (slice){program, (size_t)(slash - program)});
-    if (!text.full)
-        add_pair(env, "PATH", buf_slice(&text));
-    buf_deinit(&text);
-}
-
-static int add_own(struct environment *env, const struct execution *x, struct err *e)
-{
-    const struct scenario_spec *spec = spec_of(x);
-    for (uint32_t i = 0; i < spec->env.n; i++) {
-        struct buf value = BUF_INIT(1 << 16);
-        int failed = wiring_expand(x->live->wiring, CALLER_CLIENT | x->slot, spec->env.at[i].value,
-                                   &value, e);
-        if (!failed)
-            add_pair(env, spec->env.at[i].name.p, buf_slice(&value));
-        buf_deinit(&value);
-        if (failed)
-            return -1;
-    }
-    return 0;
+    if (!path)
+        path = "";
+    if (slash)
+        add_pair(env, "PATH",
+                 slice_of(arena_printf(env->arena, "%s%s%.*s", path, *path ? ":" : "",
+                                       (int)(slash - program), program)));
 }
 
 void command_run(struct execution *x, slice text,
@@ -199,8 +169,15 @@ void command_run(struct execution *x, slice text,
     if (x->run)
         add_context(&env, x);
     /* placeholders were checked when the file was read: these cannot fail */
-    if (add_own(&env, x, &e) ||
-        wiring_expand(l->wiring, CALLER_CLIENT | x->slot, text, &command, &e))
+    int failed = 0;
+    for (uint32_t i = 0; i < spec->env.n && !failed; i++) {
+        struct buf value = BUF_INIT(1 << 16);
+        failed =
+            wiring_expand(l->wiring, CALLER_CLIENT | x->slot, spec->env.at[i].value, &value, &e);
+        add_pair(&env, spec->env.at[i].name.p, buf_slice(&value));
+        buf_deinit(&value);
+    }
+    if (failed || wiring_expand(l->wiring, CALLER_CLIENT | x->slot, text, &command, &e))
         buf_addf(&command, "echo '%s' >&2; exit 125", e.text);
     struct command_request r = {.text = buf_slice(&command),
                                 .dir = spec->dir.n ? spec->dir : l->config->dir,

@@ -19,14 +19,15 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "io/sys.h"
 #include "io/tls.h"
-#include "live/command_int.h"
+#include "live/command.h"
 #include "live/services_int.h"
 
-enum { TEXT_MAX = 1024 * 1024 };
+enum { TEXT_MAX = 1024 * 1024, GENERATIONS_MOST = 64 };
 
 #define PORT_WAIT_NS  1500000000 /* what is left of an earlier campaign may be about to end */
 #define PAUSE_NS      20000000
@@ -38,6 +39,12 @@ enum { TEXT_MAX = 1024 * 1024 };
 static bool is_ours(const struct service *s)
 {
     return s->spec->run.n > 0;
+}
+
+/* Does it have a process that is not being ended? */
+static bool service_runs(const struct service *s)
+{
+    return s->state == SERVICE_STARTING || s->state == SERVICE_READY;
 }
 
 static void timer_in(struct service *s, int64_t ns, void (*fire)(struct timer *t))
@@ -115,23 +122,20 @@ void service_ready_now(struct service *s)
     look_soon(s->all);
 }
 
-/* One that was not told where to listen can never get ready there. */
-static const char *late_remedy(const struct service *s)
-{
-    return config_tells_port(s->spec)
-               ? "\"ready-within\" gives it more time"
-               : "it cannot know this port: write {port} in its `run` or `env` where it takes its "
-                 "port from, or add `port: N` if it always listens on port N";
-}
-
 static void service_too_late(struct service *s)
 {
     struct err e = {0};
     struct buf after = BUF_INIT(40), log = BUF_INIT(sizeof e.text);
     buf_add_ns(&after, s->spec->ready_ns);
     service_log_print(s, &log);
+    /* one that was not told where to listen can never get ready there */
     service_err(s, &e, "is not ready after %s (%s); %s%s", buf_text(&after),
-                s->last[0] ? s->last : "it does not run yet", late_remedy(s), buf_text(&log));
+                s->last[0] ? s->last : "it does not run yet",
+                config_tells_port(s->spec)
+                    ? "\"ready-within\" gives it more time"
+                    : "it cannot know this port: write {port} in its `run` or `env` where it takes "
+                      "its port from, or add `port: N` if it always listens on port N",
+                buf_text(&log));
     buf_deinit(&after);
     buf_deinit(&log);
     service_failed(s, &e);
@@ -368,16 +372,6 @@ static void service_stop(struct service *s)
 
 /* --- The face --------------------------------------------------------------------------------- */
 
-/* Whether it answers is all that is asked of it here: certificates are checked by the proxy. */
-static int tls_open(struct service *s, struct err *e)
-{
-    struct tls_client_options o = {.insecure = true};
-    if (!is_ours(s) || s->spec->ready != READY_HTTP || !s->spec->tls)
-        return 0;
-    s->tls = tls_client(&o, e);
-    return s->tls ? 0 : -1;
-}
-
 int services_new(struct loop *l, struct keeper *k, struct client *client,
                  const struct campaign_config *config, const struct services_hooks *hooks,
                  struct services **out, struct err *e)
@@ -396,7 +390,11 @@ int services_new(struct loop *l, struct keeper *k, struct client *client,
         struct service *s = &all->at[i];
         *s = (struct service){.all = all, .index = i, .spec = &config->services.at[i], .fd = -1};
         any = any || is_ours(s);
-        rc = rc ? rc : tls_open(s, e);
+        if (rc || !is_ours(s) || s->spec->ready != READY_HTTP || !s->spec->tls)
+            continue;
+        /* whether it answers is all that is asked here: certificates are checked by the proxy */
+        s->tls = tls_client(&(struct tls_client_options){.insecure = true}, e);
+        rc = s->tls ? 0 : -1;
     }
     if (rc == 0 && any)
         rc = service_logs_make(all, e);
@@ -431,18 +429,6 @@ void services_restart(struct services *s, bool all)
     look_soon(s);
 }
 
-/* What a service with `restart: each-run` would do at SIGTERM is done by nobody: a run waits. */
-static void service_renew(struct service *s)
-{
-    if (s->state == SERVICE_READY) {
-        ready_stop(s);
-        s->state = SERVICE_STOPPING;
-        service_kill(s);
-    }
-    if (s->state == SERVICE_OFF || s->state == SERVICE_STOPPING)
-        service_wait(s);
-}
-
 bool services_renew(struct services *s)
 {
     s->loop->now_ns = clock_ns();
@@ -450,8 +436,15 @@ bool services_renew(struct services *s)
         struct service *one = &s->at[i];
         one->awaited = one->spec->restart == RESTART_EACH_RUN;
         s->round |= one->awaited;
-        if (one->awaited)
-            service_renew(one);
+        if (!one->awaited)
+            continue;
+        if (one->state == SERVICE_READY) { /* nobody waits for what it would do at SIGTERM */
+            ready_stop(one);
+            one->state = SERVICE_STOPPING;
+            service_kill(one);
+        }
+        if (one->state == SERVICE_OFF || one->state == SERVICE_STOPPING)
+            service_wait(one);
     }
     return s->round;
 }
@@ -486,4 +479,40 @@ void services_free(struct services *s)
     }
     mem_free(s->at);
     mem_free(s);
+}
+
+/* --- Whose process is it, and what do they hold? ------------------------------------------------- */
+
+static uint32_t find(const struct services *s, pid_t pid, pid_t (*of)(const struct process *p))
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->at[i].process && of(s->at[i].process) == pid)
+            return i;
+    return UINT32_MAX;
+}
+
+/* Nearly all are in the group of their service, which costs one call to find out. The others have
+ * the service's guard among their ancestors. */
+uint32_t services_of_pid(const struct services *s, pid_t pid)
+{
+    pid_t group = pid > 0 ? getpgid(pid) : -1;
+    uint32_t found = group > 0 ? find(s, group, process_pid) : UINT32_MAX;
+    for (int i = 0; i < GENERATIONS_MOST && found == UINT32_MAX && pid > 1; i++) {
+        pid = process_parent(pid);
+        if (pid > 0)
+            found = find(s, pid, process_guard);
+    }
+    return found;
+}
+
+pid_t services_pid(const struct services *s, uint32_t service)
+{
+    const struct service *one = service < s->n ? &s->at[service] : NULL;
+    return one && one->process && service_runs(one) ? process_pid(one->process) : 0;
+}
+
+bool services_usage(const struct services *s, uint32_t service, struct process_usage *out)
+{
+    const struct service *one = service < s->n ? &s->at[service] : NULL;
+    return one && one->process && service_runs(one) && process_usage(one->process, out);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * services.c keeps the states, services_ready.c asks whether a service is ready, services_log.c has
- * the files and the words, services_pid.c knows their processes. */
+ * services.c keeps the states and knows the processes, services_ready.c asks whether a service is
+ * ready, services_log.c has the files and the words. */
 #ifndef OUTFOX_LIVE_SERVICES_INT_H
 #define OUTFOX_LIVE_SERVICES_INT_H
 
@@ -80,9 +80,6 @@ void ready_stop(struct service *s);
 
 /* Is nobody there who listens where it is to listen? Else *e says who. */
 bool service_port_free(const struct service *s, struct err *e);
-
-/* services_pid.c: does it have a process that is not being ended? */
-bool service_runs(const struct service *s);
 
 /* services.c */
 void service_ready_now(struct service *s);

@@ -41,18 +41,6 @@ static int make_dirs(const char *path)
     return rc;
 }
 
-/* DIRECTORY/NAME.log; a name that is none of a file loses its slashes. */
-static char *log_path(slice dir, slice name)
-{
-    struct buf b = BUF_INIT(PATH_MOST);
-    buf_add(&b, dir.n ? dir : SLICE("."));
-    buf_addc(&b, '/');
-    for (size_t i = 0; i < name.n; i++)
-        buf_addc(&b, name.p[i] == '/' || (i == 0 && name.p[i] == '.') ? '_' : name.p[i]);
-    buf_adds(&b, ".log");
-    return b.p; /* the buffer's memory becomes the caller's */
-}
-
 /* Why what is open there cannot be a log; NULL: it can. A directory that somebody else has filled
  * (a repository, say) must not make us write elsewhere, nor wait for the reader of a pipe. */
 static const char *log_fault(int fd)
@@ -86,8 +74,13 @@ static int log_open(const struct service *s, struct err *e)
     return -1;
 }
 
+static void on_trim(struct timer *t)
+{
+    service_logs_watch(OWNER(t, struct services, trim));
+}
+
 /* Empties those that have become too long. The service goes on at the beginning: it appends. */
-static void logs_trim(struct services *all)
+void service_logs_watch(struct services *all)
 {
     for (uint32_t i = 0; i < all->n; i++) {
         struct stat st;
@@ -103,17 +96,6 @@ static void logs_trim(struct services *all)
                           LOG_MOST_MIB);
         sys_close(fd);
     }
-}
-
-static void on_trim(struct timer *t)
-{
-    struct services *all = OWNER(t, struct services, trim);
-    service_logs_watch(all);
-}
-
-void service_logs_watch(struct services *all)
-{
-    logs_trim(all);
     all->trim.fire = on_trim;
     timer_start(all->loop, &all->trim, all->loop->now_ns + TRIM_NS);
 }
@@ -130,7 +112,13 @@ int service_logs_make(struct services *all, struct err *e)
         struct service *s = &all->at[i];
         if (s->spec->run.n == 0)
             continue;
-        s->log = log_path(slice_of(dir), s->spec->name);
+        struct buf path = BUF_INIT(PATH_MOST);
+        slice name = s->spec->name;
+        buf_addf(&path, "%s/", dir);
+        for (size_t k = 0; k < name.n; k++) /* one that is none of a file loses its slashes */
+            buf_addc(&path, name.p[k] == '/' || (k == 0 && name.p[k] == '.') ? '_' : name.p[k]);
+        buf_adds(&path, ".log");
+        s->log = path.p; /* the buffer's memory becomes the service's */
         int fd = log_open(s, e);
         if (fd < 0)
             return -1;
@@ -198,25 +186,19 @@ static size_t tail_read(const char *path, off_t from, char room[TAIL_READ])
     return n > 0 ? (size_t)n : 0;
 }
 
-/* The last lines of the text that have something in them, as far as they are short enough. */
-static slice tail_lines(slice text)
-{
-    text = slice_trim(text);
-    size_t at = text.n;
-    for (int lines = 0; at > 0 && text.n - at < TAIL_MOST; at--)
-        if (text.p[at - 1] == '\n' && ++lines == TAIL_LINES)
-            break;
-    while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80)
-        at++; /* not in the middle of a character */
-    return slice_from(text, at);
-}
-
 void service_log_print(const struct service *s, struct buf *out)
 {
     char room[TAIL_READ];
     struct buf text = BUF_INIT(2 * TAIL_READ);
     secret_mask((slice){room, tail_read(s->log, 0, room)}, &text);
-    slice rest = tail_lines(buf_slice(&text)), line;
+    slice all = slice_trim(buf_slice(&text)), line;
+    size_t at = all.n; /* of the last lines, as far as they are short enough */
+    for (int lines = 0; at > 0 && all.n - at < TAIL_MOST; at--)
+        if (all.p[at - 1] == '\n' && ++lines == TAIL_LINES)
+            break;
+    while (at < all.n && ((unsigned char)all.p[at] & 0xc0) == 0x80)
+        at++; /* not in the middle of a character */
+    slice rest = slice_from(all, at);
     buf_addf(out, "; see %s", s->log);
     const char *between = rest.n ? ", which ends with: " : "";
     for (bool more = rest.n > 0; more && slice_cut(&rest, '\n', &line);) {

@@ -45,14 +45,6 @@ static int reserve(uint32_t port)
     return fd;
 }
 
-static bool is_taken(const struct wiring *w, uint32_t n, uint32_t port)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (addr_port(&w->address[i]) == port)
-            return true;
-    return false;
-}
-
 static int choose_ports(struct wiring *w, struct err *e)
 {
     struct rng rng = {(uint64_t)clock_ns() ^ (uint64_t)getpid() << 40};
@@ -63,7 +55,10 @@ static int choose_ports(struct wiring *w, struct err *e)
         bool found = false;
         for (int try = 0; try < PORT_TRIES && !found; try++) {
             uint32_t port = PORT_FIRST + rng_below(&rng, PORT_LAST - PORT_FIRST);
-            int held = is_taken(w, w->n_services, port) ? -1 : reserve(port);
+            bool taken = false;
+            for (uint32_t k = 0; k < w->n_services; k++)
+                taken |= addr_port(&w->address[k]) == port;
+            int held = taken ? -1 : reserve(port);
             found = held >= 0 && is_free(spec->host, port, &w->address[i]);
             if (found)
                 vec_push(&w->held, held);
@@ -148,16 +143,6 @@ static bool hands_addresses_on(const struct sim *sim, uint32_t n)
     return false;
 }
 
-static void add_simulated_doors(struct wiring *w, const struct sim *sim)
-{
-    uint32_t n = sim_service_count(sim);
-    bool all = hands_addresses_on(sim, n);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < n; k++)
-            if (!sim_service_external(sim, k) && (all || sim_may_call(sim, i, k)))
-                add_door(w, i, k);
-}
-
 static void list_doors(struct wiring *w, const struct sim *sim)
 {
     const struct campaign_config *config = w->config;
@@ -169,8 +154,12 @@ static void list_doors(struct wiring *w, const struct sim *sim)
         if ((!spec->run.n && !sim) || spec->listen.n)
             add_door(w, CALLER_UNKNOWN, i);
     }
-    if (sim)
-        add_simulated_doors(w, sim);
+    uint32_t n = sim ? sim_service_count(sim) : 0;
+    bool all = hands_addresses_on(sim, n);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (!sim_service_external(sim, k) && (all || sim_may_call(sim, i, k)))
+                add_door(w, i, k);
     bool commands = false;
     for (uint32_t i = 0; i < config->scenarios.n; i++) {
         const struct scenario_spec *spec = &config->scenarios.at[i];

@@ -6,14 +6,6 @@
 
 #include "base/clock.h"
 
-static bool has_field(const struct rule_dress *dress, slice name)
-{
-    for (uint32_t i = 0; i < dress->n_fields; i++)
-        if (slice_eq_nocase(dress->fields[i].name, name))
-            return true;
-    return false;
-}
-
 /* The fields that every injected answer has: what the rule says, and which rule it was. */
 static void dress_up(const struct exchange *x, struct head *h, struct field *fields)
 {
@@ -57,7 +49,8 @@ static void act_status(struct exchange *x)
     } else {
         h.has_length = true;
         h.length = body.n;
-        if (!has_field(dress, SLICE("content-type")))
+        struct head own = {.fields = dress->fields, .n_fields = dress->n_fields};
+        if (!head_get(&own, SLICE("content-type")).p)
             fields[h.n_fields++] = (struct field){SLICE("content-type"), SLICE("text/plain")};
     }
     dress_up(x, &h, fields);
@@ -96,16 +89,8 @@ static void act_goaway(struct exchange *x)
 
 static void act_hold(struct exchange *x)
 {
-    struct loop *loop = &x->worker->loop;
     x->state = EX_HELD;
-    timer_start(loop, &x->timer, clock_ns() + exchange_limits(x)->hold_ns);
-}
-
-static void act_delay(struct exchange *x)
-{
-    struct loop *loop = &x->worker->loop;
-    x->state = EX_WAIT;
-    timer_start(loop, &x->timer, clock_ns() + mode_delay_ns(x->mode));
+    timer_start(&x->worker->loop, &x->timer, clock_ns() + exchange_limits(x)->hold_ns);
 }
 
 static void (*const acts[MODE_KINDS])(struct exchange *) = {
@@ -119,7 +104,8 @@ void act_begin(struct exchange *x)
     mode m = x->mode;
     if (mode_kind(m) == MODE_DELAY) {
         x->fired = true;
-        act_delay(x);
+        x->state = EX_WAIT;
+        timer_start(&x->worker->loop, &x->timer, clock_ns() + mode_delay_ns(m));
     } else if (mode_lost(m) || mode_kind(m) == MODE_DUPLICATE) {
         x->way = &way_drop;
         exchange_forward(x);

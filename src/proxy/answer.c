@@ -76,37 +76,21 @@ static bool is_plain(const struct exchange *x)
     return !exchange_setup(x)->door[x->door].to_tls;
 }
 
-static bool looks_like_tls(slice bytes)
+static void hint_tls(struct exchange *x, const char *what)
 {
-    return bytes.n >= 2 && (bytes.p[0] == 0x15 || bytes.p[0] == 0x16) && bytes.p[1] == 3;
-}
-
-static void hint_tls(const struct exchange *x, const char *what)
-{
-    struct buf text = BUF_INIT(400);
-    buf_addf(&text, "%s %s", what, terms_of(x)->tls);
-    plane_warn(x->worker->plane, exchange_setup(x)->door[x->door].spec->service.p, buf_text(&text));
-    buf_deinit(&text);
-}
-
-static bool contains(slice text, slice word)
-{
-    for (size_t i = 0; i + word.n <= text.n; i++)
-        if (memcmp(text.p + i, word.p, word.n) == 0)
-            return true;
-    return false;
+    char *text = arena_printf(&x->arena, "%s %s", what, terms_of(x)->tls);
+    plane_warn(x->worker->plane, exchange_setup(x)->door[x->door].spec->service.p, text);
 }
 
 /* There is no connection at all. */
 static void fail_unreachable(struct exchange *x, const struct link *l)
 {
     const struct door *door = &exchange_setup(x)->door[x->door];
-    struct buf text = BUF_INIT(400);
     x->reply = OUTCOME(OUT_REFUSED, 0);
-    buf_addf(&text, "%.*s at %s cannot be reached: %s", SLICE_ARG(door->spec->service),
-             door->to.text, l->why ? l->why : "");
-    exchange_fail(x, 502, buf_text(&text));
-    buf_deinit(&text);
+    exchange_fail(x, 502,
+                  arena_printf(&x->arena, "%.*s at %s cannot be reached: %s",
+                               SLICE_ARG(door->spec->service), door->to.text,
+                               l->why ? l->why : ""));
 }
 
 /* What came is no answer; of a service that never answered in HTTP/2 it may be HTTP/1.1. */
@@ -116,7 +100,8 @@ static void fail_malformed(struct exchange *x, const struct link *l, enum wire_c
     buf_adds(&text, why == CUT_BAD ? "the service's answer is malformed"
                                    : "the service's answer is beyond a limit (`head-bytes`, "
                                      "`head-fields` or `interims`)");
-    bool tls = is_plain(x) && looks_like_tls((slice){l->sniffed, l->n_sniffed});
+    bool tls = is_plain(x) && l->n_sniffed >= 2 && l->sniffed[1] == 3 &&
+               (l->sniffed[0] == 0x15 || l->sniffed[0] == 0x16);
     if (tls)
         buf_addf(&text, ": it speaks TLS; %s", terms_of(x)->tls);
     else if (l->wire->error)
@@ -236,7 +221,7 @@ static void up_data(struct stream *s, slice bytes)
     struct exchange *x = s->user;
     x->active_ns = x->worker->loop.now_ns;
     x->unread += bytes.n;
-    if (x->reply == OUTCOME(OUT_STATUS, 400) && is_plain(x) && contains(bytes, SLICE("HTTPS")))
+    if (x->reply == OUTCOME(OUT_STATUS, 400) && is_plain(x) && memmem(bytes.p, bytes.n, "HTTPS", 5))
         hint_tls(x, "the service answers 400 and speaks of HTTPS:");
     if (x->way->takes_over)
         exchange_consume(x, bytes.n);

@@ -173,13 +173,11 @@ void exchange_fail(struct exchange *x, uint16_t status, const char *text)
         exchange_answer_grpc(x, status == 504 ? 4 : 14, slice_of(text), NULL, 0);
         return;
     }
-    struct buf body = BUF_INIT(1024);
+    slice body = slice_of(arena_printf(&x->arena, "outfox: %s\n", text));
     struct field type = {SLICE("content-type"), SLICE("text/plain")};
-    buf_addf(&body, "outfox: %s\n", text);
     struct head h = {
         .status = status, .fields = &type, .n_fields = 1, .has_length = true, .length = body.n};
-    exchange_answer(x, &h, buf_slice(&body), OUTCOME(OUT_STATUS, status));
-    buf_deinit(&body);
+    exchange_answer(x, &h, body, OUTCOME(OUT_STATUS, status));
 }
 
 /* ---- time ---- */

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "proxy/director.h"
-#include "proxy/peer_int.h"
 #include "proxy/rule.h"
+#include "proxy/worker_int.h"
 #include "wire/grpc.h"
 
 /* ---- exchange.c ---- */

@@ -85,16 +85,6 @@ void log_leave_out(struct log *log, uint64_t lines)
     atomic_fetch_add(&log->left_out, lines);
 }
 
-static uint64_t count_lines(slice text)
-{
-    uint64_t n = 0;
-    for (const char *p = text.p, *end = p + text.n; p < end; n++) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        p = newline ? newline + 1 : end;
-    }
-    return n;
-}
-
 /* Writes as long as it need not wait longer than so; returns what is left. */
 static slice put(struct log *log, slice rest, int wait_ms)
 {
@@ -161,7 +151,9 @@ void log_end(struct log *log, const _Atomic int *stop)
             break;
         queue_put(log, END_STEP_MS);
     }
-    log_leave_out(log, count_lines(slice_from(buf_slice(&log->queue), log->taken)));
+    slice rest = slice_from(buf_slice(&log->queue), log->taken), line;
+    while (rest.n && slice_cut(&rest, '\n', &line))
+        log_leave_out(log, 1);
     log->queue.n = log->taken = 0;
     pthread_mutex_unlock(&log->lock);
 }

@@ -3,7 +3,7 @@
  * Who is at the other ends: the links of callers and of services, what they have of the worker, and
  * what people are told of them. */
 #include "io/sys.h"
-#include "proxy/peer_int.h"
+#include "proxy/worker_int.h"
 
 /* ---- what is no HTTP ---- */
 

@@ -73,12 +73,6 @@ const struct reply_way way_drop = {drop_head, drop_data, drop_end, act_after_rep
 
 /* ---- cut: so many bytes of the body, then no more (reset:N, close:N, truncate:N) ---- */
 
-/* A body of gRPC that is truncated ends with the service's own trailers, so they are waited for. */
-static bool waits_for_trailers(const struct exchange *x)
-{
-    return mode_kind(x->mode) == MODE_TRUNCATE && x->grpc;
-}
-
 /* The caller's connection after the last byte. */
 static void cut_now(struct exchange *x)
 {
@@ -92,11 +86,12 @@ static void cut_now(struct exchange *x)
     }
 }
 
-/* There is more than the caller gets: only now the fault has fired. */
+/* There is more than the caller gets: only now the fault has fired. A body of gRPC that is truncated
+ * ends with the service's own trailers, so they are waited for. */
 static void cut_off(struct exchange *x)
 {
     x->fired = true;
-    if (!waits_for_trailers(x))
+    if (mode_kind(x->mode) != MODE_TRUNCATE || !x->grpc)
         cut_now(x);
 }
 
@@ -254,16 +249,9 @@ static void garble_head(struct exchange *x, const struct head *h, bool end)
 }
 
 /* Printable noise: what it breaks is the meaning, not the terminal. */
-static void garble(struct exchange *x, char *p, size_t n)
-{
-    struct rng rng = {x->dice};
-    for (size_t i = 0; i < n; i++)
-        p[i] = (char)('!' + rng_below(&rng, 94));
-    x->dice = rng.state;
-}
-
 static void garble_data(struct exchange *x, slice bytes)
 {
+    struct rng rng = {x->dice};
     while (bytes.n) {
         char piece[4096];
         size_t n = bytes.n < sizeof piece ? bytes.n : sizeof piece;
@@ -272,33 +260,20 @@ static void garble_data(struct exchange *x, slice bytes)
             n = n < GRPC_PREFIX - x->framing.have ? n : GRPC_PREFIX - x->framing.have;
         else if (x->grpc && n > x->framing.left)
             n = x->framing.left;
-        memcpy(piece, bytes.p, n);
+        for (size_t i = 0; i < n; i++)
+            piece[i] = frame ? bytes.p[i] : (char)('!' + rng_below(&rng, 94));
         if (x->grpc)
             grpc_feed(&x->framing, (slice){bytes.p, n});
-        if (!frame)
-            garble(x, piece, n);
         exchange_pass_data(x, (slice){piece, n});
         bytes = slice_from(bytes, n);
     }
+    x->dice = rng.state;
 }
 
 static const struct reply_way way_garble = {garble_head, garble_data, exchange_pass_end, no_tick,
                                             false};
 
 /* ---- json: one field is gone or null (corrupt:remove=FIELD, corrupt:null=FIELD) ---- */
-
-/* The answer is told without its coding: the body is plain from now on. */
-static void drop_coding(struct exchange *x)
-{
-    struct field *fields = arena_alloc(&x->arena, (x->answer->n_fields + 1) * sizeof *fields);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < x->answer->n_fields; i++)
-        if (!slice_eq_nocase(x->answer->fields[i].name, SLICE("content-encoding")))
-            fields[n++] = x->answer->fields[i];
-    x->answer->fields = fields;
-    x->answer->n_fields = n;
-    x->coding = (slice){0};
-}
 
 /* Spoils the body that is held, which stays as it is when that is not possible: NULL, or why. */
 static const char *spoil_json(struct exchange *x, slice text)
@@ -329,8 +304,16 @@ static const char *spoil(struct exchange *x)
         why = arena_printf(&x->arena, "the body (%.*s) %s", SLICE_ARG(coding), why);
     else
         why = spoil_json(x, buf_slice(coding.n ? &plain : &text));
-    if (!why && coding.n)
-        drop_coding(x);
+    if (!why && coding.n) { /* it is told without its coding: the body is plain from now on */
+        struct field *fields = arena_alloc(&x->arena, (x->answer->n_fields + 1) * sizeof *fields);
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < x->answer->n_fields; i++)
+            if (!slice_eq_nocase(x->answer->fields[i].name, SLICE("content-encoding")))
+                fields[n++] = x->answer->fields[i];
+        x->answer->fields = fields;
+        x->answer->n_fields = n;
+        x->coding = (slice){0};
+    }
     buf_deinit(&text);
     buf_deinit(&plain);
     return why;

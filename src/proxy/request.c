@@ -97,15 +97,6 @@ static void decide(struct exchange *x)
     carry_out(x);
 }
 
-/* Is the body part of what the rules decide by? */
-static bool wants_body(const struct exchange *x)
-{
-    const struct setup *setup = exchange_setup(x);
-    struct request_facts facts = facts_of(x);
-    return setup->config->identify_payload ||
-           rules_want_payload(&setup->door[x->door].spec->rules, &facts);
-}
-
 /* The hash of the body; beyond the limit, of its beginning and the length; of gRPC, of the first
  * message. However the bytes were cut on their way, it is the same. */
 static uint32_t payload_hash(const struct exchange *x)
@@ -183,19 +174,15 @@ static void down_head(struct stream *s, const struct head *h, bool end)
     x->grpc = x->h2 && grpc_is_call(h);
     if (spec->rules.list.n || setup->log || w->plane->director)
         naming_interface(x);
-    if (w->plane->director)
+    if (w->plane->director) {
         direct(x, w->plane->director, false);
-    else if (wants_body(x))
-        collect(x);
+        return;
+    }
+    struct request_facts facts = facts_of(x);
+    if (setup->config->identify_payload || rules_want_payload(&spec->rules, &facts))
+        collect(x); /* the body is part of what the rules decide by */
     else
         decide(x);
-}
-
-/* Once forwarded, is the body still worth keeping, with n bytes more? */
-static bool may_be_needed(const struct exchange *x, size_t n)
-{
-    bool over = x->answer_begun && mode_kind(x->mode) != MODE_DUPLICATE;
-    return x->replayable && !over && x->body.n + n <= (size_t)exchange_limits(x)->payload;
 }
 
 static void down_data(struct stream *s, slice bytes)
@@ -208,7 +195,10 @@ static void down_data(struct stream *s, slice bytes)
         link_refresh(link_of(s));
         return;
     }
-    if (!x->up || may_be_needed(x, bytes.n)) {
+    /* once forwarded, it is kept while it may have to be sent again */
+    bool over = x->answer_begun && mode_kind(x->mode) != MODE_DUPLICATE;
+    bool fits = x->body.n + bytes.n <= (size_t)exchange_limits(x)->payload;
+    if (!x->up || (x->replayable && !over && fits)) {
         chain_add(&x->body, bytes);
     } else {
         x->replayable = false;

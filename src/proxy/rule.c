@@ -205,16 +205,6 @@ static bool header_matches(const struct rule_header *want, const struct head *he
     return false;
 }
 
-/* Is now, counted from when the rule came into force, in its window? */
-static bool window_open(const struct rule *rule, int64_t now_ns)
-{
-    int64_t since = rule->tally->since_ns;
-    if (rule->after_ns == 0 && rule->for_ns == INT64_MAX)
-        return true;
-    int64_t age = since == RULE_NOT_YET || now_ns < since ? 0 : now_ns - since;
-    return age >= rule->after_ns && age - rule->after_ns < rule->for_ns;
-}
-
 /* All but the payload. */
 static bool rest_matches(const struct rule *rule, const struct request_facts *facts)
 {
@@ -225,7 +215,11 @@ static bool rest_matches(const struct rule *rule, const struct request_facts *fa
     for (uint32_t i = 0; i < rule->n_headers; i++)
         if (!header_matches(&rule->headers[i], facts->head))
             return false;
-    return window_open(rule, facts->now_ns);
+    if (rule->after_ns == 0 && rule->for_ns == INT64_MAX)
+        return true;
+    int64_t since = rule->tally->since_ns; /* the window is counted from when it came into force */
+    int64_t age = since == RULE_NOT_YET || facts->now_ns < since ? 0 : facts->now_ns - since;
+    return age >= rule->after_ns && age - rule->after_ns < rule->for_ns;
 }
 
 bool rules_want_payload(const struct rules *rules, const struct request_facts *facts)
@@ -236,15 +230,6 @@ bool rules_want_payload(const struct rules *rules, const struct request_facts *f
     return false;
 }
 
-/* Do count and probability agree that the rule fires at its n-th call? */
-static bool agrees(const struct rule *rule, uint64_t n)
-{
-    if (n < rule->first || n > rule->last || n % rule->every != rule->every - 1)
-        return false;
-    uint64_t draw = (hash_mix(rule->salt, n) >> 32) * CHANCE_ALWAYS >> 32;
-    return draw < rule->chance;
-}
-
 const struct rule *rules_find(const struct rules *rules, const struct request_facts *facts)
 {
     const struct rule *found = NULL;
@@ -253,7 +238,8 @@ const struct rule *rules_find(const struct rules *rules, const struct request_fa
         if (!rest_matches(rule, facts) || (rule->payload && rule->payload != facts->payload))
             continue;
         uint64_t n = atomic_fetch_add_explicit(&rule->tally->seen, 1, memory_order_relaxed);
-        if (!found && agrees(rule, n))
+        bool due = n >= rule->first && n <= rule->last && n % rule->every == rule->every - 1;
+        if (!found && due && (hash_mix(rule->salt, n) >> 32) * CHANCE_ALWAYS >> 32 < rule->chance)
             found = rule;
     }
     return found;

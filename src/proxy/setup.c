@@ -19,14 +19,6 @@ bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b)
     return slice_eq(a->listen, b->listen) && (!chosen || slice_eq(a->service, b->service));
 }
 
-static const struct door *find_door(const struct setup *s, const struct proxy_spec *spec)
-{
-    for (uint32_t i = 0; s && i < s->n_doors; i++)
-        if (same_listener(s->door[i].spec, spec))
-            return &s->door[i];
-    return NULL;
-}
-
 static bool same_text(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -110,7 +102,10 @@ int plane_check(const struct proxy_config *config, struct err *e)
 static int open_door(struct setup *s, struct door *d, const struct setup *old, struct err *e)
 {
     const struct proxy_spec *spec = d->spec;
-    const struct door *before = find_door(old, spec);
+    const struct door *before = NULL;
+    for (uint32_t i = 0; old && i < old->n_doors && !before; i++)
+        if (same_listener(old->door[i].spec, spec))
+            before = &old->door[i];
     if (read_addresses(spec, &d->listen, &d->to, e))
         return -1;
     if (open_tls(d, s->config->terms, before, e))

@@ -36,15 +36,6 @@ void generation_drop(struct generation *g)
     mem_free(g);
 }
 
-static struct generation *generation_new(struct worker *w, struct setup *setup)
-{
-    struct generation *g = mem_zero(sizeof *g);
-    g->setup = setup;
-    g->users = 1;
-    peers_init(w, g);
-    return g;
-}
-
 static void retire(struct generation *g)
 {
     if (!g)
@@ -144,7 +135,9 @@ static int take_up(struct worker *w, struct setup *setup)
         vec_push(&doors, UINT32_MAX);
     if (before)
         on_log_due(&w->log_due); /* the lines so far belong to the log so far */
-    w->current = generation_new(w, setup);
+    w->current = mem_zero(sizeof *w->current);
+    *w->current = (struct generation){.setup = setup, .users = 1};
+    peers_init(w, w->current);
     for (uint32_t i = 0; i < setup->n_doors; i++) {
         struct site *site = find_site(w, old, setup->door[i].spec);
         if (!site) {
@@ -179,19 +172,13 @@ void worker_check_done(struct worker *w)
         timer_start(&w->loop, &w->drain, w->loop.now_ns);
 }
 
-static void cut_off(struct worker *w)
-{
-    while (w->links)
-        link_kill(w->links);
-}
-
 /* While it stops: done when all is gone, and the last bytes have reached their readers. */
 static void on_drain(struct timer *t)
 {
     struct worker *w = OWNER(t, struct worker, drain);
     int64_t now = w->loop.now_ns;
-    if (now >= w->drain_ns && w->links)
-        cut_off(w);
+    while (now >= w->drain_ns && w->links)
+        link_kill(w->links);
     bool lingering = w->loop.n_handles > 0 && now < w->drain_ns + LINGER_NS;
     if (!w->links && !lingering)
         loop_stop(&w->loop);

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "http/link.h"
+#include "http/pool.h"
 #include "proxy/config.h"
 
 struct plane;
@@ -113,6 +113,42 @@ void generation_drop(struct generation *g);
 
 /* A link or exchange is gone: a worker that is stopping may be done. */
 void worker_check_done(struct worker *w);
+
+/* ---- peer.c ---- */
+
+/* What streams tell: exchange.c's (request.c, answer.c). */
+extern const struct wire_events down_events, up_events;
+
+struct caller {
+    struct link link; /* first: it frees the whole */
+    struct site *site;
+    struct generation *generation;
+    uint32_t memo; /* the director's */
+};
+
+static inline struct caller *caller_of(struct link *l)
+{
+    return OWNER(l, struct caller, link);
+}
+
+/* A client has connected. */
+void caller_accept(struct site *site, int fd);
+
+/* Connections to one service, for one worker. */
+struct upstream {
+    struct link_pool pool;
+    struct worker *worker;
+    struct generation *generation;
+    uint32_t door;
+};
+
+static inline struct upstream *upstream_of(const struct link *l)
+{
+    return OWNER(l->pool, struct upstream, pool);
+}
+
+/* The links of a generation, and who keeps them. */
+void peers_init(struct worker *w, struct generation *g);
 
 /* ---- plane.c ---- */
 

@@ -7,20 +7,6 @@
 #include "track/context.h"
 #include "wire/grpc.h"
 
-struct request *request_new(struct serve *s, uint32_t service)
-{
-    struct request *r = mem_zero(sizeof *r);
-    r->serve = s;
-    r->service = service;
-    r->grpc_status = -1;
-    r->body = BUF_INIT(SERVE_BODY_MAX);
-    r->answer = BUF_INIT(SERVE_BODY_MAX);
-    r->grpc_message = BUF_INIT(4096);
-    atomic_init(&r->refs, 1);
-    pthread_mutex_init(&r->lock, NULL);
-    return r;
-}
-
 struct request *request_hold(struct request *r)
 {
     atomic_fetch_add(&r->refs, 1);
@@ -52,22 +38,29 @@ static bool any_trace(void *ctx, uint64_t id)
     return true;
 }
 
-static bool goes_on(const struct serve *s, slice name)
+struct request *request_new(struct serve *s, uint32_t service, const struct head *h,
+                            bool multiplexed)
 {
-    for (uint32_t i = 0; i < s->n_propagate; i++)
-        if (slice_eq_nocase(s->propagate[i], name))
-            return true;
-    return false;
-}
-
-void request_head(struct request *r, const struct head *h, bool multiplexed)
-{
+    struct request *r = mem_zero(sizeof *r);
+    r->serve = s;
+    r->service = service;
+    r->grpc_status = -1;
+    r->body = BUF_INIT(SERVE_BODY_MAX);
+    r->answer = BUF_INIT(SERVE_BODY_MAX);
+    r->grpc_message = BUF_INIT(4096);
+    atomic_init(&r->refs, 1);
+    pthread_mutex_init(&r->lock, NULL);
     struct field *fields = arena_alloc(&r->arena, h->n_fields * sizeof *fields);
     uint64_t depth = 0;
-    for (uint32_t i = 0; i < h->n_fields; i++)
-        if (goes_on(r->serve, h->fields[i].name))
-            fields[r->n_fields++] = (struct field){slice_copy(&r->arena, h->fields[i].name),
-                                                   slice_copy(&r->arena, h->fields[i].value)};
+    for (uint32_t i = 0; i < h->n_fields; i++) {
+        const struct field *f = &h->fields[i];
+        bool goes_on = false;
+        for (uint32_t k = 0; k < s->n_propagate; k++)
+            goes_on |= slice_eq_nocase(s->propagate[k], f->name);
+        if (goes_on)
+            fields[r->n_fields++] =
+                (struct field){slice_copy(&r->arena, f->name), slice_copy(&r->arena, f->value)};
+    }
     if (slice_to_u64(head_get(h, SERVE_DEPTH_FIELD), SERVE_DEPTH_MAX, &depth))
         r->depth = (uint32_t)depth;
     r->fields = fields;
@@ -82,12 +75,7 @@ void request_head(struct request *r, const struct head *h, bool multiplexed)
     slice id = slice_trim(head_get(h, SLICE("x-request-id")));
     if (!r->trace && !slice_to_hex(id, &r->trace)) /* people write short ones by hand */
         r->trace = 0;
-}
-
-void request_data(struct request *r, slice bytes)
-{
-    buf_add(&r->body, bytes);
-    r->too_large |= r->body.full;
+    return r;
 }
 
 /* ---- what goes out ---- */
@@ -120,34 +108,26 @@ static void answer_value(struct request *r, outcome reply, const struct node *bo
         answer_text(r, 500, 13, "a status below 200 is no answer");
 }
 
-/* The payload in the body; false: it cannot be read. */
-static bool read_payload(struct request *r, const struct node **out)
-{
-    slice bytes = buf_slice(&r->body);
-    if (r->grpc) {
-        if (bytes.n && (bytes.n < GRPC_PREFIX || bytes.p[0] != 0))
-            return false;
-        bytes = bytes.n ? slice_from(bytes, GRPC_PREFIX) : bytes;
-    }
-    *out = body_parse(&r->arena, bytes);
-    return true;
-}
-
 static void handle(struct request *r)
 {
     struct sim_request asked = {.service = r->service, .method = r->method, .path = r->target};
     outcome reply;
     const struct node *body;
     struct err e = {0};
+    slice bytes = buf_slice(&r->body);
     asked.path.n = slice_find(asked.path, '?');
     if (r->grpc) {
         asked.method = SLICE("");
         asked.path = grpc_interface(r->target);
     }
-    if (!read_payload(r, &asked.payload)) {
-        answer_text(r, 400, 12, "the message is compressed or incomplete");
-        return;
+    if (r->grpc && bytes.n) {
+        if (bytes.n < GRPC_PREFIX || bytes.p[0] != 0) {
+            answer_text(r, 400, 12, "the message is compressed or incomplete");
+            return;
+        }
+        bytes = slice_from(bytes, GRPC_PREFIX);
     }
+    asked.payload = body_parse(&r->arena, bytes);
     asked.seed = hash_mix(atomic_fetch_add(&r->serve->seed, 1), r->trace);
     if (sim_handle(r->serve->sim, &serve_world, r, &asked, &reply, &body, &e))
         answer_text(r, 500, 13, e.text);
@@ -165,28 +145,18 @@ static void handle(struct request *r)
  *
  * Pages of the web that reach it by a browser are sent away. */
 
-static bool trace_asked(slice target, uint64_t *trace)
-{
-    slice query = target;
-    *trace = 0;
-    query.n = slice_find(target, '?');
-    query = slice_from(target, query.n);
-    if (query.n <= 1)
-        return true;
-    return slice_starts(query, SLICE("?trace=")) && slice_to_hex(slice_from(query, 7), trace);
-}
-
 static void handle_control(struct request *r)
 {
-    uint64_t trace;
-    slice path = r->target;
-    path.n = slice_find(path, '?');
+    uint64_t trace = 0;
+    slice query = r->target, path;
+    slice_cut(&query, '?', &path);
     r->grpc = false;
     r->content_type = SLICE("application/json");
     r->status = 404;
     if (r->foreign) {
         r->status = 403;
-    } else if (!trace_asked(r->target, &trace)) {
+    } else if (query.n && !(slice_starts(query, SLICE("trace=")) &&
+                            slice_to_hex(slice_from(query, 6), &trace))) {
         r->status = 400;
     } else if (slice_is(path, "/reset") && slice_is(r->method, "POST")) {
         states_reset(r->serve->states);

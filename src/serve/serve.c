@@ -59,25 +59,12 @@ void serve_free(struct serve *s)
 static int listen_at(struct serve *s, uint32_t service, uint16_t number, struct err *e)
 {
     struct port port = {.service = service};
-    struct buf text = BUF_INIT(64);
-    buf_addf(&text, "127.0.0.1:%u", (unsigned)number);
-    int status = addr_parse(buf_slice(&text), "port", &port.addr, e);
-    buf_deinit(&text);
-    if (status || (port.fd = addr_listen(&port.addr, false, e)) < 0)
+    char *at = arena_printf(&s->arena, "127.0.0.1:%u", (unsigned)number);
+    if (addr_parse(slice_of(at), "port", &port.addr, e) ||
+        (port.fd = addr_listen(&port.addr, false, e)) < 0)
         return -1;
     vec_push(&s->ports, port);
     return 0;
-}
-
-/* The services that listen are reached there, unless --to says otherwise. */
-static void route_directly(struct serve *s, const struct port *port)
-{
-    struct buf text = BUF_INIT(64);
-    struct route route = {.caller = UINT32_MAX, .callee = port->service, .addr = port->addr};
-    buf_addf(&text, "127.0.0.1:%u", (unsigned)addr_port(&port->addr));
-    route.authority = slice_copy(&s->arena, buf_slice(&text));
-    buf_deinit(&text);
-    vec_push(&s->routes, route);
 }
 
 int serve_choose(struct serve *s, struct err *e)
@@ -98,7 +85,13 @@ int serve_listen(struct serve *s, struct err *e)
             continue;
         if (listen_at(s, i, s->port[i], e))
             return -1;
-        route_directly(s, &vec_last(&s->ports));
+        /* the services that listen are reached there, unless --to says otherwise */
+        const struct addr *at = &vec_last(&s->ports).addr;
+        char *authority = arena_printf(&s->arena, "127.0.0.1:%u", (unsigned)addr_port(at));
+        vec_push(&s->routes, (struct route){.caller = UINT32_MAX,
+                                            .callee = i,
+                                            .addr = *at,
+                                            .authority = slice_of(authority)});
     }
     return s->control ? listen_at(s, UINT32_MAX, s->control_port, e) : 0;
 }
@@ -163,22 +156,17 @@ static void accept_all(struct serve *s, const struct port *port)
     }
 }
 
-static int signal_fd(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 int serve_run(struct serve *s)
 {
     uint32_t n = s->ports.n + 1;
     int *fd = mem_alloc(n * sizeof *fd), came = 0;
     bool *ready = mem_alloc(n * sizeof *ready);
     struct signalfd_siginfo info;
-    fd[0] = signal_fd();
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    fd[0] = signalfd(-1, &set, SFD_CLOEXEC);
     for (uint32_t i = 1; i < n; i++)
         fd[i] = s->ports.at[i - 1].fd;
     while (!came && block_wait(fd, ready, n, 0) == 0) {

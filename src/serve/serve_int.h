@@ -106,13 +106,11 @@ struct request {
     struct buf answer, grpc_message;
 };
 
-struct request *request_new(struct serve *s, uint32_t service);
+/* One whose head has come. */
+struct request *request_new(struct serve *s, uint32_t service, const struct head *h,
+                            bool multiplexed);
 struct request *request_hold(struct request *r);
 void request_drop(struct request *r);
-
-/* Takes the head of a request. */
-void request_head(struct request *r, const struct head *h, bool multiplexed);
-void request_data(struct request *r, slice bytes);
 
 /* Has it handled: status, grpc_status, content_type and answer are set. */
 void request_handle(struct request *r);

@@ -30,11 +30,6 @@ static const struct wire_limits limits = {.head_bytes = 64 * 1024,
 
 /* ---- events of the wire ---- */
 
-static struct server_link *owner_of(const struct stream *s)
-{
-    return ((struct block_link *)s->wire->owner)->user;
-}
-
 static void complete(struct request *r)
 {
     struct server_link *sl = r->from;
@@ -46,12 +41,12 @@ static void complete(struct request *r)
 
 static void on_head(struct stream *s, const struct head *h, bool end)
 {
-    struct server_link *sl = owner_of(s);
-    struct request *r = request_new(sl->serve, sl->service);
+    const struct block_link *l = s->wire->owner;
+    struct server_link *sl = l->user;
+    struct request *r = request_new(sl->serve, sl->service, h, s->wire->ops->multiplexed);
     r->from = sl;
     r->stream = s;
     s->user = r;
-    request_head(r, h, s->wire->ops->multiplexed);
     if (end)
         complete(r);
     else if (h->expects)
@@ -60,7 +55,9 @@ static void on_head(struct stream *s, const struct head *h, bool end)
 
 static void on_data(struct stream *s, slice bytes)
 {
-    request_data(s->user, bytes);
+    struct request *r = s->user;
+    buf_add(&r->body, bytes);
+    r->too_large |= r->body.full;
     stream_consume(s, bytes.n);
 }
 
