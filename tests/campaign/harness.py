@@ -41,7 +41,7 @@ SANITIZED, VOLUME = peers.SANITIZED, peers.VOLUME
 HOST, wait_until = peers.HOST, peers.wait_until
 REAL = TOP / "examples/real"
 SYSTEMS = TOP / "tests/campaign/systems"
-PATIENCE_S = 240 if SANITIZED else 120  # of a campaign
+PATIENCE_S = 480 if SANITIZED else 300  # of a campaign
 MARK = "TEST_MARK"
 skipped = []  # names of parts
 
@@ -263,7 +263,7 @@ class System:
                 pass
         return found
 
-    def check_nothing_left(self, what, within=5):
+    def check_nothing_left(self, what, within=60):
         ends = time.monotonic() + within
         while self.left() and time.monotonic() < ends:
             time.sleep(0.02)

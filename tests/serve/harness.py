@@ -27,7 +27,7 @@ proxy = load_proxy_harness()
 checks, each, run, TOP, HOST = proxy.checks, proxy.each, proxy.run, proxy.TOP, proxy.HOST
 SANITIZED, PATIENCE_S, wait_until = proxy.SANITIZED, proxy.PATIENCE_S, proxy.wait_until
 EXAMPLES, CORPUS = TOP / "examples", TOP / "examples/corpus"
-SLACK_S = 3 if SANITIZED else 1.5  # how late something may be on a busy machine
+SLACK_S = 12  # how late something may be on a busy machine
 
 
 class Answer(NamedTuple):

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * more-in-soak
  *
  * Dependencies: the exact matrix of systems that are known, and on random systems what is said
  * against what happens when a call is made to fail for good. */
@@ -537,13 +538,13 @@ static void test_random(void **state)
 {
     (void)state;
     uint32_t checked = 0;
-    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+    for (uint64_t seed = 1; seed <= volume(SYSTEMS); seed++) {
         struct arena a = {0};
         checked += check_system(random_system(seed, &a), seed);
         arena_deinit(&a);
     }
-    printf("%u failures of %d systems\n", (unsigned)checked, SYSTEMS);
-    assert_true(checked > 2 * SYSTEMS);
+    printf("%u failures of %u systems\n", (unsigned)checked, (unsigned)volume(SYSTEMS));
+    assert_true(checked > 2 * volume(SYSTEMS));
 }
 
 int main(void)

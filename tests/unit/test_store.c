@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
+ * more-in-soak
  *
  * The store: what is read is what was written, whatever happened in between; and what it says when
  * it cannot do what it is asked. Each test works in a directory of its own. */
@@ -27,7 +28,7 @@
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define PATH          "campaign.db"
 
-enum { SKIPPED = 77, KILLS = 30, FLIPS = 150 };
+enum { SKIPPED = 77 };
 
 /* ---- a directory, and what several tests do ---- */
 
@@ -841,7 +842,7 @@ static void test_killed(void **state)
     struct rng r = {(uint64_t)clock_wall_ns()};
     uint64_t told = 0, number = 0, all = 0;
     (void)state;
-    for (int round = 0; round < KILLS; round++) {
+    for (int round = 0; round < (int)volume(30); round++) {
         int ends[2];
         assert_int_equal(pipe(ends), 0);
         pid_t child = fork();
@@ -877,7 +878,7 @@ static void test_killed(void **state)
         if (walk.n > 200 && unlink(PATH) == 0) /* making the file is a moment too */
             told = 0;
     }
-    assert_true(all > KILLS);
+    assert_true(all > volume(30));
 }
 
 /* A reader sees whole runs while they are written; also after the writer was killed. */
@@ -1184,7 +1185,7 @@ static void test_flipped_bytes(void **state)
     (void)state;
     make_complete(RUNS);
     slice whole = read_file(PATH, &a);
-    for (int i = 0; i < FLIPS; i++) {
+    for (int i = 0; i < (int)volume(150); i++) {
         char *copy = arena_copy(&a, whole.p, whole.n);
         uint32_t flips = 1 + rng_below(&r, i % 2 ? 1 : 50), page = rng_below(&r, 4);
         for (uint32_t k = 0; k < flips; k++) {
@@ -1198,7 +1199,7 @@ static void test_flipped_bytes(void **state)
             noticed += read_damaged((enum store_access)access, RUNS);
         }
     }
-    assert_true(noticed > FLIPS / 2);
+    assert_true(noticed > (int)volume(150) / 2);
     arena_deinit(&a);
 }
 
