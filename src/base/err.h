@@ -16,6 +16,17 @@ struct err {
     char text[512];
 };
 
+/* What came of something that can end in more ways than by an error. Functions that only fail or do
+ * not return 0 or -1, which are STATUS_OK and STATUS_FAILED. */
+enum status {
+    STATUS_FAILED = -1, /* *e says why */
+    STATUS_OK = 0,
+    STATUS_INTERRUPTED, /* somebody wants to stop, or the time is over */
+    STATUS_NONE,        /* there is nothing of the kind */
+    STATUS_AGAIN,       /* what was seen is misread: all is to begin anew */
+    STATUS_OTHER,       /* there is one, but not the one that was meant; *e says how it differs */
+};
+
 /* Fills *e and returns -1. The first error wins: a filled one is kept. */
 int err_set(struct err *e, uint32_t line, uint32_t col, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop of a campaign: as many runs under way as there are jobs; what has ended is looked at,
- * one by one (campaign_land.c).
+ * What a campaign does, told from top to bottom: it learns, keeps as many runs under way as there are
+ * jobs, looks at what has ended, one by one (campaign_land.c), and confirms what it found.
  *
- *   search_next --> campaign_begin --> ... live_wait --> verify --> store --> search_observe */
+ *   search_next --> ORDER_RUN --> ... ORDER_WAIT --> verify --> store --> search_observe
+ *
+ * The story is a fiber: where it wants something done, it lets go (campaign_want), and whoever drives
+ * the campaign sees an order. So steps of a few lines need no states of their own, although they are
+ * made of runs, and a page between them can be turned by somebody else. */
 #include "campaign/campaign_int.h"
 #include "campaign/campaign_lines_int.h"
 #include "campaign/explore.h"
@@ -62,6 +66,7 @@ void campaign_free(struct campaign *c)
 {
     if (!c)
         return;
+    fiber_free(c->story);
     campaign_deinit(c);
     mem_free(c);
 }
@@ -129,7 +134,30 @@ void campaign_send_run(struct campaign *c, const struct run *run, bool asked, bo
 
 /* ---- runs ---- */
 
-void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning)
+enum status campaign_want(struct campaign *c, struct order order, struct err *e)
+{
+    c->order = order;
+    fiber_wait(c->story);
+    if (c->answer.status == STATUS_FAILED && e)
+        *e = c->answer.why;
+    return c->answer.status;
+}
+
+bool campaign_is_over(const struct campaign *c)
+{
+    return c->target->signal(c->target->ctx) || (c->deadline_ns && clock_ns() >= c->deadline_ns);
+}
+
+void campaign_order_run(struct campaign *c, const struct execution_order *run, bool alone)
+{
+    struct event event = {
+        .type = EVENT_RUN_BEGINS, .purpose = run->purpose, .faultload = run->faultload};
+    campaign_send(c, event);
+    c->running++;
+    (void)campaign_want(c, (struct order){ORDER_RUN, .run = *run, .alone = alone}, NULL);
+}
+
+void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, bool alone)
 {
     struct slot *slot = c->slot;
     while (slot->used)
@@ -137,29 +165,34 @@ void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, b
     slot->used = true;
     slot->given = purpose == RUN_SEARCH ? f : FAULTLOAD_EMPTY;
     aim_set(&slot->aim, c->opt.names, c->opt.faultloads, f);
-    struct execution_order order = {.scenario = c->opt.scenario,
-                                    .faultload = f,
-                                    .aim = &slot->aim,
-                                    .purpose = purpose,
-                                    .lessons = c->lessons,
-                                    .learning = learning,
-                                    .limit_ns = campaign_limit(c, f, purpose),
-                                    .user = slot};
-    campaign_send(c, (struct event){.type = EVENT_RUN_BEGINS, .purpose = purpose, .faultload = f});
-    live_begin(c->live, &order);
+    struct execution_order run = {.scenario = c->opt.scenario,
+                                  .faultload = f,
+                                  .aim = &slot->aim,
+                                  .purpose = purpose,
+                                  .lessons = c->lessons,
+                                  .learning = purpose == RUN_BASELINE,
+                                  .limit_ns = campaign_limit(c, f, purpose),
+                                  .user = slot};
+    campaign_order_run(c, &run, alone || c->jobs == 1);
 }
 
-int campaign_take(struct campaign *c, const struct execution_result **out)
+enum status campaign_take(struct campaign *c, const struct execution_result **out)
 {
-    int status = live_wait(c->live, out);
-    if (status == 0)
-        ((struct slot *)(*out)->order.user)->used = false;
-    return status;
+    enum status status = campaign_want(c, (struct order){.kind = ORDER_WAIT}, NULL);
+    if (status != STATUS_OK)
+        return status;
+    *out = c->answer.result;
+    c->running--;
+    struct slot *slot = (*out)->order.user;
+    if (slot)
+        slot->used = false;
+    return STATUS_OK;
 }
 
 void campaign_abandon(struct campaign *c)
 {
-    live_cancel(c->live);
+    (void)campaign_want(c, (struct order){.kind = ORDER_DROP}, NULL);
+    c->running = 0;
     for (uint32_t i = 0; i < JOBS_MAX; i++) {
         if (c->slot[i].used && c->slot[i].given != FAULTLOAD_EMPTY)
             search_forget(c->search, c->slot[i].given);
@@ -171,7 +204,7 @@ void campaign_abandon(struct campaign *c)
 int campaign_take_run(struct campaign *c, struct run *out, struct err *e)
 {
     const struct execution_result *r;
-    int status = campaign_take(c, &r);
+    enum status status = campaign_take(c, &r);
     if (status)
         return status;
     *out = r->run;
@@ -191,8 +224,8 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
                        struct err *e)
 {
     if (purpose == RUN_CONFIRM)
-        live_log_mark(c->live);
-    campaign_begin(c, f, purpose, false);
+        c->target->log_mark(c->target->ctx);
+    campaign_run(c, f, purpose, true);
     int status = campaign_take_run(c, out, e);
     if (status == 0)
         campaign_contract_judge(c, out);
@@ -273,8 +306,8 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 static bool campaign_stopped(struct campaign *c)
 {
     const char *by = NULL;
-    if (live_ended(c->live))
-        by = live_signal(c->live) ? "interrupt" : "time";
+    if (campaign_is_over(c))
+        by = c->target->signal(c->target->ctx) ? "interrupt" : "time";
     else if (c->opt.max_runs && c->explored >= c->opt.max_runs)
         by = "runs";
     else if (c->opt.fail_fast && (tally_findings(c->tally) || c->blasts.n))
@@ -288,11 +321,11 @@ static bool campaign_stopped(struct campaign *c)
 static void fill(struct campaign *c)
 {
     faultload f;
-    if (live_running(c->live) == 0 && c->opt.max_runs && c->explored >= c->opt.max_runs)
+    if (c->running == 0 && c->opt.max_runs && c->explored >= c->opt.max_runs)
         campaign_drop_landed(c); /* the budget is for those that come before them */
-    while (live_running(c->live) < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
+    while (c->running < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
            !campaign_stopped(c) && search_next(c->search, &f)) {
-        campaign_begin(c, f, RUN_SEARCH, false);
+        campaign_run(c, f, RUN_SEARCH, false);
         c->explored++;
     }
 }
@@ -301,7 +334,7 @@ static void fill(struct campaign *c)
 static int explore_end(struct campaign *c, struct err *e)
 {
     int status = 0;
-    if (live_ended(c->live))
+    if (campaign_is_over(c))
         return 0;
     if (!campaign_stopped(c))
         status = campaign_look_late(c, true, e);
@@ -323,20 +356,20 @@ static int look_around(struct campaign *c, struct err *e)
 static int explore_on(struct campaign *c, struct err *e)
 {
     for (uint32_t healed = 0;;) {
-        int status = live_running(c->live) == 0 ? look_around(c, e) : 0;
+        int status = c->running == 0 ? look_around(c, e) : 0;
         if (status)
             return status;
         fill(c);
-        if (live_running(c->live) == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
+        if (c->running == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
             if (++healed == HEALS_MAX)
                 return err_set(e, 0, 0,
                                "a service dies again and again without being called: see "
                                "its log");
             continue;
         }
-        if (live_running(c->live) == 0 && campaign_is_late(c) && !campaign_stopped(c))
+        if (c->running == 0 && campaign_is_late(c) && !campaign_stopped(c))
             continue;
-        if (live_running(c->live) == 0)
+        if (c->running == 0)
             return explore_end(c, e);
         healed = 0;
         status = campaign_step(c, e);
@@ -358,7 +391,10 @@ static int start_over(struct campaign *c, struct err *e)
     campaign_send(c, (struct event){.type = EVENT_AGAIN, .text = was.late.why});
     if (c->opt.contract)
         contract_forget(c->opt.contract);
-    c->live = was.live;
+    c->target = was.target;
+    c->story = was.story;
+    c->script = was.script;
+    c->deadline_ns = was.deadline_ns;
     c->start_ns = was.start_ns;
     c->explored = was.explored;
     c->late = (struct late){.quiet_ns = was.late.quiet_ns,
@@ -372,42 +408,100 @@ static int start_over(struct campaign *c, struct err *e)
     return status ? status : campaign_learn(c, e);
 }
 
-int campaign_explore(struct campaign *c, struct live *live, struct err *e)
+static int explore_all(struct campaign *c, struct err *e)
 {
-    if (c->summary.broken) {
-        campaign_reset(c); /* it may work by now */
-        campaign_send(c, (struct event){.type = EVENT_AGAIN});
-    }
-    c->live = live;
-    c->start_ns = clock_ns();
-    campaign_send_begin(c, false);
-    live_set_deadline(live, c->opt.max_time_ns ? c->start_ns + c->opt.max_time_ns : 0);
-    c->summary.stopped = NULL;
     int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
     if (!status)
         status = campaign_keep_stop(c, e);
     if (!status && !c->learned)
         status = campaign_learn(c, e);
     do {
-        if (status == CAMPAIGN_AGAIN)
+        if (status == STATUS_AGAIN)
             status = start_over(c, e);
         if (!status && !c->summary.broken)
             status = explore_on(c, e);
-    } while (status == CAMPAIGN_AGAIN);
+    } while (status == STATUS_AGAIN);
     campaign_abandon(c);
+    return status;
+}
+
+/* All of it. */
+static enum status explore_and_confirm(struct campaign *c, struct err *e)
+{
+    int status = explore_all(c, e);
     if (status > 0)
-        c->summary.stopped = live_signal(live) ? "interrupt" : "time";
+        c->summary.stopped = c->target->signal(c->target->ctx) ? "interrupt" : "time";
     if (status < 0)
         c->summary.stopped = "error";
     c->summary.took_ns = clock_ns() - c->start_ns;
+    if (status >= 0)
+        return campaign_confirm(c, e);
     struct err second = {0};
-    if (status < 0) { /* what is known is kept all the same */
-        (void)campaign_finish(c);
-        if (campaign_keep_findings(c, &second))
-            status = -1; /* the first error is the one to be told */
+    (void)campaign_finish(c); /* what is known is kept all the same; the first error is told */
+    return campaign_keep_findings(c, &second) ? STATUS_FAILED : status;
+}
+
+/* ---- steps ---- */
+
+static void tell_story(void *ctx)
+{
+    struct campaign *c = ctx;
+    c->ended_with = c->script(c, &c->failure);
+}
+
+void campaign_start(struct campaign *c, const struct target *target,
+                    enum status (*script)(struct campaign *c, struct err *e))
+{
+    fiber_free(c->story);
+    c->target = target;
+    c->script = script;
+    c->failure = (struct err){0};
+    c->story = fiber_new(tell_story, c);
+}
+
+void campaign_begin(struct campaign *c, const struct target *target)
+{
+    if (c->summary.broken) {
+        campaign_reset(c); /* it may work by now */
+        campaign_send(c, (struct event){.type = EVENT_AGAIN});
     }
-    c->live = NULL;
-    return status < 0 ? -1 : 0;
+    c->start_ns = clock_ns();
+    c->deadline_ns = c->opt.max_time_ns ? c->start_ns + c->opt.max_time_ns : 0;
+    c->summary.stopped = NULL;
+    campaign_send_begin(c, false);
+    campaign_start(c, target, explore_and_confirm);
+}
+
+void campaign_next(struct campaign *c, struct order *out)
+{
+    if (!fiber_go(c->story)) {
+        c->order = (struct order){.kind = ORDER_DONE};
+        c->target = NULL;
+    }
+    *out = c->order;
+    c->answer = (struct answer){0};
+}
+
+void campaign_took(struct campaign *c, const struct answer *answer)
+{
+    c->answer = *answer;
+}
+
+enum status campaign_ended(const struct campaign *c, struct err *e)
+{
+    if (c->ended_with == STATUS_FAILED)
+        *e = c->failure;
+    return c->ended_with;
+}
+
+uint32_t campaign_scenario(const struct campaign *c)
+{
+    return c->opt.scenario;
+}
+
+int64_t campaign_deadline(const struct campaign *c)
+{
+    return c->deadline_ns;
 }
 
 bool campaign_complete(const struct campaign *c)
@@ -479,7 +573,7 @@ const struct summary *campaign_finish(struct campaign *c)
     campaign_doubt(c, c->summary.space > 1);
     campaign_note_hiccups(c);
     campaign_note_limit(c);
-    if (c->live) {
+    if (c->target) {
         campaign_note_strays(c);
         campaign_note_equal(c);
         campaign_note_unseen(c);

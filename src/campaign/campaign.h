@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * campaign: all runs that explore one scenario of a live system. It joins the search (what to try),
- * the live system (trying it), the store (what was tried) and the summary (what came of it).
+ * campaign: all runs that explore one scenario of a system. It joins the search (what to try), the
+ * store (what was tried) and the summary (what came of it); others try it.
  *
- *   campaign_new --> [campaign_restore] --> campaign_explore --> campaign_finish --> its summary
+ *   campaign_new --> [campaign_restore] --> campaign_begin --> steps --> campaign_finish
+ *
+ * It is a step machine: campaign_next hands out what is to be done next, campaign_took takes what
+ * came of it. It has no loop of its own and waits for nothing, so several take turns in one thread
+ * (drive.h), on a real system or on any other that carries orders out.
  *
  * 1. A run is stored before the search observes it: what the search knows is always in the store.
  * 2. A restored campaign goes on as if it had never stopped.
@@ -44,9 +48,8 @@ struct campaign_options {
 struct campaign *campaign_new(const struct campaign_options *options);
 void campaign_free(struct campaign *c);
 
-/* Takes up what the store has of it. 1: it has nothing; CAMPAIGN_OTHER: it was made with other
+/* Takes up what the store has of it. 1: it has nothing; STATUS_OTHER: it was made with other
  * options, *e says which. */
-enum { CAMPAIGN_OTHER = 2 };
 int campaign_restore(struct campaign *c, struct err *e) MUST_USE;
 
 /* Was what was restored judged by a contract? Which lines were, or are, missing in it; "": none. */
@@ -59,12 +62,67 @@ int campaign_recall(struct campaign *c, struct err *e) MUST_USE;
 /* Is nothing left to be done? */
 bool campaign_complete(const struct campaign *c);
 
-/* Explores, until nothing is left, a budget ends or somebody interrupts. -1: the environment does
- * not allow to go on; what is known is in the summary all the same. */
-int campaign_explore(struct campaign *c, struct live *live, struct err *e) MUST_USE;
+/* ---- steps ---- */
 
-/* Shrinks and confirms the findings. */
-int campaign_confirm(struct campaign *c, struct live *live, struct err *e) MUST_USE;
+/* What is to be done. */
+enum order_kind {
+    ORDER_RUN,  /* begin a run; what came of it is not waited for yet, the next order is */
+    ORDER_WAIT, /* nothing, until a run of this campaign has ended */
+    ORDER_REST, /* let the system be, while nothing runs */
+    ORDER_HEAL, /* start services that died again, while nothing runs */
+    ORDER_DROP, /* give up its runs that are under way */
+    ORDER_DONE, /* nothing, any more */
+};
+
+struct order {
+    enum order_kind kind;
+    struct execution_order run; /* RUN */
+    bool alone;                 /* RUN: next to no other, of whatever campaign */
+    int64_t rest_ns;            /* REST */
+    bool all;                   /* HEAL: also those that did not die */
+};
+
+/* What came of WAIT, REST or HEAL. */
+struct answer {
+    enum status status;                    /* STATUS_INTERRUPTED: by a signal, or the deadline */
+    const struct execution_result *result; /* WAIT; its trace becomes the campaign's */
+    bool alone;                            /* no other run is under way, of whatever campaign */
+    struct err why;                        /* STATUS_FAILED */
+};
+
+/* The system, as far as a campaign asks about it; all is answered at once. */
+struct target {
+    void *ctx;
+    const struct tracker *tracker;   /* NULL: runs that learn bring their traces */
+    int (*signal)(void *ctx);        /* that somebody wants to stop by, or 0 */
+    bool (*hurt)(void *ctx);         /* did services die since they were ready? */
+    const char *(*death)(void *ctx); /* how one died when no run was under way; NULL: none did */
+    bool (*has_own)(void *ctx);      /* can services be started again? */
+    void (*log_mark)(void *ctx);     /* what services write from now on ... */
+    void (*log_since)(void *ctx, slice service, uint32_t most, struct buf *out);
+    bool (*usage)(void *ctx, uint32_t service, struct process_usage *out, int64_t *process);
+    void (*links)(void *ctx, struct owner_links *out); /* to the services' own addresses */
+    uint32_t (*holder)(void *ctx, uint64_t inode);     /* whose socket; UINT32_MAX: nobody's */
+    void (*address)(void *ctx, uint32_t service, struct buf *out);
+    uid (*request)(void *ctx, uint32_t scenario); /* as the first element of all names */
+};
+
+/* Begins to explore, and then to shrink and confirm what was found: until nothing is left, a budget
+ * ends or somebody interrupts. The target stays until ORDER_DONE. */
+void campaign_begin(struct campaign *c, const struct target *target);
+
+/* The next step. Every order but RUN and DROP is answered (campaign_took) before the next one; one
+ * that has begun is gone on with until ORDER_DONE. */
+void campaign_next(struct campaign *c, struct order *out);
+void campaign_took(struct campaign *c, const struct answer *answer);
+
+/* After ORDER_DONE. STATUS_FAILED: the environment did not allow to go on; what is known is in the
+ * summary all the same. */
+enum status campaign_ended(const struct campaign *c, struct err *e) MUST_USE;
+
+/* Which scenario; when its time is over: 0, it has no such bound. */
+uint32_t campaign_scenario(const struct campaign *c);
+int64_t campaign_deadline(const struct campaign *c);
 
 /* Fills in and returns the summary, which lives as long as the campaign. */
 const struct summary *campaign_finish(struct campaign *c);
@@ -75,10 +133,10 @@ struct replay {
     struct run before, faulty, after;
 };
 
-/* Runs the scenario so, with this faultload and these patterns. 0, 1: interrupted, -1. How many of
- * the patterns matched no call: campaign_unfired. */
-int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
-                    uint32_t n_patterns, struct replay *out, struct err *e) MUST_USE;
+/* Begins to run the scenario so, instead of exploring it: with this faultload and these patterns.
+ * How many of the patterns matched no call: campaign_unfired. */
+void campaign_replay(struct campaign *c, const struct target *target, faultload f,
+                     const char *const *patterns, uint32_t n_patterns, struct replay *out);
 uint32_t campaign_unfired(const struct campaign *c);
 
 /* The summary as far as it is filled in; the search behind it. */

@@ -13,9 +13,8 @@ enum {
     DOUBTS_MAX = 6,
     DOUBT_ROUNDS = 2
 };
-enum { NOT_KNOWN = 2 };
 
-/* The result of a faultload: known, or by a run. 0, 1: interrupted, -1, NOT_KNOWN without a live
+/* The result of a faultload: known, or by a run. 0, 1: interrupted, -1, STATUS_NONE without a live
  * system to ask. */
 static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, const char **why,
                      struct err *e)
@@ -26,8 +25,8 @@ static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, 
         return 0;
     }
     struct run run = {0};
-    if (!c->live)
-        return NOT_KNOWN;
+    if (!c->target)
+        return STATUS_NONE;
     int status = campaign_heal(c, false, e);
     if (status == 0)
         status = campaign_run_alone(c, f, purpose, &run, e);
@@ -118,7 +117,7 @@ static int repeat_doubtful(struct campaign *c, struct err *e)
             const struct known *k = campaign_known(c, doubts[i]);
             if (k && k->why)
                 continue;
-            int status = live_ended(c->live) ? 1 : result_of(c, doubts[i], RUN_CONFIRM, &why, e);
+            int status = campaign_is_over(c) ? 1 : result_of(c, doubts[i], RUN_CONFIRM, &why, e);
             if (status)
                 return status;
         }
@@ -136,16 +135,15 @@ static int confirm_findings(struct campaign *c, bool *left, struct err *e)
         if (f->kind == FINDING_BLAST || f->state != FINDING_SEEN)
             continue;
         *left = true;
-        status = live_ended(c->live) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
+        status = campaign_is_over(c) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
     }
     return status;
 }
 
-int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
+int campaign_confirm(struct campaign *c, struct err *e)
 {
     bool left = true;
     int status = 0;
-    c->live = live;
     (void)campaign_finish(c);
     for (uint32_t round = 0; round < ROUNDS_MAX && left && status == 0; round++) {
         status = confirm_findings(c, &left, e);
@@ -157,7 +155,6 @@ int campaign_confirm(struct campaign *c, struct live *live, struct err *e)
     campaign_abandon(c);
     if (status == 0)
         status = campaign_heal(c, false, e);
-    c->live = NULL;
     if (campaign_keep_findings(c, e) || campaign_contract_keep(c, e))
         return -1;
     if (status == 0 && search_done(c->search))

@@ -139,7 +139,7 @@ int campaign_contract_check(struct campaign *c, struct err *e)
             "would be judged by two contracts",
             c->spec->name.p,
             then.p ? "with a contract that said something else" : "without --contract");
-    return CAMPAIGN_OTHER;
+    return STATUS_OTHER;
 }
 
 bool campaign_had_contract(const struct campaign *c)

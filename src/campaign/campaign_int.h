@@ -7,6 +7,7 @@
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 
+#include "base/fiber.h"
 #include "base/index.h"
 #include "campaign/campaign.h"
 #include "campaign/campaign_land_int.h"
@@ -84,9 +85,23 @@ struct campaign {
     struct usage *usage; /* of each service; NULL: none was looked at */
     int64_t sampled_ns;  /* what looking at them took */
     uint32_t unfired;    /* patterns of the last replay that matched nothing */
-    struct live *live;   /* NULL: none, now */
-    const char *lines;   /* that are missing in the contract; NULL: not known */
-    bool had_contract;   /* what was restored was judged by one */
+    const struct target *target; /* NULL: none, now */
+    struct fiber *story;         /* what it does, step by step; NULL: nothing yet */
+    enum status (*script)(struct campaign *c, struct err *e); /* which story that is */
+    struct order order;                                       /* what is wanted, */
+    struct answer answer;                                     /* and what came of it */
+    uint32_t running;                                         /* runs under way */
+    int64_t deadline_ns;                                      /* 0: none */
+    enum status ended_with;                                   /* when the story is over, */
+    struct err failure;                                       /* and why it failed */
+    struct replay_of {
+        faultload faultload;
+        const char *const *patterns;
+        uint32_t n_patterns;
+        struct replay *out;
+    } replay;
+    const char *lines; /* that are missing in the contract; NULL: not known */
+    bool had_contract; /* what was restored was judged by one */
 };
 
 /* ---- campaign.c ---- */
@@ -103,11 +118,22 @@ void campaign_send_level(struct campaign *c);
 /* A run counts. asked: the search has just observed it. */
 void campaign_send_run(struct campaign *c, const struct run *run, bool asked, bool restored);
 
-/* Begins a run of this faultload. */
-void campaign_begin(struct campaign *c, faultload f, enum run_purpose purpose, bool learning);
+/* Wants this done, and waits for what comes of it. */
+enum status campaign_want(struct campaign *c, struct order order, struct err *e);
+
+/* Begins what the script says (campaign_begin). */
+void campaign_start(struct campaign *c, const struct target *target,
+                    enum status (*script)(struct campaign *c, struct err *e));
+
+/* Does somebody want to stop, or is the time over? */
+bool campaign_is_over(const struct campaign *c);
+
+/* Begins a run of this faultload; or any. */
+void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, bool alone);
+void campaign_order_run(struct campaign *c, const struct execution_order *run, bool alone);
 
 /* The next run that ended, whatever it was; its slot is free. As of live_wait. */
-int campaign_take(struct campaign *c, const struct execution_result **out) MUST_USE;
+enum status campaign_take(struct campaign *c, const struct execution_result **out) MUST_USE;
 
 /* The same of a run that is one by its purpose: 0, 1: interrupted, -1 with *e. The trace is the
  * caller's, all else lives until the next one. */

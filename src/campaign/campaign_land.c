@@ -34,7 +34,7 @@ static int land(struct campaign *c, struct err *e)
     if (status)
         return status;
     campaign_hold(&l.arena, &l.run);
-    l.alone = live_running(c->live) == 0;
+    l.alone = c->running == 0 && c->answer.alone;
     if (search_turn(c->search, l.run.faultload) != TURN_NOW)
         campaign_ran(c, l.run.faultload); /* others are looked at first, but this one may be why */
     vec_push(&c->landed, l);
@@ -63,7 +63,7 @@ static bool call_was_lost(struct campaign *c)
 static int drain(struct campaign *c, bool *doubt, struct err *e)
 {
     int status = 0;
-    while (status == 0 && live_running(c->live) > 0)
+    while (status == 0 && c->running > 0)
         status = land(c, e);
     *doubt |= call_was_lost(c);
     for (uint32_t i = 0; i < c->landed.n; i++) {

@@ -22,7 +22,7 @@ struct landed {
 };
 
 /* Waits for a run to end; all that have their turn then are looked at and observed. 0, 1:
- * interrupted, -1 with *e, CAMPAIGN_AGAIN. */
+ * interrupted, -1 with *e, STATUS_AGAIN. */
 int campaign_step(struct campaign *c, struct err *e) MUST_USE;
 
 /* Gives up what waits for its turn; the search may ask for it again. */

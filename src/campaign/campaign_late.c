@@ -78,9 +78,9 @@ static void rest(struct campaign *c, int64_t ns)
     int64_t total = 0;
     do {
         before = strays(c)->n;
-        live_rest(c->live, ns);
+        (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = ns}, NULL);
         total += ns;
-    } while (strays(c)->n > before && total < REST_MAX_MS * MS && !live_ended(c->live));
+    } while (strays(c)->n > before && total < REST_MAX_MS * MS && !campaign_is_over(c));
 }
 
 int64_t campaign_quiet_for(int64_t late_ns)
@@ -166,8 +166,8 @@ static bool ceases(struct campaign *c)
 {
     for (int i = 0; i < POLL_LOOKS; i++) {
         uint64_t before = strays(c)->n;
-        live_rest(c->live, POLL_MS * MS);
-        if (strays(c)->n == before || live_ended(c->live))
+        (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = POLL_MS * MS}, NULL);
+        if (strays(c)->n == before || campaign_is_over(c))
             return true;
     }
     campaign_stop_polled(c, slice_of(caller_of(c, strays(c))), strays(c)->call);
@@ -256,7 +256,7 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
     if (!late_ns || !campaign_wait_longer(c, late_ns))
         return 0; /* what nobody can wait for is told at the end */
     explain(c, late);
-    return CAMPAIGN_AGAIN;
+    return STATUS_AGAIN;
 }
 
 void campaign_note_late(struct campaign *c)

@@ -17,8 +17,8 @@ struct baselines {
 static int one_run(struct campaign *c, struct baselines *all, struct err *e)
 {
     const struct execution_result *r;
-    campaign_begin(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
-    int status = campaign_take(c, &r);
+    campaign_run(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
+    enum status status = campaign_take(c, &r);
     if (status)
         return status;
     if (r->broken) {
@@ -134,11 +134,14 @@ static int check_level(struct campaign *c, struct err *e)
 
 static int observe_lessons(struct campaign *c, struct baselines *all, struct err *e)
 {
-    track_decide(live_tracker(c->live), c->lessons, all->lesson, all->n);
+    if (c->target->tracker)
+        track_decide(c->target->tracker, c->lessons, all->lesson, all->n);
     for (uint32_t i = 0; i < all->n; i++) {
         struct run *run = &all->run[i];
-        run->trace = (struct trace){0};
-        trace_copy(track_lesson_trace(all->lesson[i]), &run->trace);
+        if (all->lesson[i]) {
+            run->trace = (struct trace){0};
+            trace_copy(track_lesson_trace(all->lesson[i]), &run->trace);
+        }
         overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
     }
     campaign_contract_learn(c, all->run, all->n);
@@ -192,6 +195,7 @@ int campaign_learn(struct campaign *c, struct err *e)
     if (status == 0 && all.n)
         status = observe_lessons(c, &all, e);
     for (uint32_t i = 0; i < all.n; i++)
-        track_lesson_free(all.lesson[i]);
+        if (all.lesson[i])
+            track_lesson_free(all.lesson[i]);
     return status;
 }

@@ -12,7 +12,7 @@ static void note_ignore(struct campaign *c)
         struct err e = {0};
         struct buf text = BUF_INIT(2000);
         bool any = slice_starts(ignore->at[i], SLICE("*")); /* a precaution, for whoever has it */
-        if (any || track_ignores(live_tracker(c->live), i))
+        if (any || !c->target->tracker || track_ignores(c->target->tracker, i))
             continue;
         buf_addf(&text, "`ignore: %.*s` matched no call", SLICE_ARG(ignore->at[i]));
         if (!pattern_parse(&p, c->opt.words, PATTERN_CALLS, ignore->at[i], &e) &&

@@ -45,7 +45,7 @@ int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e)
     if (!c->opt.store || run->verdict.pass || run->trace.calls.n == 0)
         return 0;
     slice service = culprit(c, run), rest, line;
-    live_log_since(c->live, service, LINES_MOST, &lines);
+    c->target->log_since(c->target->ctx, service, LINES_MOST, &lines);
     rest = buf_slice(&lines);
     if (rest.n) {
         log_name(c, run->faultload, &name);

@@ -7,15 +7,15 @@ static int run_plan(struct campaign *c, faultload f, struct aim *aim, struct run
                     struct err *e)
 {
     const struct execution_result *r;
-    struct execution_order order = {.scenario = c->opt.scenario,
-                                    .faultload = f,
-                                    .aim = aim,
-                                    .purpose = RUN_REPLAY,
-                                    .lessons = c->lessons};
-    live_begin(c->live, &order);
-    int status = live_wait(c->live, &r);
+    struct execution_order run = {.scenario = c->opt.scenario,
+                                  .faultload = f,
+                                  .aim = aim,
+                                  .purpose = RUN_REPLAY,
+                                  .lessons = c->lessons};
+    campaign_order_run(c, &run, true);
+    enum status status = campaign_take(c, &r);
     if (status)
-        return status > 0 ? 1 : -1;
+        return status;
     *out = r->run;
     if (r->broken) {
         *e = r->why;
@@ -66,11 +66,11 @@ static int teach_answers(struct campaign *c, const struct run *before, struct er
                : 0;
 }
 
-int campaign_replay(struct campaign *c, struct live *live, faultload f, const char *const *patterns,
-                    uint32_t n_patterns, struct replay *out, struct err *e)
+static enum status replay(struct campaign *c, struct err *e)
 {
+    struct replay *out = c->replay.out;
+    faultload f = c->replay.faultload;
     struct aim aim, none;
-    c->live = live;
     if (!c->learned)
         c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
     int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
@@ -81,9 +81,9 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
     if (!status)
         status = teach_answers(c, &out->before, e);
     aim_set(&aim, c->opt.names, c->opt.faultloads, f);
-    for (uint32_t i = 0; i < n_patterns && !status; i++)
-        status = aim_add(&aim, c->opt.words, live_request(live, c->opt.scenario),
-                         slice_of(patterns[i]), e);
+    for (uint32_t i = 0; i < c->replay.n_patterns && !status; i++)
+        status = aim_add(&aim, c->opt.words, c->target->request(c->target->ctx, c->opt.scenario),
+                         slice_of(c->replay.patterns[i]), e);
     if (!status)
         status = run_plan(c, f, &aim, &out->faulty, e);
     if (!status)
@@ -107,7 +107,15 @@ int campaign_replay(struct campaign *c, struct live *live, faultload f, const ch
         c->unfired += aim.services.at[i].fired == 0;
     aim_deinit(&aim);
     aim_deinit(&none);
+    campaign_abandon(c);
     return status;
+}
+
+void campaign_replay(struct campaign *c, const struct target *target, faultload f,
+                     const char *const *patterns, uint32_t n_patterns, struct replay *out)
+{
+    c->replay = (struct replay_of){f, patterns, n_patterns, out};
+    campaign_start(c, target, replay);
 }
 
 uint32_t campaign_unfired(const struct campaign *c)

@@ -31,7 +31,7 @@ enum { HOLDERS_MAX = 64 }; /* sockets whose owner is looked for: that reads /pro
 void campaign_watch(struct campaign *c)
 {
     if (!c->opt.config->simulate.n)
-        live_links(c->live, &c->seen.links);
+        c->target->links(c->target->ctx, &c->seen.links);
 }
 
 static bool was_there(const struct campaign *c, const struct owner_link *l)
@@ -51,7 +51,7 @@ void campaign_watched(struct campaign *c)
     struct owner_links now = {0};
     if (c->opt.config->simulate.n)
         return;
-    live_links(c->live, &now);
+    c->target->links(c->target->ctx, &now);
     mem_free(c->seen.direct);
     c->seen.direct = mem_zero((n + 1) * sizeof *c->seen.direct);
     for (uint32_t i = 0; i < now.list.n; i++) {
@@ -61,7 +61,7 @@ void campaign_watched(struct campaign *c)
             continue;
         uint32_t holder = UINT32_MAX;
         if (l->inode && looked++ < HOLDERS_MAX)
-            holder = live_holder(c->live, l->inode);
+            holder = c->target->holder(c->target->ctx, l->inode);
         if (holder < n && holder != l->to)
             *who = holder + 1;
         else if (!l->inode)
@@ -83,7 +83,7 @@ static void say_direct(const struct campaign *c, uint32_t service, bool reached,
     else
         buf_addf(out, "%s calls %s directly, at ", c->opt.config->services.at[who - 1].name.p,
                  name);
-    live_address(c->live, service, out);
+    c->target->address(c->target->ctx, service, out);
     buf_adds(out, who == DIRECT_SOMEBODY ? "" : ", past Outfox");
 }
 

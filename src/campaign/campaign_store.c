@@ -260,7 +260,7 @@ static int refuse_other(const struct campaign *c, const char *where, slice was, 
                 "the campaign of \"%s\" was made with \"%.*s\", and %s \"%.*s\" now: bring back "
                 "what it was to go on, or begin a new campaign: outfox run",
                 c->spec->name.p, a, was.p, where, b, is.p);
-    return CAMPAIGN_OTHER;
+    return STATUS_OTHER;
 }
 
 /* Campaigns of older versions do not say where they come from. */
@@ -278,7 +278,7 @@ static int check_origin(struct campaign *c, struct err *e)
                 "another store (--store FILE), or begin a new campaign in this one: outfox run",
                 c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, c->opt.config->source,
                 (int)(b.n < 100 ? b.n : 100), b.p);
-        return CAMPAIGN_OTHER;
+        return STATUS_OTHER;
     }
     bool same = slice_eq(then, is);
     return same || !c->opt.origin_counts ? 0 : refuse_other(c, "its file has", a, b, e);
@@ -290,7 +290,7 @@ static int check_options(struct campaign *c, struct err *e)
     if (store_get(c->opt.store, c->id, SLICE("options"), &c->keep, &then, e))
         return -1;
     if (!then.p)
-        return 1; /* it was killed as it began */
+        return STATUS_NONE; /* it was killed as it began */
     if (slice_eq(then, slice_of(c->opt.options)))
         return check_origin(c, e);
     int status = check_origin(c, e);
@@ -360,12 +360,12 @@ int campaign_recall(struct campaign *c, struct err *e)
     if (store_find(c->opt.store, c->spec->name, &c->id, e))
         return -1;
     if (!c->id)
-        return 1;
+        return STATUS_NONE;
     if (store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
         store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &quiet, e))
         return -1;
     if (!learned.p || !quiet.p)
-        return 1; /* it ended before anything was learned */
+        return STATUS_NONE; /* it ended before anything was learned */
     c->lesson = learned;
     c->quiet = quiet;
     c->learned = true;
@@ -388,7 +388,7 @@ int campaign_restore(struct campaign *c, struct err *e)
         store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
         return -1;
     if (!levels.p || !notes.p)
-        return 1;
+        return STATUS_NONE;
     campaign_send_begin(c, true);
     if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep,
                        restore_overlaps, c, e) < 0 ||
@@ -427,7 +427,7 @@ int campaign_run_of(struct campaign *c, faultload f, struct arena *keep, struct 
 {
     const struct known *k = campaign_known(c, f);
     if (!k || !c->opt.store)
-        return 1;
+        return STATUS_NONE;
     int status =
         store_run(c->opt.store, c->id, k->number, c->opt.names, c->opt.faultloads, keep, out, e);
     if (status == 0) {

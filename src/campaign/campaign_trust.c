@@ -62,12 +62,12 @@ static int suspect_last(struct campaign *c, const char *why, struct err *e)
 
 int campaign_heal(struct campaign *c, bool all, struct err *e)
 {
-    const char *death = live_death(c->live);
-    if (!all && !live_hurt(c->live))
+    const char *death = c->target->death(c->target->ctx);
+    if (!all && !c->target->hurt(c->target->ctx))
         return 0;
     if (death && suspect_last(c, arena_copy(&c->keep, death, strlen(death)), e))
         return -1;
-    return live_heal(c->live, all, e);
+    return campaign_want(c, (struct order){ORDER_HEAL, .all = all}, e);
 }
 
 /* ---- deaths that come after their run ---- */
@@ -92,7 +92,7 @@ static int try_death(struct campaign *c, faultload f, int64_t patience_ns, bool 
 
 /* A service died, and the run that was under way is not the cause: is it one before that? Its
  * faultload is `first`, or among the last ones. Its run ended too early then, and so may others:
- * CAMPAIGN_AGAIN. 0: it is none of them, or a blast if runs cannot wait longer. */
+ * STATUS_AGAIN. 0: it is none of them, or a blast if runs cannot wait longer. */
 static int find_killer(struct campaign *c, faultload first, const char *how, struct err *e)
 {
     static const int64_t patience_ns[] = {50000000, 500000000};
@@ -108,14 +108,14 @@ static int find_killer(struct campaign *c, faultload first, const char *how, str
                 return add_blast(c, f, how, true, e);
             if (dies) {
                 campaign_explain_death(c, how);
-                return CAMPAIGN_AGAIN;
+                return STATUS_AGAIN;
             }
         }
     return 0;
 }
 
 /* Does the scenario pass without faults, now that f was run? 0, 1: interrupted, -1,
- * CAMPAIGN_AGAIN. */
+ * STATUS_AGAIN. */
 static int look(struct campaign *c, faultload f, bool *works, const char **why, struct err *e)
 {
     const char *died = NULL;
@@ -145,7 +145,7 @@ static int repair(struct campaign *c, struct err *e)
 {
     bool works = false;
     const char *why;
-    if (!live_has_own(c->live))
+    if (!c->target->has_own(c->target->ctx))
         return err_set(e, 0, 0,
                        "the scenario fails without any fault since an injected one: bring the "
                        "system back (`before` can do that), then go on with --resume");
@@ -212,18 +212,18 @@ static int too_many(const struct campaign *c, struct err *e)
 bool campaign_is_due(const struct campaign *c)
 {
     uint32_t every = c->opt.config->search.check_every;
-    return live_hurt(c->live) || (every && c->since_check >= every);
+    return c->target->hurt(c->target->ctx) || (every && c->since_check >= every);
 }
 
 /* A service died when no run was under way: which one was it? */
 static int find_death(struct campaign *c, struct err *e)
 {
-    const char *death = live_death(c->live);
+    const char *death = c->target->death(c->target->ctx);
     if (!death)
         return 0;
     death = arena_copy(&c->keep, death, strlen(death));
     uint32_t blasts = c->blasts.n;
-    int status = live_heal(c->live, false, e);
+    int status = campaign_want(c, (struct order){.kind = ORDER_HEAL}, e);
     if (status == 0)
         status = find_killer(c, FAULTLOAD_EMPTY, death, e);
     return status == 0 && c->blasts.n == blasts ? suspect_last(c, death, e) : status;

@@ -32,12 +32,10 @@ struct late {
     bool given_up;     /* it did not help */
 };
 
-enum { CAMPAIGN_AGAIN = 2 }; /* a status: what was seen is misread, the campaign starts over */
-
 /* Are there late calls that nobody has dealt with? */
 bool campaign_is_late(const struct campaign *c);
 
-/* While nothing is running: are calls late? last: nothing is left to be run. 0, CAMPAIGN_AGAIN, 1:
+/* While nothing is running: are calls late? last: nothing is left to be run. 0, STATUS_AGAIN, 1:
  * interrupted, -1. */
 int campaign_look_late(struct campaign *c, bool last, struct err *e) MUST_USE;
 
@@ -120,6 +118,9 @@ int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e) 
 void campaign_find_log(struct campaign *c, struct finding *f);
 
 /* ---- campaign_confirm.c ---- */
+
+/* Shrinks and confirms the findings. */
+int campaign_confirm(struct campaign *c, struct err *e) MUST_USE;
 
 /* A run has failed in a new way, and nothing is under way: makes sure of it, and tells it. */
 int campaign_announce(struct campaign *c, struct err *e) MUST_USE;

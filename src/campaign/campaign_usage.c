@@ -37,7 +37,7 @@ static void tell_leak(struct campaign *c, uint32_t service, bool broken)
 void campaign_sample(struct campaign *c)
 {
     uint32_t n = c->opt.config->services.n;
-    if (!c->live || !c->judge || n == 0 ||
+    if (!c->target || !c->judge || n == 0 ||
         c->opt.judging->settings.severity[ORACLE_LEAK] == SEVERITY_OFF)
         return;
     int64_t now = clock_ns();
@@ -48,7 +48,8 @@ void campaign_sample(struct campaign *c)
     for (uint32_t i = 0; i < n; i++) {
         struct process_usage held;
         int64_t process;
-        if (!usage_due(&c->usage[i], c->number) || !live_usage(c->live, i, &held, &process))
+        if (!usage_due(&c->usage[i], c->number) ||
+            !c->target->usage(c->target->ctx, i, &held, &process))
             continue;
         if (process != c->usage[i].process)
             tell_leak(c, i, true); /* it died, perhaps of that */

@@ -51,7 +51,7 @@ static int explain(struct session *s, struct err *e)
     int status = campaign_restore(c, e);
     if (status < 0)
         return EXIT_ENVIRONMENT;
-    if (status > 0 && status != CAMPAIGN_OTHER)
+    if (status > 0 && status != STATUS_OTHER)
         err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
                 session_scenario(s, 0));
     if (status || read_meant(s, c, meant, &n, e))

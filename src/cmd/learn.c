@@ -102,7 +102,7 @@ static int restore(struct session *s, uint32_t i, struct err *e)
 {
     const char *name = session_scenario(s, i);
     int status = campaign_restore(s->campaigns.at[i], e);
-    if (status < 0 || status == CAMPAIGN_OTHER)
+    if (status < 0 || status == STATUS_OTHER)
         return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
     if (status > 0 || !contract_ready(s->contracts.at[i])) {
         err_set(e, 0, 0, "no campaign of \"%s\" is stored to learn from: outfox run makes one",

@@ -3,6 +3,7 @@
  * outfox replay: one faultload again, or all findings of a campaign, one after the other. */
 #include <signal.h>
 
+#include "campaign/drive.h"
 #include "cmd/contracts.h"
 #include "cmd/reports.h"
 #include "cmd/subject.h"
@@ -100,11 +101,12 @@ static int run_again(struct session *s, const struct subject *subject, struct re
     struct campaign *c = s->campaigns.at[subject->campaign];
     if (s->store && campaign_recall(c, &e) < 0)
         e = (struct err){0}; /* what cannot be read is learned anew */
-    int status = campaign_replay(c, s->live, subject->faultload, subject->patterns.at,
-                                 subject->patterns.n, r, &e);
-    if (status == 0)
+    struct target target = drive_target(s->live);
+    campaign_replay(c, &target, subject->faultload, subject->patterns.at, subject->patterns.n, r);
+    enum status status = drive(s->live, &c, 1, &e);
+    if (status == STATUS_OK)
         return 0;
-    if (status > 0)
+    if (status != STATUS_FAILED)
         return live_signal(s->live) == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
     cmd_fail(&e);
     return EXIT_ENVIRONMENT;

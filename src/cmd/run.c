@@ -3,16 +3,17 @@
  * outfox run, outfox report: campaigns from the command line. */
 #include <signal.h>
 
+#include "campaign/drive.h"
 #include "cmd/reports.h"
 
+/* One after the other: what one does to the system would be held against the other. */
 static int explore_all(struct session *s, struct err *e)
 {
-    for (uint32_t i = 0; i < s->campaigns.n; i++) {
-        struct campaign *c = s->campaigns.at[i];
-        if (campaign_explore(c, s->live, e) || campaign_confirm(c, s->live, e))
+    struct target target = drive_target(s->live);
+    for (uint32_t i = 0; i < s->campaigns.n && !live_signal(s->live); i++) {
+        campaign_begin(s->campaigns.at[i], &target);
+        if (drive(s->live, &s->campaigns.at[i], 1, e) == STATUS_FAILED)
             return -1;
-        if (live_signal(s->live))
-            break;
     }
     return 0;
 }

@@ -243,7 +243,7 @@ int session_restore(struct session *s, bool *left, struct err *e)
     *left = false;
     for (uint32_t i = 0; i < s->campaigns.n; i++) {
         int status = campaign_restore(s->campaigns.at[i], e);
-        if (status < 0 || status == CAMPAIGN_OTHER)
+        if (status < 0 || status == STATUS_OTHER)
             return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
         if (s->args->resume && campaign_had_contract(s->campaigns.at[i]) && !s->args->contract) {
             err_set(e, 0, 0, "the campaign of \"%s\" is judged by a contract: give --contract, too",

@@ -80,7 +80,7 @@ static int add_oracles(struct session *s, uint32_t campaign, uint32_t id, uint32
     }
     session_drop_campaigns(s);
     s->contracts.n = contracts;
-    return status < 0 || status == CAMPAIGN_OTHER ? -1 : 0;
+    return status < 0 || status == STATUS_OTHER ? -1 : 0;
 }
 
 static int read_findings(struct session *s, uint32_t only, uint32_t id, struct subjects *out,

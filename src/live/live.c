@@ -311,7 +311,7 @@ void live_close(struct live *l)
     if (!l)
         return;
     sys_stay(false);
-    live_cancel(l);
+    live_cancel(l, UINT32_MAX);
     if (l->services) {
         l->failed = false;
         live_set_deadline(l, 0);
@@ -386,6 +386,11 @@ uint32_t live_running(const struct live *l)
     return l->n_running;
 }
 
+uint32_t live_slots(const struct live *l)
+{
+    return l->opt.slots;
+}
+
 static struct execution *find_done(struct live *l)
 {
     for (uint32_t i = 0; i < l->opt.slots; i++)
@@ -412,10 +417,11 @@ int live_wait(struct live *l, const struct execution_result **out)
     }
 }
 
-void live_cancel(struct live *l)
+void live_cancel(struct live *l, uint32_t scenario)
 {
     for (uint32_t i = 0; i < l->opt.slots; i++)
-        execution_cancel(&l->slot[i]);
+        if (scenario == UINT32_MAX || l->slot[i].order.scenario == scenario)
+            execution_cancel(&l->slot[i]);
 }
 
 bool live_hurt(const struct live *l)

@@ -80,6 +80,8 @@ struct execution_order {
 void live_begin(struct live *l, const struct execution_order *order);
 /* Those that live_wait has not given back yet. */
 uint32_t live_running(const struct live *l);
+/* How many there may be. */
+uint32_t live_slots(const struct live *l);
 
 /* What came of it. */
 struct execution_result {
@@ -104,8 +106,8 @@ void live_rest(struct live *l, int64_t ns);
 /* SIGINT, SIGTERM, or 0. */
 int live_signal(const struct live *l);
 
-/* Gives up all executions that are under way. */
-void live_cancel(struct live *l);
+/* Gives up the executions of a scenario that are under way; UINT32_MAX: all. */
+void live_cancel(struct live *l, uint32_t scenario);
 
 /* Services died since they were ready: starts those again (all: all of ours), and waits until they
  * are ready. 0, 1: somebody wants to stop, -1. */

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two scenarios of one live system whose runs take turns in one process: each comes to what it comes
+ * to alone, and its events, told as text, to its summary. The system is simulated, and served. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "campaign/drive.h"
+#include "config/config.h"
+#include "data/yaml.h"
+#include "findings/expect.h"
+#include "support/unit.h"
+
+/* The scenarios share services, of which one learns that payloads tell calls apart, and the other
+ * meets failures. */
+static const char system_text[] =
+    "system: pair\nmodes: [500, 503]\nservices:\n"
+    "  front:\n"
+    "    GET /buy:\n"
+    "      - call: stock GET /item\n        on: { failed: { reply: 500 } }\n"
+    "      - call: pay POST /charge\n        as: p\n"
+    "      - if: p.failed\n        then: { call: pay POST /charge }\n"
+    "    GET /look:\n"
+    "      - call: stock GET /item\n        as: s\n"
+    "      - call: hints GET /hints\n        as: h\n"
+    "      - if: s.failed\n        then: { call: hints GET /other }\n"
+    "  stock: { GET /item: }\n  pay: { POST /charge: }\n"
+    "  hints: { GET /hints: , GET /other: }\n"
+    "scenarios:\n"
+    "  buy:\n    request: front GET /buy\n"
+    "    expect: [ { then: status == 200, say: buying works } ]\n"
+    "  look:\n    request: front GET /look\n"
+    "    expect: [ { then: status == 200, say: looking works } ]\n";
+
+struct bench {
+    char dir[64];
+    struct arena arena;
+    struct names names;
+    struct faultloads faultloads;
+    struct campaign_config *config;
+    struct sim *sim;
+    struct rewrite *rules;
+    struct vocabulary words;
+    struct sentences *sentences;
+    struct live *live;
+};
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+/* The program that belongs to this test: it serves the system. */
+static const char *program(struct arena *a)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self);
+    assert_true(n > 0);
+    slice dir = {self, (size_t)n};
+    struct buf path = BUF_INIT(PATH_MAX);
+    for (int up = 0; up < 3; up++) { /* build/VARIANT/tests/test_interleaved */
+        while (dir.p[--dir.n] != '/')
+            ;
+        buf_clear(&path);
+        buf_addf(&path, "%.*s/outfox", SLICE_ARG(dir));
+        if (up && access(buf_text(&path), X_OK) == 0)
+            break;
+    }
+    const char *found = arena_copy(a, buf_text(&path), path.n);
+    buf_deinit(&path);
+    return found;
+}
+
+static void bench_open(struct bench *b, uint32_t slots)
+{
+    const struct node *root;
+    struct err e = {0};
+    struct buf path = BUF_INIT(PATH_MAX);
+    *b = (struct bench){.dir = "/tmp/outfox-test-XXXXXX"};
+    assert_non_null(mkdtemp(b->dir));
+    names_init(&b->names);
+    faultloads_init(&b->faultloads);
+    b->sentences = sentences_new();
+    buf_addf(&path, "%s/pair.yaml", b->dir);
+    write_file(buf_text(&path), system_text);
+    buf_clear(&path);
+    buf_addf(&path, "%s/outfox.yaml", b->dir);
+    write_file(buf_text(&path), "version: 1\nsimulate: pair.yaml\n");
+    if (campaign_config_load(buf_text(&path), &b->config, &e) ||
+        yaml_load(b->config->simulate.p, &b->arena, &root, &e) ||
+        sim_load(root, &b->names, &b->sim, &e) ||
+        sim_adopt(b->config, b->sim, program(&b->arena), &e))
+        fail_msg("%s", e.text);
+    b->rules = config_rules(b->config);
+    b->words = config_vocabulary(b->config, &b->names, b->rules, &b->arena);
+    struct live_options o = {.names = &b->names,
+                             .words = &b->words,
+                             .sentences = b->sentences,
+                             .sim = b->sim,
+                             .slots = slots,
+                             .seed = 7,
+                             .program = program(&b->arena)};
+    if (live_open(b->config, &o, &b->live, &e))
+        fail_msg("%s", e.text);
+    buf_deinit(&path);
+}
+
+static void bench_close(struct bench *b)
+{
+    static const char *const files[] = {"pair.yaml", "outfox.yaml"};
+    live_close(b->live);
+    rewrite_free(b->rules);
+    sim_free(b->sim);
+    campaign_config_free(b->config);
+    sentences_free(b->sentences);
+    faultloads_deinit(&b->faultloads);
+    names_deinit(&b->names);
+    arena_deinit(&b->arena);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct buf path = BUF_INIT(PATH_MAX);
+        buf_addf(&path, "%s/%s", b->dir, files[i]);
+        unlink(buf_text(&path));
+        buf_deinit(&path);
+    }
+    rmdir(b->dir);
+}
+
+/* A campaign, with what its events come to. */
+struct told {
+    struct bench *bench;
+    struct campaign *campaign;
+    struct arena arena;
+    struct summary summary;
+    uint64_t changes; /* how often a run of the other scenario came between */
+};
+
+static uint32_t last_scenario;
+
+static void take(void *ctx, const struct event *event)
+{
+    struct told *t = ctx;
+    struct buf line = BUF_INIT(1 << 20);
+    struct event read;
+    struct err e = {0};
+    uint32_t scenario = campaign_scenario(t->campaign);
+    t->changes += event->type == EVENT_RUN_BEGINS && last_scenario != scenario;
+    last_scenario = event->type == EVENT_RUN_BEGINS ? scenario : last_scenario;
+    event_print(event, &t->bench->names, &t->bench->faultloads, &line);
+    slice kept = slice_copy(&t->arena, buf_slice(&line));
+    if (event_parse(kept, &t->bench->names, &t->bench->faultloads, &t->arena, &read, &e))
+        fail_msg("%s: %s", buf_text(&line), e.text);
+    summary_event(&t->summary, &read, &t->arena);
+    buf_deinit(&line);
+}
+
+static void told_open(struct told *t, struct bench *b, uint32_t scenario, uint32_t jobs)
+{
+    *t = (struct told){.bench = b};
+    struct campaign_options o = {
+        .config = b->config,
+        .scenario = scenario,
+        .names = &b->names,
+        .words = &b->words,
+        .faultloads = &b->faultloads,
+        .search = {.modes = b->config->modes.at, .n_modes = b->config->modes.n},
+        .jobs = jobs,
+        .sink = {t, take}};
+    t->campaign = campaign_new(&o);
+}
+
+static void told_close(struct told *t)
+{
+    campaign_free(t->campaign);
+    summary_deinit(&t->summary);
+    arena_deinit(&t->arena);
+}
+
+static void assert_same(const struct summary *a, const struct summary *b)
+{
+    assert_int_equal(a->runs, b->runs);
+    assert_int_equal(a->repeats, b->repeats);
+    assert_int_equal(a->points, b->points);
+    assert_int_equal(a->conditional, b->conditional);
+    assert_int_equal(a->transcripts, b->transcripts);
+    assert_int_equal(a->failed_runs, b->failed_runs);
+    assert_int_equal(a->all_suspects, b->all_suspects);
+    assert_int_equal(a->levels.n, b->levels.n);
+    assert_int_equal(summary_conclusion(a), summary_conclusion(b));
+    assert_int_equal(a->findings.n, b->findings.n);
+    for (uint32_t i = 0; i < a->findings.n; i++) {
+        assert_string_equal(a->findings.at[i].why, b->findings.at[i].why);
+        assert_int_equal(a->findings.at[i].state, b->findings.at[i].state);
+        assert_int_equal(a->findings.at[i].runs, b->findings.at[i].runs);
+    }
+}
+
+static void explore(struct bench *b, struct told *told, uint32_t n)
+{
+    struct target target = drive_target(b->live);
+    struct campaign *list[2];
+    struct err e = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        list[i] = told[i].campaign;
+        campaign_begin(list[i], &target);
+    }
+    if (drive(b->live, list, n, &e))
+        fail_msg("%s", e.text);
+    for (uint32_t i = 0; i < n; i++) {
+        struct event_sink sink = {&told[i], take};
+        summary_tell(campaign_finish(list[i]), &sink);
+        assert_same(&told[i].summary, campaign_finish(list[i]));
+    }
+}
+
+static void hold_together(uint32_t jobs)
+{
+    struct bench b;
+    struct told alone[2], both[2];
+    bench_open(&b, jobs);
+    for (uint32_t i = 0; i < 2; i++) {
+        told_open(&alone[i], &b, i, jobs);
+        told_open(&both[i], &b, i, jobs);
+        explore(&b, &alone[i], 1);
+    }
+    explore(&b, both, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(both[i].changes > 5);
+        assert_same(campaign_finish(both[i].campaign), campaign_finish(alone[i].campaign));
+        told_close(&alone[i]);
+        told_close(&both[i]);
+    }
+    bench_close(&b);
+}
+
+static void test_one_job(void **state)
+{
+    (void)state;
+    hold_together(1);
+}
+
+static void test_several_jobs(void **state)
+{
+    (void)state;
+    hold_together(4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_job),
+        cmocka_unit_test(test_several_jobs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
