@@ -13,39 +13,11 @@ enum { CALL_COLUMNS = 96, HEAD_COLUMNS = 12, PAIRS_SHOWN = 20, CAUSES_SHOWN = 4 
 
 /* ---- words ---- */
 
-static void add_service(const struct names *names, uid u, struct buf *out)
-{
-    buf_add(out, names_text(names, uid_element(names, u)->service));
-}
-
 void words_dep_call(const struct names *names, uid u, struct buf *out)
 {
     uid parent = uid_parent(names, u);
-    if (parent != UID_NONE) {
-        add_service(names, parent, out);
-        buf_adds(out, " > ");
-    }
+    words_add(out, names, parent == UID_NONE ? "" : "%v > ", parent);
     element_print(names, uid_element(names, u), out);
-}
-
-/* What absorbs a failure: "users goes on without it". */
-static void words_dep_by(const struct names *names, enum dep_by by, uid instead, uid at,
-                         struct buf *out)
-{
-    if (by == DEP_BY_NOTHING || at == UID_NONE)
-        return;
-    add_service(names, at, out);
-    switch (by) {
-    case DEP_BY_VALUE: buf_adds(out, " goes on without it"); break;
-    case DEP_BY_RETRY: buf_adds(out, " tries again"); break;
-    case DEP_BY_OTHER:
-        buf_adds(out, " calls ");
-        element_print(names, uid_element(names, instead), out);
-        buf_adds(out, " instead");
-        break;
-    case DEP_BY_NOTHING:
-    case DEP_BYS: break;
-    }
 }
 
 /* The modes in which the request fails: "500, 502 and 503". */
@@ -64,20 +36,22 @@ static uint32_t add_hard_modes(const struct dep *d, struct buf *out)
     return all;
 }
 
-/* Of a mode that decides, or of all: what becomes of the request. */
+/* Of a mode that decides, or of all: what becomes of the request, and what absorbs a failure. */
 static void add_effect(const struct summary *s, const struct dep *d, struct buf *out)
 {
-    struct buf modes = BUF_INIT(4096), soft = BUF_INIT(4096);
+    static const char *const by[DEP_BYS] = {[DEP_BY_VALUE] = "%v goes on without it",
+                                            [DEP_BY_RETRY] = "%v tries again",
+                                            [DEP_BY_OTHER] = "%v calls %e instead"};
+    struct buf modes = BUF_INIT(4096);
     uint32_t hard = add_hard_modes(d, &modes);
-    words_dep_by(s->names, d->by, d->instead, d->at, &soft);
-    if (hard && soft.n)
-        buf_addf(out, "the request fails at %s; else %s", buf_text(&modes), buf_text(&soft));
+    bool soft = d->by != DEP_BY_NOTHING && d->at != UID_NONE;
+    if (hard && soft)
+        buf_addf(out, "the request fails at %s; else ", buf_text(&modes));
     else if (hard)
         buf_adds(out, "the request fails");
-    else
-        buf_add(out, buf_slice(&soft));
+    if (soft)
+        words_add(out, s->names, by[d->by], d->at, d->instead);
     buf_deinit(&modes);
-    buf_deinit(&soft);
 }
 
 /* Was nothing seen but failures that pass? */
@@ -109,20 +83,14 @@ static void add_causes(const struct summary *s, const struct dep_causes *all, st
         buf_adds(out, ", or in other cases");
 }
 
-static void add_only_after(const struct summary *s, const struct dep *d, struct buf *out)
-{
-    buf_adds(out, "only called when ");
-    add_causes(s, &d->causes, out);
-    if (d->too_late)
-        buf_adds(out, ", and then the request fails anyway");
-    else if (d->ways.n)
-        buf_adds(out, "; if it fails too, ");
-}
-
 void words_dep(const struct summary *s, const struct dep *d, struct buf *out)
 {
     if (d->after_fault) {
-        add_only_after(s, d, out);
+        buf_adds(out, "only called when ");
+        add_causes(s, &d->causes, out);
+        buf_adds(out, d->too_late ? ", and then the request fails anyway"
+                      : d->ways.n ? "; if it fails too, "
+                                  : "");
     } else if (d->kind == DEP_UNKNOWN) {
         buf_adds(out, "it never failed alone");
         return;
@@ -393,37 +361,36 @@ void report_deps_text(const struct deps_report *list, uint32_t n, const struct s
  *
  * Hard dependencies are solid and red, soft ones dashed and labelled with what absorbs a failure. */
 
-/* A quoted string of the language: only a quote and a backslash mean something in it. */
-static void put(struct buf *out, slice text)
+/* Text within quotes: only a quote and a backslash mean something there. */
+static void add_quoted(slice text, struct buf *out)
 {
     struct buf line = BUF_INIT(1 << 16);
     escape_line(text, &line);
-    buf_addc(out, '"');
     for (size_t i = 0; i < line.n; i++) {
         if (line.p[i] == '"' || line.p[i] == '\\')
             buf_addc(out, '\\');
         buf_addc(out, line.p[i]);
     }
-    buf_addc(out, '"');
     buf_deinit(&line);
 }
 
-static slice service_of(const struct names *names, uid u)
+/* A graph, in which each %s is such a text. */
+static void put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(struct buf *out, const char *format, ...)
 {
-    return names_text(names, uid_element(names, u)->service);
+    va_list texts;
+    va_start(texts, format);
+    escape_addv(out, add_quoted, format, texts);
+    va_end(texts);
 }
 
-/* Its name, which is that of its scenario too: a service is drawn once for each. */
-static void put_node(uint32_t scenario, slice service, struct buf *out)
+static const char *service_of(const struct names *names, uid u)
 {
-    struct buf name = BUF_INIT(1 << 16);
-    buf_addf(&name, "%u/", (unsigned)scenario);
-    buf_add(&name, service);
-    put(out, buf_slice(&name));
-    buf_deinit(&name);
+    return names_text(names, uid_element(names, u)->service).p;
 }
 
-static void put_nodes(const struct deps_report *r, uint32_t scenario, struct buf *out)
+/* A service is drawn once for each scenario, which its node is named by too. */
+static void put_nodes(const struct deps_report *r, const char *scenario, struct buf *out)
 {
     const struct names *names = r->summary->names;
     struct map told = {0};
@@ -432,16 +399,13 @@ static void put_nodes(const struct deps_report *r, uint32_t scenario, struct buf
         u = i % 2 ? u : uid_parent(names, u);
         if (u == UID_NONE || map_count(&told, uid_element(names, u)->service) > 1)
             continue;
-        buf_adds(out, "    ");
-        put_node(scenario, service_of(names, u), out);
-        buf_adds(out, " [label=");
-        put(out, service_of(names, u));
-        buf_adds(out, "];\n");
+        put(out, "    \"%s/%s\" [label=\"%s\"];\n", scenario, service_of(names, u),
+            service_of(names, u));
     }
     map_deinit(&told);
 }
 
-static void put_edge(const struct deps_report *r, const struct dep *d, uint32_t scenario,
+static void put_edge(const struct deps_report *r, const struct dep *d, const char *scenario,
                      struct buf *out)
 {
     static const char *const styles[DEP_KINDS] = {
@@ -450,39 +414,32 @@ static void put_edge(const struct deps_report *r, const struct dep *d, uint32_t 
         [DEP_SOFT] = "style=dashed, color=darkgreen",
         [DEP_UNKNOWN] = "style=dotted, color=gray",
     };
-    static const char *const by[DEP_BYS] = {
-        [DEP_BY_VALUE] = "value", [DEP_BY_OTHER] = "instead: ", [DEP_BY_RETRY] = "retry"};
+    static const char *const by[DEP_BYS] = {[DEP_BY_NOTHING] = "",
+                                            [DEP_BY_VALUE] = " (value)",
+                                            [DEP_BY_OTHER] = " (instead: %v)",
+                                            [DEP_BY_RETRY] = " (retry)"};
     const struct names *names = r->summary->names;
     struct buf text = BUF_INIT(1 << 16);
     buf_add(&text, names_text(names, uid_element(names, d->call)->interface));
-    if (d->by != DEP_BY_NOTHING)
-        buf_addf(&text, " (%s", by[d->by]);
-    if (d->by == DEP_BY_OTHER)
-        buf_add(&text, service_of(names, d->instead));
-    if (d->by != DEP_BY_NOTHING)
-        buf_addc(&text, ')');
-    buf_adds(out, "    ");
-    put_node(scenario, service_of(names, uid_parent(names, d->call)), out);
-    buf_adds(out, " -> ");
-    put_node(scenario, service_of(names, d->call), out);
-    buf_addf(out, " [%s, label=", d->after_fault ? "style=dotted, color=orange" : styles[d->kind]);
-    put(out, buf_slice(&text));
-    buf_adds(out, "];\n");
+    words_add(&text, names, by[d->by], d->instead);
+    put(out, "    \"%s/%s\" -> \"%s/%s\" [%s, label=\"%s\"];\n", scenario,
+        service_of(names, uid_parent(names, d->call)), scenario, service_of(names, d->call),
+        d->after_fault ? "style=dotted, color=orange" : styles[d->kind], buf_text(&text));
     buf_deinit(&text);
 }
 
 void report_deps_dot(const struct deps_report *list, uint32_t n, struct buf *out)
 {
-    buf_adds(out, "digraph ");
-    put(out, slice_of(n ? list[0].summary->system : ""));
-    buf_adds(out, " {\n  rankdir=LR;\n  node [shape=box];\n");
+    put(out, "digraph \"%s\" {\n  rankdir=LR;\n  node [shape=box];\n",
+        n ? list[0].summary->system : "");
     for (uint32_t i = 0; i < n; i++) {
-        buf_addf(out, "  subgraph cluster_%u {\n    label=", (unsigned)i);
-        put(out, slice_of(list[i].summary->scenario));
-        buf_adds(out, ";\n");
-        put_nodes(&list[i], i, out);
+        char number[DIGITS_MOST + 1] = {0};
+        const char *scenario = slice_of_u64(i, number).p;
+        put(out, "  subgraph cluster_%s {\n    label=\"%s\";\n", scenario,
+            list[i].summary->scenario);
+        put_nodes(&list[i], scenario, out);
         for (uint32_t k = 0; k < list[i].deps.rows.n; k++)
-            put_edge(&list[i], &list[i].deps.rows.at[k], i, out);
+            put_edge(&list[i], &list[i].deps.rows.at[k], scenario, out);
         buf_adds(out, "  }\n");
     }
     buf_adds(out, "}\n");

@@ -32,23 +32,6 @@ const char *policy_name(enum policy policy)
     return names[policy];
 }
 
-static void service_of(const struct names *names, uid u, struct buf *out)
-{
-    buf_add(out, u == UID_NONE ? SLICE("the client")
-                               : names_text(names, uid_element(names, u)->service));
-}
-
-static void after(const struct names *names, const struct explanation *x, struct buf *out)
-{
-    if (x->after == UID_NONE) {
-        buf_adds(out, "its calls end as they do here");
-        return;
-    }
-    element_print(names, uid_element(names, x->after), out);
-    buf_adds(out, " ends with ");
-    label_print(x->outcome, out);
-}
-
 static void in_run(const struct names *names, const struct faultloads *fl,
                    const struct explanation *x, struct buf *out)
 {
@@ -59,92 +42,83 @@ static void in_run(const struct names *names, const struct faultloads *fl,
     buf_addc(out, ')');
 }
 
-static void impossible(const struct names *names, const struct explanation *x, struct buf *out)
+static void impossible(const struct names *names, const struct explanation *x, const char *after,
+                       struct buf *out)
 {
+    uid call = x->fault.point;
     buf_adds(out, "cannot happen: ");
-    switch (x->policy) {
-    case POLICY_DOWNSTREAM:
-        words_call(names, x->fault.point, out);
-        buf_adds(out, " is only called by a service that is itself never reached, because ");
-        words_call(names, x->after, out);
-        buf_adds(out, " fails before it gets the request");
-        return;
-    case POLICY_EXCLUSION:
-        service_of(names, x->handler, out);
-        buf_adds(out, " does not call ");
-        element_print(names, uid_element(names, x->fault.point), out);
-        buf_adds(out, " any more when ");
-        after(names, x, out);
-        return;
-    case POLICY_INCLUSION:
-        service_of(names, x->handler, out);
-        buf_adds(out, " calls ");
-        element_print(names, uid_element(names, x->fault.point), out);
-        buf_adds(out, " only after a failure that nothing here brings about, for example when ");
-        after(names, x, out);
-        return;
-    default:
-        words_call(names, x->fault.point, out);
-        buf_adds(out, " is not reached: under the other faults ");
-        service_of(names, x->handler, out);
-        buf_adds(out, " does not make the call that leads to it");
-    }
+    if (x->policy == POLICY_DOWNSTREAM)
+        words_add(out, names,
+                  "%c is only called by a service that is itself never reached, because %c fails "
+                  "before it gets the request",
+                  call, x->after);
+    else if (x->policy == POLICY_EXCLUSION)
+        words_add(out, names, "%v does not call %e any more when %s", x->handler, call, after);
+    else if (x->policy == POLICY_INCLUSION)
+        words_add(out, names,
+                  "%v calls %e only after a failure that nothing here brings about, for example "
+                  "when %s",
+                  x->handler, call, after);
+    else
+        words_add(out, names,
+                  "%c is not reached: under the other faults %v does not make the call that leads "
+                  "to it",
+                  call, x->handler);
 }
 
 void words_explanation(const struct names *names, const struct faultloads *fl,
                        const struct explanation *x, struct buf *out)
 {
+    struct buf after = BUF_INIT(1 << 16);
+    words_add(&after, names,
+              x->after == UID_NONE ? "its calls end as they do here" : "%e ends with %l", x->after,
+              x->outcome);
     switch (x->kind) {
-    case EXPLAIN_RUN: buf_addf(out, "was run, as run %u", (unsigned)x->run + 1); return;
+    case EXPLAIN_RUN: buf_addf(out, "was run, as run %u", (unsigned)x->run + 1); break;
     case EXPLAIN_REDUNDANT:
         buf_adds(out, "shows nothing new: ");
-        if (x->handler != UID_NONE) {
-            service_of(names, x->handler, out);
-            buf_adds(out, x->policy == POLICY_PROPAGATION ? " has met this outcome of "
-                                                          : " has met these outcomes up to ");
-            element_print(names, uid_element(names, x->fault.point), out);
-            buf_adds(out, x->policy == POLICY_PROPAGATION
-                              ? " before, as an error that the service itself passed up"
-                              : " before, and so has every other service involved");
-        } else {
-            buf_adds(out, "every service involved has met these outcomes before");
-        }
+        words_add(out, names,
+                  x->handler == UID_NONE ? "every service involved has met these outcomes before"
+                  : x->policy == POLICY_PROPAGATION
+                      ? "%v has met this outcome of %e before, as an error that the service itself "
+                        "passed up"
+                      : "%v has met these outcomes up to %e before, and so has every other service "
+                        "involved",
+                  x->handler, x->fault.point);
         in_run(names, fl, x, out);
-        return;
+        break;
     case EXPLAIN_IMPOSSIBLE:
-        impossible(names, x, out);
+        impossible(names, x, buf_text(&after), out);
         in_run(names, fl, x, out);
-        return;
+        break;
     case EXPLAIN_REDUCED:
         buf_addf(out, "was skipped under the assumption \"%s\"; without it, it would be run",
                  x->reduction);
-        return;
+        break;
     case EXPLAIN_OPEN:
-        if (x->outcome == OUT_NONE) {
-            buf_adds(out, "was not tried: no run has shown what ");
-            element_print(names, uid_element(names, x->after), out);
-            buf_adds(out, " answers by itself there");
-            return;
-        }
-        buf_adds(out, "was not tried: what ");
-        service_of(names, x->handler, out);
-        buf_adds(out, " does after ");
-        after(names, x, out);
-        buf_adds(out,
-                 " is not known (the budget ended before, or the mode is not among those in use)");
-        return;
+        if (x->outcome == OUT_NONE)
+            words_add(out, names, "was not tried: no run has shown what %e answers by itself there",
+                      x->after);
+        else
+            words_add(out, names,
+                      "was not tried: what %v does after %s is not known (the budget ended before, "
+                      "or the mode is not among those in use)",
+                      x->handler, buf_text(&after));
+        break;
     case EXPLAIN_UNSEEN:
         buf_adds(out, "cannot be judged: no run has shown a call ");
         uid_print(names, x->fault.point, out);
-        return;
+        break;
     case EXPLAIN_TIMING:
-        buf_adds(out, "was not run, and what it shows is not known: the answer of ");
-        words_call(names, x->after, out);
-        buf_adds(out, " may come in time or too late for its caller, which depends on how long the "
-                      "faults take; replay it to see");
-        return;
-    case EXPLAIN_KINDS: return;
+        words_add(out, names,
+                  "was not run, and what it shows is not known: the answer of %c may come in time "
+                  "or too late for its caller, which depends on how long the faults take; replay "
+                  "it to see",
+                  x->after);
+        break;
+    case EXPLAIN_KINDS: break;
     }
+    buf_deinit(&after);
 }
 
 void report_explanations(const struct explanations *all, struct buf *out)

@@ -4,6 +4,7 @@
  * tried. */
 #include "report/words.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #define MS_NS 1000000
@@ -42,31 +43,27 @@ void words_call(const struct names *names, uid u, struct buf *out)
     element_print(names, uid_element(names, u), out);
 }
 
-static void words_corrupt(mode m, struct buf *out)
+/* What follows the verb of a mode. */
+static void words_argument(mode m, struct buf *out)
 {
-    static const char *const formats[CORRUPT_KINDS] = {
+    static const char *const corrupt[CORRUPT_KINDS] = {
         [CORRUPT_EMPTY] = "answers with an empty body",
         [CORRUPT_GARBAGE] = "answers with garbage",
         [CORRUPT_REMOVE] = "answers without the field ",
         [CORRUPT_NULL] = "answers with null in the field ",
     };
-    buf_adds(out, formats[mode_corrupt(m)]);
-    buf_add(out, mode_field(m));
-}
-
-/* What follows the verb of a mode. */
-static void words_argument(mode m, struct buf *out)
-{
     unsigned number = (unsigned)mode_argument(m);
     switch (mode_rows[mode_kind(m)].argument) {
-    case ARG_STATUS: buf_addf(out, "%u", number); break;
+    case ARG_STATUS:
+    case ARG_ERROR: buf_addf(out, "%u", number); break;
     case ARG_CODE: buf_addf(out, "gRPC %u", number); break;
     case ARG_DURATION: buf_add_ns(out, mode_delay_ns(m)); break;
     case ARG_RATE:
         buf_addf(out, "%u %s per second", number, plural(number, "byte", "bytes"));
         break;
-    case ARG_ERROR: buf_addf(out, "%u", number); break;
-    case ARG_CORRUPT: words_corrupt(m, out); break;
+    case ARG_CORRUPT:
+        buf_addf(out, "%s%.*s", corrupt[mode_corrupt(m)], SLICE_ARG(mode_field(m)));
+        break;
     case ARG_BYTES: buf_addf(out, "%u %s", number, plural(number, "byte", "bytes")); break;
     case ARG_CUT:
         if (number > 0)
@@ -99,6 +96,35 @@ void words_mode(mode m, struct buf *out)
     words_argument(m, out);
     if (mode_lost(m))
         buf_adds(out, " after the work is done");
+}
+
+void words_add(struct buf *out, const struct names *names, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    for (const char *at; (at = strchr(format, '%')); format = at + 2) {
+        buf_add(out, (slice){format, (size_t)(at - format)});
+        if (at[1] == 's') {
+            buf_adds(out, va_arg(args, const char *));
+            continue;
+        }
+        uint32_t value = va_arg(args, uint32_t);
+        switch (at[1]) {
+        case 'c': words_call(names, value, out); break;
+        case 'e': element_print(names, uid_element(names, value), out); break;
+        case 'v':
+            buf_add(out, value == UID_NONE ? SLICE("the client")
+                                           : names_text(names, uid_element(names, value)->service));
+            break;
+        case 'o': outcome_print(value, out); break;
+        case 'l': label_print(value, out); break;
+        case 'm': words_mode(value, out); break;
+        case 'u': buf_addf(out, "%u", (unsigned)value); break;
+        default: break;
+        }
+    }
+    va_end(args);
+    buf_adds(out, format);
 }
 
 const char *words_kind(enum finding_kind kind)
@@ -284,104 +310,65 @@ const char *suspect_name(enum suspect_kind kind)
     return names[kind];
 }
 
-static void words_cause(const struct summary *s, const struct suspect *x, struct buf *out)
-{
-    if (x->call != x->point) {
-        buf_adds(out, ": its caller was not reached this time");
-        return;
-    }
-    switch (x->cause) {
-    case CAUSE_PAYLOAD:
-        buf_adds(out, ": the call came with another payload, so its payload differs between runs; "
-                      "leave the payload out of its name (identify: { payload: off })");
-        break;
-    case CAUSE_INTERFACE:
-        buf_adds(out, ": instead came \"");
-        words_call(s->names, x->other, out);
-        buf_adds(out, "\", so its path may differ between runs; add a rule to \"normalise\"");
-        break;
-    case CAUSE_COUNT:
-        buf_adds(out, ": the call came less often than before, so the order or number of equal "
-                      "calls differs between runs, as with polling");
-        break;
-    case CAUSE_ABSENT:
-        buf_adds(out, ": its caller did not call it this time, so something besides the outcomes "
-                      "of its calls decides: a cache or circuit breaker that outlives a run, "
-                      "time or chance");
-        break;
-    case CAUSE_UNFIT:
-        buf_adds(out, ": the call came, but its answer cannot be altered in this way: there is no "
-                      "such field, no JSON, or nothing to cut");
-        break;
-    case CAUSE_UNKNOWN:
-    case CAUSE_ORDER:
-    case CAUSE_EXTRA:
-    case CAUSES: break;
-    }
-}
-
-static void words_step(const struct summary *s, const struct suspect *x, struct buf *out)
-{
-    words_call(s->names, x->point, out);
-    buf_adds(out, " went on differently after the same outcomes");
-    if (x->call != UID_NONE) {
-        buf_adds(out, x->cause == CAUSE_EXTRA ? " (an earlier run did not call "
-                                              : " (an earlier run then called ");
-        element_print(s->names, uid_element(s->names, x->call), out);
-        buf_addc(out, ')');
-    }
-    buf_adds(out, ": something besides the outcomes of its calls decides: a cache or circuit "
-                  "breaker that outlives a run, what other calls of the run left behind, time or "
-                  "chance");
-}
-
-static void words_not_shown(const struct summary *s, const struct suspect *x, struct buf *out)
-{
-    buf_adds(out, "no run showed what happens when ");
-    words_call(s->names, x->point, out);
-    buf_adds(out, " ends with ");
-    label_print(x->outcome, out);
-    if (x->n > 0)
-        buf_addf(out,
-                 ": that depends on how long its answer takes, and %u other ways to bring it about "
-                 "were either too slow or too fast for its caller; change the caller's timeout, or "
-                 "replay such a case by hand",
-                 (unsigned)x->n);
-    else
-        buf_adds(out, ": faults that brought it about in another place did something else here, so "
-                      "the service depends on something besides its request and the outcomes of "
-                      "its calls");
-}
-
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)
 {
+    static const char *const causes[CAUSES] = {
+        [CAUSE_PAYLOAD] = ": the call came with another payload, so its payload differs between "
+                          "runs; leave the payload out of its name (identify: { payload: off })",
+        [CAUSE_INTERFACE] = ": instead came \"%c\", so its path may differ between runs; add a "
+                            "rule to \"normalise\"",
+        [CAUSE_COUNT] = ": the call came less often than before, so the order or number of equal "
+                        "calls differs between runs, as with polling",
+        [CAUSE_ABSENT] = ": its caller did not call it this time, so something besides the "
+                         "outcomes of its calls decides: a cache or circuit breaker that outlives "
+                         "a run, time or chance",
+        [CAUSE_UNFIT] = ": the call came, but its answer cannot be altered in this way: there is "
+                        "no such field, no JSON, or nothing to cut",
+    };
+    const char *cause =
+        x->call != x->point ? ": its caller was not reached this time" : causes[x->cause];
     switch (x->kind) {
     case SUSPECT_NOT_FIRED:
-        buf_adds(out, "the fault at ");
-        words_call(s->names, x->point, out);
-        buf_addf(out, " did not fire in %u attempts", (unsigned)x->n);
-        words_cause(s, x, out);
+        words_add(out, s->names, "the fault at %c did not fire in %u attempts", x->point, x->n);
+        words_add(out, s->names, cause ? cause : "", x->other);
         break;
-    case SUSPECT_STEP: words_step(s, x, out); break;
+    case SUSPECT_STEP:
+        words_add(out, s->names, "%c went on differently after the same outcomes", x->point);
+        if (x->call != UID_NONE)
+            words_add(out, s->names,
+                      x->cause == CAUSE_EXTRA ? " (an earlier run did not call %e)"
+                                              : " (an earlier run then called %e)",
+                      x->call);
+        buf_adds(out, ": something besides the outcomes of its calls decides: a cache or circuit "
+                      "breaker that outlives a run, what other calls of the run left behind, time "
+                      "or chance");
+        break;
     case SUSPECT_MISSING:
-        words_call(s->names, x->point, out);
-        buf_addf(out,
-                 " happened in only %u of the fault-free runs, as with a cache, polling or a "
-                 "background job",
-                 (unsigned)x->n);
+        words_add(out, s->names,
+                  "%c happened in only %u of the fault-free runs, as with a cache, polling or a "
+                  "background job",
+                  x->point, x->n);
         break;
     case SUSPECT_BLOCKED:
-        buf_adds(out, "faults at calls like ");
-        words_call(s->names, x->point, out);
-        buf_adds(out, " are tried no more");
-        words_cause(s, x, out);
+        words_add(out, s->names, "faults at calls like %c are tried no more", x->point);
+        words_add(out, s->names, cause ? cause : "", x->other);
         break;
     case SUSPECT_AUDIT:
-        buf_addf(out, "the assumption \"%s\" does not hold: a run that it had skipped showed %s, ",
-                 x->reduction, x->what);
-        words_call(s->names, x->point, out);
+        words_add(out, s->names,
+                  "the assumption \"%s\" does not hold: a run that it had skipped showed %s, %c",
+                  x->reduction, x->what, x->point);
         break;
-    case SUSPECT_NOT_SHOWN: words_not_shown(s, x, out); break;
+    case SUSPECT_NOT_SHOWN:
+        words_add(out, s->names,
+                  x->n ? "no run showed what happens when %c ends with %l: that depends on how "
+                         "long its answer takes, and %u other ways to bring it about were either "
+                         "too slow or too fast for its caller; change the caller's timeout, or "
+                         "replay such a case by hand"
+                       : "no run showed what happens when %c ends with %l: faults that brought it "
+                         "about in another place did something else here, so the service depends "
+                         "on something besides its request and the outcomes of its calls",
+                  x->point, x->outcome, x->n);
+        break;
     case SUSPECT_KINDS: break;
     }
 }
@@ -410,12 +397,7 @@ static bool times_matter(const struct remark *r)
 void words_evidence(const struct summary *s, const struct remark *r, uint32_t i, struct buf *out)
 {
     const struct evidence *x = &r->evidence[i];
-    buf_addf(out, "%s: ", x->role);
-    words_call(s->names, x->call, out);
-    if (x->seen) {
-        buf_adds(out, "  ");
-        outcome_print(x->seen, out);
-    }
+    words_add(out, s->names, x->seen ? "%s: %c  %o" : "%s: %c", x->role, x->call, x->seen);
     if (x->mode != MODE_NONE) {
         buf_adds(out, "  <- injected ");
         mode_print(x->mode, out);
@@ -432,41 +414,27 @@ void words_evidence(const struct summary *s, const struct remark *r, uint32_t i,
 /* ---- what was not tried ---- */
 
 /* The classes of the set `standard`, and what only they bring to light. */
-enum class { CLASS_ERROR, CLASS_BROKEN, CLASS_LOST, CLASS_NO_ANSWER, CLASSES };
+enum failing { FAIL_ERROR, FAIL_BROKEN, FAIL_LOST, FAIL_NO_ANSWER, FAILINGS };
 
-static const char *const class_words[CLASSES] = {
-    [CLASS_ERROR] = "error answers",
-    [CLASS_BROKEN] = "broken connections",
-    [CLASS_LOST] = "lost replies (they show work that is done twice)",
-    [CLASS_NO_ANSWER] = "missing answers (they show missing timeouts)",
+static const char *const failing_words[FAILINGS] = {
+    [FAIL_ERROR] = "error answers",
+    [FAIL_BROKEN] = "broken connections",
+    [FAIL_LOST] = "lost replies (they show work that is done twice)",
+    [FAIL_NO_ANSWER] = "missing answers (they show missing timeouts)",
 };
 
-static enum class class_of(mode m) {
-    static const enum class of[MODE_KINDS] =
-        {
-            [MODE_REFUSE] = CLASS_BROKEN,
-            [MODE_RESET] = CLASS_BROKEN,
-            [MODE_CLOSE] = CLASS_BROKEN,
-            [MODE_RST_STREAM] = CLASS_BROKEN,
-            [MODE_GOAWAY] = CLASS_BROKEN,
-            [MODE_STATUS] = CLASS_ERROR,
-            [MODE_GRPC] = CLASS_ERROR,
-            [MODE_CORRUPT] = CLASSES,
-            [MODE_TRUNCATE] = CLASSES,
-            [MODE_DUPLICATE] = CLASSES,
-            [MODE_HOLD] = CLASS_NO_ANSWER,
-        };
-    if (mode_waits(m)) return CLASS_NO_ANSWER;
-    bool after_work = mode_lost(m) || (mode_reached(m) && of[mode_kind(m)] == CLASS_BROKEN);
-    return after_work ? CLASS_LOST : of[mode_kind(m)];
-}
-
-static uint32_t classes_left(const struct summary *s)
+static enum failing failing_of(mode m)
 {
-    uint32_t left = (1u << CLASSES) - 1;
-    for (uint32_t i = 0; i < s->n_modes; i++)
-        left &= ~(1u << class_of(s->modes[i]));
-    return left;
+    static const enum failing of[MODE_KINDS] = {
+        [MODE_REFUSE] = FAIL_BROKEN,     [MODE_RESET] = FAIL_BROKEN,   [MODE_CLOSE] = FAIL_BROKEN,
+        [MODE_RST_STREAM] = FAIL_BROKEN, [MODE_GOAWAY] = FAIL_BROKEN,  [MODE_STATUS] = FAIL_ERROR,
+        [MODE_GRPC] = FAIL_ERROR,        [MODE_CORRUPT] = FAILINGS,    [MODE_TRUNCATE] = FAILINGS,
+        [MODE_DUPLICATE] = FAILINGS,     [MODE_HOLD] = FAIL_NO_ANSWER,
+    };
+    if (mode_waits(m))
+        return FAIL_NO_ANSWER;
+    bool after_work = mode_lost(m) || (mode_reached(m) && of[mode_kind(m)] == FAIL_BROKEN);
+    return after_work ? FAIL_LOST : of[mode_kind(m)];
 }
 
 /* What the assumptions in use have left out, as far as it was counted. */
@@ -483,36 +451,32 @@ static double combinations_left(const struct summary *s)
     return n;
 }
 
-static void print_command(const struct summary *s, struct buf *out)
-{
-    if (s->replay) {
-        buf_addf(out, ": outfox run%s --modes standard", s->replay);
-        return;
-    }
-    buf_adds(out, ": outfox sim explore ");
-    words_quoted(slice_of(s->file), out);
-    buf_adds(out, " --modes standard");
-}
-
 bool words_untried(const struct summary *s, struct buf *out)
 {
-    uint32_t left = classes_left(s);
+    uint32_t left = (1u << FAILINGS) - 1;
+    double combinations = s->quick ? combinations_left(s) : 0;
     size_t before = out->n;
     if (s->broken || s->n_modes == 0 || s->points == 0)
         return false;
-    for (enum class c = 0; c < CLASSES; c++)
-        if (left >> c & 1) {
-            bool more = left >> (c + 1), first = out->n == before;
-            buf_addf(out, "%s%s", first ? "" : more ? ", " : " and ", class_words[c]);
+    for (uint32_t i = 0; i < s->n_modes; i++)
+        left &= ~(1u << failing_of(s->modes[i]));
+    for (int i = 0; i < FAILINGS; i++)
+        if (left >> i & 1) {
+            bool more = left >> (i + 1), first = out->n == before;
+            buf_addf(out, "%s%s", first ? "" : more ? ", " : " and ", failing_words[i]);
         }
-    if (s->quick && combinations_left(s) > 0) {
-        double n = combinations_left(s);
+    if (combinations > 0) {
         buf_adds(out, out->n > before ? "; at least " : "at least ");
-        words_number(n, out);
-        buf_addf(out, " combination%s, because this was a quick look", n > 1 ? "s" : "");
+        words_number(combinations, out);
+        buf_addf(out, " combination%s, because this was a quick look", combinations > 1 ? "s" : "");
     }
     if (out->n == before)
         return false;
-    print_command(s, out);
+    buf_adds(out, s->replay ? ": outfox run" : ": outfox sim explore ");
+    if (s->replay)
+        buf_adds(out, s->replay);
+    else
+        words_quoted(slice_of(s->file), out);
+    buf_adds(out, " --modes standard");
     return true;
 }

@@ -7,6 +7,13 @@
 #include "core/summary.h"
 #include "core/trace.h"
 
+/* A sentence, in which stand for what is said behind the format:
+ *
+ *   %c  a call, as words_call has it        %o  an outcome         %u  a number of 32 bits
+ *   %e  a call, its last element alone      %l  a label            %s  text
+ *   %v  the service of a call; "the client" for none               %m  a mode, as words_mode has it */
+void words_add(struct buf *out, const struct names *names, const char *format, ...);
+
 /* "payment POST /charge answers 500, 502 or 503 and cart GET /items is reset": a finding's faults.
  */
 void words_finding(const struct summary *s, const struct finding *finding, struct buf *out);

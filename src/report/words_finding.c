@@ -127,27 +127,19 @@ static bool is_every_try(const struct finding_call *c)
     return c->tries > 1 && c->hits == c->tries;
 }
 
-/* The mode of each try, where they differ: "answers 503, and its retry resets the connection". */
-static void words_each_try(const struct telling *t, const struct finding_call *c, struct buf *out)
-{
-    mode first = faultload_at(t->s->faultloads, t->finding->faultload, c->call);
-    words_mode(first == MODE_NONE ? c->last : first, out);
-    buf_adds(out, ", and ");
-    words_retry(c->hits - 1, out);
-    buf_addc(out, ' ');
-    words_mode(c->last, out);
-}
-
 static void words_one_mode(const struct telling *t, const struct finding_call *c, struct buf *out)
 {
-    if (!c->same) {
-        words_each_try(t, c, out);
-        return;
+    mode first = faultload_at(t->s->faultloads, t->finding->faultload, c->call);
+    if (!c->same) { /* each try: "answers 503, and its retry resets the connection" */
+        words_mode(first == MODE_NONE ? c->last : first, out);
+        buf_adds(out, ", and ");
+        words_retry(c->hits - 1, out);
+        buf_addc(out, ' ');
     }
     words_mode(c->last, out);
-    if (is_every_try(c))
+    if (c->same && is_every_try(c))
         buf_adds(out, " at every try");
-    else if (c->hits > 1)
+    else if (c->same && c->hits > 1)
         buf_addf(out, " at %u %s", (unsigned)c->hits, plural(c->hits, "try", "tries"));
 }
 
@@ -197,15 +189,11 @@ static void words_retry_of(const struct telling *t, uid u, bool its, bool given_
         if (c->mode != MODE_NONE || !is_retry(t, u, c->uid) || (given_up && !outcome_ok(c->seen)))
             continue;
         buf_adds(out, ", and ");
-        if (its) {
+        if (its)
             words_retry(uid_element(t->s->names, c->uid)->n, out);
-        } else {
-            buf_adds(out, "the retry of ");
-            words_call(t->s->names, u, out);
-        }
-        buf_adds(out, outcome_ok(c->seen) ? " succeeds" : " ends with ");
-        if (!outcome_ok(c->seen))
-            outcome_print(c->seen, out);
+        else
+            words_add(out, t->s->names, "the retry of %c", u);
+        words_add(out, t->s->names, outcome_ok(c->seen) ? " succeeds" : " ends with %o", c->seen);
     }
 }
 
@@ -253,8 +241,7 @@ void words_finding_runs(const struct summary *s, const struct finding *finding,
         return;
     }
     for (uint32_t i = 0; i < t.n; i++) {
-        if (i)
-            buf_adds(out, " and ");
+        buf_adds(out, i ? " and " : "");
         words_finding_call(&t, &t.calls[i], out);
     }
     if (plain && seen)
