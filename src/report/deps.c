@@ -178,18 +178,6 @@ static void add_head(const struct matrix *m, uint32_t column, bool whole, struct
         buf_addf(out, "+%u", (unsigned)n - 1);
 }
 
-static void make_heads(struct matrix *m)
-{
-    for (uint32_t k = 0; k < m->columns.n; k++) {
-        struct buf *head = &m->columns.at[k].head;
-        add_head(m, k, true, head);
-        if (head->n <= HEAD_COLUMNS)
-            continue;
-        buf_clear(head);
-        add_head(m, k, false, head);
-    }
-}
-
 static void matrix_init(struct matrix *m, const struct deps *d, const struct names *names)
 {
     *m = (struct matrix){.d = d};
@@ -203,7 +191,14 @@ static void matrix_init(struct matrix *m, const struct deps *d, const struct nam
         m->columns.at[k].n++;
         vec_push(&m->column_of, k);
     }
-    make_heads(m);
+    for (uint32_t k = 0; k < m->columns.n; k++) {
+        struct buf *head = &m->columns.at[k].head;
+        add_head(m, k, true, head);
+        if (head->n <= HEAD_COLUMNS)
+            continue;
+        buf_clear(head);
+        add_head(m, k, false, head);
+    }
     for (uint32_t i = 0; i < d->rows.n; i++) {
         struct buf call = BUF_INIT(1 << 16);
         words_dep_call(names, d->rows.at[i].call, &call);
@@ -215,20 +210,7 @@ static void matrix_init(struct matrix *m, const struct deps *d, const struct nam
     m->width = m->width < CALL_COLUMNS ? m->width : CALL_COLUMNS;
 }
 
-static void matrix_deinit(struct matrix *m)
-{
-    for (uint32_t k = 0; k < m->columns.n; k++)
-        buf_deinit(&m->columns.at[k].head);
-    vec_deinit(&m->columns);
-    vec_deinit(&m->column_of);
-}
-
 /* ---- the matrix: printing ---- */
-
-static const char *colour_of(const struct dep *d, const struct style *st)
-{
-    return d->kind == DEP_HARD ? st->red : d->kind == DEP_SOFT ? st->green : st->yellow;
-}
 
 static void print_row(const struct matrix *m, const struct summary *s, const struct dep *d,
                       const struct style *st, struct buf *out)
@@ -236,8 +218,11 @@ static void print_row(const struct matrix *m, const struct summary *s, const str
     struct buf call = BUF_INIT(1 << 16), words = BUF_INIT(1 << 16);
     words_dep_call(s->names, d->call, &call);
     words_dep(s, d, &words);
-    buf_addf(out, "  %s%-11s%s  %-*s", colour_of(d, st), dep_kind_names[d->kind], st->off,
-             (int)m->width, buf_text(&call));
+    const char *colour = d->kind == DEP_HARD   ? st->red
+                         : d->kind == DEP_SOFT ? st->green
+                                               : st->yellow;
+    buf_addf(out, "  %s%-11s%s  %-*s", colour, dep_kind_names[d->kind], st->off, (int)m->width,
+             buf_text(&call));
     bool plain = d->kind == DEP_HARD && !d->retried; /* the cells say it all */
     for (uint32_t k = 0; k < m->columns.n; k++) {
         bool last = plain && k + 1 == m->columns.n;
@@ -279,7 +264,16 @@ static void print_matrix(const struct deps_report *r, const struct style *st, st
     for (uint32_t i = 0; i < r->deps.rows.n; i++)
         print_row(&m, r->summary, &r->deps.rows.at[i], st, out);
     print_legend(&m, out);
-    matrix_deinit(&m);
+    for (uint32_t k = 0; k < m.columns.n; k++)
+        buf_deinit(&m.columns.at[k].head);
+    vec_deinit(&m.columns);
+    vec_deinit(&m.column_of);
+}
+
+static void print_more(uint32_t n, struct buf *out)
+{
+    if (n > PAIRS_SHOWN)
+        buf_addf(out, "    ... and %u more; --json lists them\n", (unsigned)(n - PAIRS_SHOWN));
 }
 
 static void print_pairs(const struct deps_report *r, const struct style *st, struct buf *out)
@@ -293,16 +287,14 @@ static void print_pairs(const struct deps_report *r, const struct style *st, str
         words_dep_call(s->names, p->a, out);
         buf_adds(out, " and ");
         words_dep_call(s->names, p->b, out);
-        buf_adds(out, outcome_kind(p->status) == OUT_EXIT ? ": the command ends with "
-                                                          : ": the client gets ");
-        outcome_print(p->status, out);
-        buf_addf(out, "\n      %s", st->dim);
+        words_add(out, s->names,
+                  outcome_kind(p->status) == OUT_EXIT ? ": the command ends with %o\n      %s"
+                                                      : ": the client gets %o\n      %s",
+                  p->status, st->dim);
         words_replay_run(s, p->faultload, p->number, out);
         buf_addf(out, "%s\n", st->off);
     }
-    if (r->deps.pairs.n > PAIRS_SHOWN)
-        buf_addf(out, "    ... and %u more; --json lists them\n",
-                 (unsigned)(r->deps.pairs.n - PAIRS_SHOWN));
+    print_more(r->deps.pairs.n, out);
 }
 
 static void print_redundant(const struct deps_report *r, struct buf *out)
@@ -316,9 +308,7 @@ static void print_redundant(const struct deps_report *r, struct buf *out)
         buf_addf(out, ": %u times%s\n", (unsigned)x->times,
                  x->one_handler ? ", by one handler" : "");
     }
-    if (r->deps.redundant.n > PAIRS_SHOWN)
-        buf_addf(out, "    ... and %u more; --json lists them\n",
-                 (unsigned)(r->deps.redundant.n - PAIRS_SHOWN));
+    print_more(r->deps.redundant.n, out);
 }
 
 static void print_title(const struct deps_report *r, const struct style *st, struct buf *out)
