@@ -199,20 +199,17 @@ static void print_remarks(const struct report_source *source, uint32_t scenario,
 static void print_reason(const struct summary *s, const struct reason *r, uint32_t number,
                          const struct style *st, struct buf *out)
 {
-    struct buf text = BUF_INIT(1 << 16);
     struct remedy remedy;
-    words_reason(s, r, &text);
-    buf_addf(out, "  %u. %s%s%s: %s\n", (unsigned)number, st->bold, words_reason_title(r), st->off,
-             buf_text(&text));
-    buf_clear(&text);
-    words_reason_seen(s, r, &text);
-    buf_addf(out, "     seen    %s\n", buf_text(&text));
+    buf_addf(out, "  %u. %s%s%s: ", (unsigned)number, st->bold, words_reason_title(r), st->off);
+    words_reason(s, r, out);
+    buf_adds(out, "\n     seen    ");
+    words_reason_seen(s, r, out);
+    buf_addc(out, '\n');
     for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
-        buf_addf(out, "     %-7s %s%s%s  # %s\n", words_remedy_verb(r, i), st->bold,
-                 buf_text(&remedy.line), st->off, buf_text(&remedy.where));
+        buf_addf(out, "     %-7s %s%s%s  # %s\n", remedy.verb, st->bold, buf_text(&remedy.line),
+                 st->off, buf_text(&remedy.where));
         remedy_deinit(&remedy);
     }
-    buf_deinit(&text);
 }
 
 /* Why runs could not be relied on, and what helps. */
@@ -245,26 +242,6 @@ static void print_notes(const struct summary *s, const struct style *st, struct 
         buf_addf(out, "\n%sNOTES%s\n", st->yellow, st->off);
     for (uint32_t i = 0; i < s->notes.n; i++)
         buf_addf(out, "  - %s\n", s->notes.at[i]);
-}
-
-/* The note, unless it was told among the notes. */
-static const char *level_note(const struct summary *s, const struct summary_level *l)
-{
-    for (uint32_t i = 0; l->note && i < s->notes.n; i++)
-        if (strcmp(s->notes.at[i], l->note) == 0)
-            return NULL;
-    return l->note;
-}
-
-/* The first service of which the same is noted, but for its name. */
-static const struct summary_level *level_like(const struct summary *s,
-                                              const struct summary_level *l)
-{
-    const struct summary_level *like = s->levels.at;
-    while (!like->note || strcmp(like->note + strnlen(like->service, strlen(like->note)),
-                                 l->note + strnlen(l->service, strlen(l->note))) != 0)
-        like++;
-    return like;
 }
 
 static void print_runs(const struct summary *s, struct buf *out)
@@ -317,9 +294,16 @@ static void print_levels(const struct summary *s, struct buf *out)
         const struct summary_level *l = &s->levels.at[i];
         buf_addf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
                  plural(l->calls, "call ", "calls"));
-        const char *note = level_note(s, l);
-        const struct summary_level *like = note ? level_like(s, l) : l;
-        if (like != l)
+        const struct summary_level *like = s->levels.at;
+        const char *note = l->note;
+        for (uint32_t k = 0; note && k < s->notes.n; k++) /* it may be told among the notes */
+            note = strcmp(s->notes.at[k], l->note) == 0 ? NULL : note;
+        /* the first of which the same is noted, but for its name */
+        while (note &&
+               (!like->note || strcmp(like->note + strnlen(like->service, strlen(like->note)),
+                                      note + strnlen(l->service, strlen(note))) != 0))
+            like++;
+        if (note && like != l)
             buf_addf(out, "%-6s  like %s\n", l->level, like->service);
         else
             buf_addf(out, note ? "%-6s  %s\n" : "%s%s\n", l->level, note ? note : "");

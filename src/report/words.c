@@ -310,21 +310,23 @@ const char *suspect_name(enum suspect_kind kind)
     return names[kind];
 }
 
+/* What follows where it is known why a fault met no call. */
+static const char *const causes[CAUSES] = {
+    [CAUSE_PAYLOAD] = ": the call came with another payload, so its payload differs between "
+                      "runs; leave the payload out of its name (identify: { payload: off })",
+    [CAUSE_INTERFACE] = ": instead came \"%c\", so its path may differ between runs; add a "
+                        "rule to \"normalise\"",
+    [CAUSE_COUNT] = ": the call came less often than before, so the order or number of equal "
+                    "calls differs between runs, as with polling",
+    [CAUSE_ABSENT] = ": its caller did not call it this time, so something besides the "
+                     "outcomes of its calls decides: a cache or circuit breaker that outlives "
+                     "a run, time or chance",
+    [CAUSE_UNFIT] = ": the call came, but its answer cannot be altered in this way: there is "
+                    "no such field, no JSON, or nothing to cut",
+};
+
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)
 {
-    static const char *const causes[CAUSES] = {
-        [CAUSE_PAYLOAD] = ": the call came with another payload, so its payload differs between "
-                          "runs; leave the payload out of its name (identify: { payload: off })",
-        [CAUSE_INTERFACE] = ": instead came \"%c\", so its path may differ between runs; add a "
-                            "rule to \"normalise\"",
-        [CAUSE_COUNT] = ": the call came less often than before, so the order or number of equal "
-                        "calls differs between runs, as with polling",
-        [CAUSE_ABSENT] = ": its caller did not call it this time, so something besides the "
-                         "outcomes of its calls decides: a cache or circuit breaker that outlives "
-                         "a run, time or chance",
-        [CAUSE_UNFIT] = ": the call came, but its answer cannot be altered in this way: there is "
-                        "no such field, no JSON, or nothing to cut",
-    };
     const char *cause =
         x->call != x->point ? ": its caller was not reached this time" : causes[x->cause];
     switch (x->kind) {

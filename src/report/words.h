@@ -63,14 +63,12 @@ void words_reason_line(const struct summary *s, const struct reason *r, struct b
 /* A line for outfox.yaml, and where it belongs: "to the service front". */
 struct remedy {
     struct buf line, where;
+    const char *verb; /* "add", "or"; where the cause is not known "try", "then" */
 };
 
 /* The i-th thing that may help, in the order to try them; false: there is none. */
 bool words_remedy(const struct summary *s, const struct reason *r, uint32_t i, struct remedy *out);
 void remedy_deinit(struct remedy *r);
-
-/* "add", "or"; where the cause is not known "try", "then". */
-const char *words_remedy_verb(const struct reason *r, uint32_t i);
 
 void words_explanation(const struct names *names, const struct faultloads *fl,
                        const struct explanation *x, struct buf *out);

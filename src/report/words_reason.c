@@ -84,11 +84,6 @@ static const struct {
 
 /* ---- parts of texts ---- */
 
-static void add_caller(const struct summary *s, const struct reason *r, struct buf *out)
-{
-    buf_add(out, names_text(s->names, uid_element(s->names, r->handler)->service));
-}
-
 /* "prices GET /price", as `ignore` takes it. */
 static void add_call(const struct summary *s, uid call, struct buf *out)
 {
@@ -133,18 +128,6 @@ static void add_pattern(slice a, slice b, bool regex, struct buf *out)
     }
 }
 
-static void add_rule(const struct summary *s, const struct reason *r, struct buf *out)
-{
-    slice a = path_of(s, r->call[0]), b = a;
-    if (r->n_calls > 1)
-        b = path_of(s, r->call[1]);
-    else if (r->example->other)
-        b = path_of(s, r->example->other);
-    add_pattern(a, b, true, out);
-    buf_adds(out, " -> ");
-    add_pattern(a, b, false, out);
-}
-
 /* All modes but the one that did not fit; where there is no other, a set that fits anywhere. */
 static void add_modes(const struct summary *s, const struct reason *r, struct buf *out)
 {
@@ -165,18 +148,25 @@ static void add_filled(const struct summary *s, const struct reason *r, const ch
                        struct buf *out)
 {
     struct buf quoted = BUF_INIT(1 << 14);
+    uid other = r->n_calls > 1 ? r->call[1] : r->example->other; /* whose path differs */
     for (; *text; text++) {
         if (*text != '%') {
             buf_addc(out, *text);
             continue;
         }
         switch (*++text) {
-        case 'C': add_caller(s, r, out); break;
+        case 'C': words_add(out, s->names, "%v", r->handler); break;
         case 'c': add_calls(s, r, out); break;
         case 's': buf_adds(out, s->scenario); break;
         case 'm': add_modes(s, r, out); break;
         case 'q': add_call(s, r->call[0], &quoted); break;
-        case 'r': add_rule(s, r, &quoted); break;
+        case 'r': {
+            slice a = path_of(s, r->call[0]), b = other ? path_of(s, other) : a;
+            add_pattern(a, b, true, &quoted);
+            buf_adds(&quoted, " -> ");
+            add_pattern(a, b, false, &quoted);
+            break;
+        }
         default: break;
         }
         if (quoted.n)
@@ -220,25 +210,23 @@ void words_reason_seen(const struct summary *s, const struct reason *r, struct b
 
 /* ---- what helps ---- */
 
-static bool can_restart(const struct summary *s, const struct reason *r)
-{
-    slice name = names_text(s->names, uid_element(s->names, r->handler)->service);
-    for (uint32_t i = 0; i < s->restarted.n; i++)
-        if (slice_is(name, s->restarted.at[i]))
-            return true;
-    return false;
-}
-
 bool words_remedy(const struct summary *s, const struct reason *r, uint32_t i, struct remedy *out)
 {
+    bool known = rows[r->kind].title, can_restart = false;
+    slice service = names_text(s->names, uid_element(s->names, r->handler)->service);
+    for (uint32_t k = 0; k < s->restarted.n; k++)
+        can_restart |= slice_is(service, s->restarted.at[k]);
+    uint32_t left = i;
     for (uint32_t k = 0; k < FIXES_MAX && rows[r->kind].fix[k]; k++) {
         enum fix fix = rows[r->kind].fix[k];
         const char *line = s->ids ? fixes[fix].line : fixes[fix].simulated;
-        bool unfit = !line || (fix == FIX_RESTART && !can_restart(s, r)) ||
-                     (fix == FIX_IGNORE && r->n_calls == 0);
-        if (unfit || i-- > 0)
+        bool unfit =
+            !line || (fix == FIX_RESTART && !can_restart) || (fix == FIX_IGNORE && r->n_calls == 0);
+        if (unfit || left-- > 0)
             continue;
-        *out = (struct remedy){.line = BUF_INIT(1 << 14), .where = BUF_INIT(1 << 14)};
+        *out = (struct remedy){.line = BUF_INIT(1 << 14),
+                               .where = BUF_INIT(1 << 14),
+                               .verb = known ? (i ? "or" : "add") : (i ? "then" : "try")};
         add_filled(s, r, line, &out->line);
         add_filled(s, r, fixes[fix].where, &out->where);
         return true;
@@ -252,20 +240,13 @@ void remedy_deinit(struct remedy *r)
     buf_deinit(&r->where);
 }
 
-const char *words_remedy_verb(const struct reason *r, uint32_t i)
-{
-    if (rows[r->kind].title)
-        return i ? "or" : "add";
-    return i ? "then" : "try";
-}
-
 void words_reason_line(const struct summary *s, const struct reason *r, struct buf *out)
 {
     struct remedy remedy;
     buf_addf(out, "%s: ", words_reason_title(r));
     words_reason(s, r, out);
     for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
-        buf_addf(out, "%s %s `%s` %s", i ? "," : ". In the file:", words_remedy_verb(r, i),
+        buf_addf(out, "%s %s `%s` %s", i ? "," : ". In the file:", remedy.verb,
                  buf_text(&remedy.line), buf_text(&remedy.where));
         remedy_deinit(&remedy);
     }
