@@ -171,13 +171,7 @@ struct summary *reports_title(struct session *s, uint32_t i)
     out->system = s->config->name.p;
     out->scenario = session_scenario(s, i);
     out->file = s->config->source;
-    out->modes = s->search.modes;
-    out->n_modes = s->search.n_modes;
-    out->order = order_rows[s->search.order].name;
-    out->seed = s->search.seed;
-    out->quick = search_is_quick(&s->search);
-    out->shard = s->search.shard;
-    out->shards = s->search.shards;
+    search_describe(&s->search, &s->arena, out);
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
     out->ids = keep(s, &ids);
     out->replay = replay_words(s);
@@ -190,8 +184,6 @@ const struct summary *reports_summary(struct session *s, uint32_t i)
     struct summary *out = reports_title(s, i);
     if (!out->runs_by_size.n && !out->stopped)
         out->stopped = "not-run"; /* that nothing was found is no news then */
-    if (!out->assumptions.n)
-        search_assumptions(&s->search, &s->arena, out);
     return campaign_finish(s->campaigns.at[i]);
 }
 

@@ -5,11 +5,6 @@
 
 #define QUICK (1u << REDUCE_MODES_ONCE | 1u << REDUCE_RETRIES | 1u << REDUCE_MAX_FAULTS)
 
-bool search_is_quick(const struct search_options *options)
-{
-    return (options->assume & QUICK) == QUICK;
-}
-
 int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
                 struct search_options *out, struct err *e)
 {
@@ -45,11 +40,17 @@ int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes
     return 0;
 }
 
-/* The assumptions in use, in words. */
-void search_assumptions(const struct search_options *options, struct arena *arena,
-                        struct summary *summary)
+void search_describe(const struct search_options *options, struct arena *arena, struct summary *out)
 {
-    for (enum reduction r = 0; r < REDUCTIONS; r++) {
+    bool told = out->assumptions.n > 0;
+    out->modes = options->modes;
+    out->n_modes = options->n_modes;
+    out->order = order_rows[options->order].name;
+    out->seed = options->seed;
+    out->quick = (options->assume & QUICK) == QUICK;
+    out->shard = options->shard;
+    out->shards = options->shards;
+    for (enum reduction r = 0; r < REDUCTIONS && !told; r++) {
         if (!(options->assume >> r & 1))
             continue;
         struct buf text = BUF_INIT(1000);
@@ -59,7 +60,7 @@ void search_assumptions(const struct search_options *options, struct arena *aren
         if (r == REDUCE_T_WAY)
             buf_addf(&text, " %u", (unsigned)options->t_way);
         buf_addf(&text, ": %s", reduction_rows[r].assumption);
-        vec_push(&summary->assumptions, arena_copy(arena, text.p, text.n));
+        vec_push(&out->assumptions, arena_copy(arena, text.p, text.n));
         buf_deinit(&text);
     }
 }

@@ -15,12 +15,9 @@ int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes
 /* What it says of the seed alone; 0: nothing. */
 uint64_t search_seed(const struct args *args);
 
-/* Is it as --quick has it? */
-bool search_is_quick(const struct search_options *options);
-
-/* The assumptions in use, in words. */
-void search_assumptions(const struct search_options *options, struct arena *arena,
-                        struct summary *summary);
+/* Modes, order, seed and the assumptions in use, in words. */
+void search_describe(const struct search_options *options, struct arena *arena,
+                     struct summary *out);
 
 /* Prints what becomes of faultloads in this search. s: names all of them. */
 void explain_print(const struct args *args, const struct summary *s, const struct search *search,

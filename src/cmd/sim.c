@@ -130,56 +130,41 @@ int cmd_sim_check(const struct args *args)
 
 /* ---- run ---- */
 
-static int warn_unfired(const struct bench *b, const struct args *args)
+int cmd_sim_run(const struct args *args)
 {
-    int unfired = 0;
-    for (uint32_t i = 0; i < b->aim.patterns.n; i++)
-        if (b->aim.patterns.at[i].fired == 0) {
-            fprintf(stderr,
-                    "outfox: the fault '%s' did not fire: no call was left that matches it\n",
-                    args->faults.at[i]);
-            unfired++;
-        }
-    return unfired;
-}
-
-static int print_run(struct bench *b, const struct args *args)
-{
+    struct bench b;
     struct trace trace = {0};
     struct verdict verdict;
     const struct node *body;
     struct err e = {0};
     struct buf out = BUF_INIT(SIZE_MAX);
-    int code;
-    if (sim_run(b->sim, b->scenario, &b->aim, b->seed, &trace, &verdict, &body, &e)) {
-        code = cmd_fail(&e);
-    } else {
-        if (args->json)
-            report_tree_json(sim_name(b->sim), sim_scenario_name(b->sim, b->scenario), &trace,
-                             &b->names, &verdict, body, &out);
-        else
-            report_tree(&trace, &b->names, &verdict, body, style_for(1, args->color), &out);
-        cmd_print(&out, stdout);
-        int unfired = warn_unfired(b, args);
-        code = !verdict.pass ? EXIT_FINDINGS : unfired ? EXIT_INCONCLUSIVE : EXIT_OK;
-    }
-    vec_deinit(&trace.calls);
-    return code;
-}
-
-int cmd_sim_run(const struct args *args)
-{
-    struct bench b;
-    struct err e = {0};
+    bool failed = false, unfired = false;
     int code = bench_load(&b, args);
     if (code)
         return code;
-    for (uint32_t i = 0; i < args->faults.n && !code; i++)
-        if (aim_add(&b.aim, &b.words, sim_request(b.sim, b.scenario), slice_of(args->faults.at[i]),
-                    &e))
-            code = cmd_fail(&e);
-    if (!code)
-        code = print_run(&b, args);
+    for (uint32_t i = 0; i < args->faults.n && !failed; i++)
+        failed = aim_add(&b.aim, &b.words, sim_request(b.sim, b.scenario),
+                         slice_of(args->faults.at[i]), &e);
+    if (failed || sim_run(b.sim, b.scenario, &b.aim, b.seed, &trace, &verdict, &body, &e)) {
+        code = cmd_fail(&e);
+    } else {
+        if (args->json)
+            report_tree_json(sim_name(b.sim), sim_scenario_name(b.sim, b.scenario), &trace,
+                             &b.names, &verdict, body, &out);
+        else
+            report_tree(&trace, &b.names, &verdict, body, style_for(1, args->color), &out);
+        cmd_print(&out, stdout);
+        for (uint32_t i = 0; i < b.aim.patterns.n; i++) {
+            if (b.aim.patterns.at[i].fired)
+                continue;
+            fprintf(stderr,
+                    "outfox: the fault '%s' did not fire: no call was left that matches it\n",
+                    args->faults.at[i]);
+            unfired = true;
+        }
+        code = !verdict.pass ? EXIT_FINDINGS : unfired ? EXIT_INCONCLUSIVE : EXIT_OK;
+    }
+    vec_deinit(&trace.calls);
     bench_deinit(&b);
     return code;
 }
@@ -199,18 +184,6 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
         node_print(body, &b->body);
     run->body = buf_slice(&b->body);
     return 0;
-}
-
-static void make_judge(struct bench *b)
-{
-    judging_wire_sim(&b->judging, b->sim);
-    struct judge_options options = {.names = &b->names,
-                                    .faultloads = &b->faultloads,
-                                    .settings = &b->judging.settings,
-                                    .wires = b->judging.wires.at,
-                                    .n_wires = b->judging.wires.n,
-                                    .limit_ns = sim_scenario_limit(b->sim, b->scenario)};
-    b->judge = judge_new(&options);
 }
 
 enum { SHOW_EVERY = 64 }; /* runs: looking at the clock costs something */
@@ -243,17 +216,21 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
     struct search_options options = {.modes = of_file->at, .n_modes = of_file->n};
     if (search_args(args, sim_speaks(b->sim), &b->modes, &options, e))
         return -1;
-    make_judge(b);
+    judging_wire_sim(&b->judging, b->sim);
+    b->judge = judge_new(&(struct judge_options){
+        .names = &b->names,
+        .faultloads = &b->faultloads,
+        .settings = &b->judging.settings,
+        .wires = b->judging.wires.at,
+        .n_wires = b->judging.wires.n,
+        .limit_ns = sim_scenario_limit(b->sim, b->scenario),
+    });
     b->search = search_new(&b->names, &b->faultloads, &options);
     b->summary = (struct summary){.system = sim_name(b->sim),
                                   .scenario = sim_scenario_name(b->sim, b->scenario),
                                   .file = args->positional[0],
-                                  .modes = options.modes,
-                                  .n_modes = options.n_modes,
-                                  .order = order_rows[options.order].name,
-                                  .seed = options.seed,
-                                  .quick = search_is_quick(&options),
                                   .random = sim_random(b->sim)};
+    search_describe(&options, &b->arena, &b->summary);
     struct sim_watch watch = {.args = args, .start_ns = clock_ns()};
     struct event_sink sink = {&watch, show_progress};
     if (!args->quiet) {
@@ -271,7 +248,6 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
                             .judge = b->judge};
     int status = explore(&x, &b->summary, e);
     progress_end(watch.line);
-    search_assumptions(&options, &b->arena, &b->summary);
     return status;
 }
 

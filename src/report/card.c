@@ -13,52 +13,43 @@ static const char *keep(struct card *c, struct buf *text)
     return out;
 }
 
-static void tell_finding(struct card *c, struct buf *text)
-{
-    const struct finding *f = c->finding;
-    c->title = f->why;
-    c->kind = c->s->ids ? words_kind(f->kind) : NULL;
-    c->state = c->s->ids ? words_state(f->state) : NULL;
-    words_then(f, text);
-    c->then = keep(c, text);
-    c->detail = f->detail;
-    c->rest = words_detail(f);
-}
-
-static void tell_remark(struct card *c, struct buf *text)
-{
-    const struct remark *r = c->remark;
-    c->warning = r->severity == SEVERITY_WARNING;
-    buf_addf(text, "%s: %s", r->oracle, r->why);
-    c->title = keep(c, text);
-    for (; c->n_evidence < r->n_evidence; c->n_evidence++) {
-        words_evidence(c->s, r, c->n_evidence, text);
-        c->evidence[c->n_evidence] = keep(c, text);
-    }
-    buf_addf(text, "outfox oracles %s", r->oracle);
-    c->about = keep(c, text);
-}
-
 /* id: NULL: none yet. */
 static void tell(struct card *c, const char *id)
 {
+    const struct finding *f = c->finding;
+    const struct remark *r = c->remark;
+    struct finding as = f ? *f : words_as_finding(r);
     struct buf text = BUF_INIT(CARD_TEXT_MAX);
-    struct finding as = c->finding ? *c->finding : words_as_finding(c->remark);
     c->id = id ? arena_copy(&c->keep, id, strlen(id)) : NULL;
-    if (c->finding)
-        tell_finding(c, &text);
-    else
-        tell_remark(c, &text);
+    if (f) {
+        c->title = f->why;
+        c->kind = c->s->ids ? words_kind(f->kind) : NULL;
+        c->state = c->s->ids ? words_state(f->state) : NULL;
+        words_then(f, &text);
+        c->then = keep(c, &text);
+        c->detail = f->detail;
+        c->rest = words_detail(f);
+    } else {
+        c->warning = r->severity == SEVERITY_WARNING;
+        buf_addf(&text, "%s: %s", r->oracle, r->why);
+        c->title = keep(c, &text);
+        for (; c->n_evidence < r->n_evidence; c->n_evidence++) {
+            words_evidence(c->s, r, c->n_evidence, &text);
+            c->evidence[c->n_evidence] = keep(c, &text);
+        }
+        buf_addf(&text, "outfox oracles %s", r->oracle);
+        c->about = keep(c, &text);
+    }
     words_finding_runs(c->s, &as, c->plain, c->seen, &text);
     c->when = keep(c, &text);
     faultload_print(c->s->names, c->s->faultloads, as.faultload, &text);
     c->faultload = keep(c, &text);
     if (!id)
         words_replay_faultload(c->s, as.faultload, &text);
-    else if (c->finding)
-        words_replay(c->s, c->finding, &text);
+    else if (f)
+        words_replay(c->s, f, &text);
     else
-        words_replay_run(c->s, as.faultload, c->remark->number, &text);
+        words_replay_run(c->s, as.faultload, r->number, &text);
     c->replay = keep(c, &text);
     buf_deinit(&text);
 }

@@ -66,30 +66,22 @@ static void annotate_card(struct annotating *a, struct card *c)
     card_deinit(c);
 }
 
-static void annotate_broken(struct annotating *a, const struct summary *s)
-{
-    struct buf message = BUF_INIT(MESSAGE_MAX);
-    buf_adds(&message, s->broken);
-    if (s->broken_detail)
-        buf_addf(&message, "\n%s", s->broken_detail);
-    if (has_room(a, false))
-        annotate(a, s, false, " fails without any fault", &message);
-    buf_deinit(&message);
-}
-
-/* That nothing was found proves nothing: why, and what to do about it. */
+/* It fails without faults; or that nothing was found proves nothing: why, and what to do about it. */
 static void annotate_doubt(struct annotating *a, const struct summary *s)
 {
     struct buf message = BUF_INIT(MESSAGE_MAX);
-    buf_adds(&message, s->doubt ? s->doubt : words_unsure(s));
-    for (uint32_t i = 0; i < s->reasons.n && i < REASONS_SHOWN; i++) {
+    buf_adds(&message, s->broken ? s->broken : s->doubt ? s->doubt : words_unsure(s));
+    if (s->broken && s->broken_detail)
+        buf_addf(&message, "\n%s", s->broken_detail);
+    for (uint32_t i = 0; !s->broken && i < s->reasons.n && i < REASONS_SHOWN; i++) {
         buf_addc(&message, '\n');
         words_reason_line(s, &s->reasons.at[i], &message);
     }
-    for (uint32_t i = 0; i < s->notes.n; i++)
+    for (uint32_t i = 0; !s->broken && i < s->notes.n; i++)
         buf_addf(&message, "\n%s", s->notes.at[i]);
     if (has_room(a, false))
-        annotate(a, s, false, " is inconclusive", &message);
+        annotate(a, s, false, s->broken ? " fails without any fault" : " is inconclusive",
+                 &message);
     buf_deinit(&message);
 }
 
@@ -110,12 +102,10 @@ static void annotate_remarks(struct annotating *a, uint32_t scenario, enum sever
 static void annotate_scenario(struct annotating *a, uint32_t scenario)
 {
     const struct summary *s = a->source->scenarios[scenario];
-    if (s->broken) { /* that it fails is no finding */
-        annotate_broken(a, s);
-        return;
-    }
-    if (s->doubt || s->reasons.n)
+    if (s->broken || s->doubt || s->reasons.n)
         annotate_doubt(a, s);
+    if (s->broken) /* that it fails is no finding */
+        return;
     for (uint32_t i = 0; i < s->findings.n; i++)
         if (has_room(a, s->findings.at[i].state == FINDING_FLAKY)) {
             struct card c;

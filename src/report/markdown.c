@@ -219,47 +219,35 @@ static void add_reasons(struct buf *out, const struct summary *s)
     buf_adds(out, s->reasons.n ? "\n" : "");
 }
 
-/* How to see that it fails without faults. */
-static void add_again(struct buf *out, const struct summary *s)
-{
-    struct buf command = BUF_INIT(FINDING_MAX);
-    words_replay_faultload(s, FAULTLOAD_EMPTY, &command);
-    escape_code(buf_slice(&command), "sh", out);
-    buf_deinit(&command);
-}
-
-/* The figures of the summary for people. */
-static void add_figures(struct buf *out, const struct summary *s)
-{
-    struct buf text = BUF_INIT(FIGURES_MAX); /* what does not fit is not there */
-    if (!s->broken)
-        text_what(s, &text);
-    text_figures(s, &text);
-    add_details(out, "figures", buf_slice(&text));
-    buf_deinit(&text);
-}
-
 static void add_scenario(struct buf *out, const struct report_source *source, uint32_t scenario)
 {
-    struct buf one = BUF_INIT(DOCUMENT_MAX);
+    struct buf one = BUF_INIT(DOCUMENT_MAX), text = BUF_INIT(FINDING_MAX);
     const struct summary *s = source->scenarios[scenario];
     put(&one, "## %s: ", s->scenario);
     add_verdict(&one, s);
     buf_adds(&one, "\n\n");
     add_notes(&one, s);
-    if (s->broken)
-        add_again(&one, s);
+    if (s->broken) {
+        words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
+        escape_code(buf_slice(&text), "sh", &one);
+    }
     uint64_t left_out = s->broken ? 0 : add_findings(&one, source, scenario);
     left_out += add_remarks(&one, source, scenario, SEVERITY_FINDING);
     add_left_out(&one, left_out, "finding", "findings");
     add_left_out(&one, add_remarks(&one, source, scenario, SEVERITY_WARNING), "warning",
                  "warnings");
     add_reasons(&one, s);
-    add_figures(&one, s);
+    buf_clear(&text);
+    text.max = FIGURES_MAX; /* what does not fit is not there */
+    if (!s->broken)
+        text_what(s, &text);
+    text_figures(s, &text);
+    add_details(&one, "figures", buf_slice(&text));
     buf_addc(&one, '\n');
     if (!one.full && one.n <= out->max - out->n - SENTENCE_MAX)
         buf_add(out, buf_slice(&one));
     buf_deinit(&one);
+    buf_deinit(&text);
 }
 
 void report_markdown(const struct report_source *source, struct buf *out)

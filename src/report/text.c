@@ -310,35 +310,16 @@ static void print_levels(const struct summary *s, struct buf *out)
     }
 }
 
-static void print_volatile(const struct summary *s, struct buf *out)
+void text_figures(const struct summary *s, struct buf *out)
 {
+    print_runs(s, out);
+    print_levels(s, out);
     for (uint32_t i = 0; i < s->volatile_.n && i < VOLATILE_SHOWN; i++)
         buf_addf(out, "%s%s", i ? ", " : "  answers are compared without ", s->volatile_.at[i]);
     if (s->volatile_.n > VOLATILE_SHOWN)
         buf_addf(out, " and %u more", (unsigned)(s->volatile_.n - VOLATILE_SHOWN));
     if (s->volatile_.n)
         buf_adds(out, ": what differs between runs without faults, or is listed as volatile\n");
-}
-
-void text_figures(const struct summary *s, struct buf *out)
-{
-    print_runs(s, out);
-    print_levels(s, out);
-    print_volatile(s, out);
-}
-
-static void print_time(const struct summary *s, struct buf *out)
-{
-    struct buf took = BUF_INIT(64);
-    if (s->took_ns <= 0)
-        return;
-    int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
-    buf_add_ns(&took, s->took_ns / unit * unit);
-    double rate = report_rate(s);
-    buf_addf(out,
-             rate < 10 ? "  took %s, %.1f runs per second\n" : "  took %s, %.0f runs per second\n",
-             buf_text(&took), rate);
-    buf_deinit(&took);
 }
 
 /* ---- scenarios ---- */
@@ -387,7 +368,13 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     print_unsure(s, st, out);
     print_notes(s, st, out);
     text_figures(s, out);
-    print_time(s, out);
+    if (s->took_ns > 0) {
+        int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
+        buf_adds(out, "  took ");
+        buf_add_ns(out, s->took_ns / unit * unit);
+        buf_addf(out, report_rate(s) < 10 ? ", %.1f runs per second\n" : ", %.0f runs per second\n",
+                 report_rate(s));
+    }
     struct buf untried = BUF_INIT(4096);
     /* the modes of a simulated system are its author's choice */
     if ((campaign || s->quick) && words_untried(s, &untried))

@@ -14,6 +14,8 @@
 
 enum { NAME_COLUMNS = 66, NAME_LEAST = 20, LINES_MAX = 2000, BODY_SHOWN = 2048, BODY_LINES = 40 };
 
+#define MS_NS 1000000
+
 enum mark { MARK_SAME, MARK_INJECTED, MARK_NEW, MARK_GONE, MARK_CHANGED, MARKS };
 
 static const char *const mark_text[MARKS] = {"  ", "! ", "+ ", "- ", "~ "};
@@ -58,16 +60,6 @@ static const struct call *same_call(const struct side *side, const struct call *
 
 /* ---- lines ---- */
 
-static void add_outcome(const struct drawing *d, outcome o)
-{
-    buf_adds(d->out, outcome_ok(o) ? d->style->green : d->style->red);
-    if (outcome_kind(o) == OUT_NONE)
-        buf_adds(d->out, "not ended");
-    else
-        outcome_print(o, d->out);
-    buf_adds(d->out, d->style->off);
-}
-
 static void draw_line(struct drawing *d, const struct call *c, bool gone, const char *indent,
                       const char *branch)
 {
@@ -89,7 +81,12 @@ static void draw_line(struct drawing *d, const struct call *c, bool gone, const 
     int width = NAME_COLUMNS - (int)(strlen(indent) + strlen(branch));
     buf_addf(d->out, "%s%s%s%-*s  ", d->alone ? "" : mark_text[mark], indent, branch,
              width > NAME_LEAST ? width : NAME_LEAST, buf_text(&name));
-    add_outcome(d, c->seen);
+    buf_adds(d->out, outcome_ok(c->seen) ? d->style->green : d->style->red);
+    if (outcome_kind(c->seen) == OUT_NONE)
+        buf_adds(d->out, "not ended");
+    else
+        outcome_print(c->seen, d->out);
+    buf_adds(d->out, d->style->off);
     if (c->mode != MODE_NONE) {
         buf_adds(d->out, "  <- injected ");
         mode_print(c->mode, d->out);
@@ -232,23 +229,23 @@ static void print_body(slice body, struct buf *out)
         buf_addf(out, "  ... %zu bytes in all\n", body.n);
 }
 
-static void print_client(const struct run *run, const struct style *style, struct buf *out)
+void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
+                   const struct style *style, struct buf *out)
 {
-    bool command = outcome_kind(run->verdict.status) == OUT_EXIT;
-    buf_addf(out, "%s %s", command ? "the command ended with" : "the client got", style->bold);
-    outcome_print(run->verdict.status, out);
-    buf_addf(out, "%s after ", style->off);
-    buf_add_ns(out, run->took_ns < 1000000 ? run->took_ns : run->took_ns / 1000000 * 1000000);
-    buf_adds(out, run->body.n ? ":\n" : "\n");
-    print_body(run->body, out);
-    if (run->event)
-        buf_addf(out, "%s%s%s\n", style->red, run->event, style->off);
-}
-
-static void print_verdict(const struct run *plain, const struct run *faulty,
-                          const struct style *style, struct buf *out)
-{
+    struct drawing d = {.names = s->names, .style = style, .out = out, .left = LINES_MAX};
     const struct verdict *v = &faulty->verdict;
+    draw(&d, &plain->trace, &faulty->trace, "");
+    buf_adds(out, faulty->trace.calls.n ? "\n" : "no call was seen\n\n");
+    print_marks(&d, out);
+    bool command = outcome_kind(v->status) == OUT_EXIT;
+    words_add(out, s->names,
+              command ? "the command ended with %s%o%s after " : "the client got %s%o%s after ",
+              style->bold, v->status, style->off);
+    buf_add_ns(out, faulty->took_ns < MS_NS ? faulty->took_ns : faulty->took_ns / MS_NS * MS_NS);
+    buf_adds(out, faulty->body.n ? ":\n" : "\n");
+    print_body(faulty->body, out);
+    if (faulty->event)
+        buf_addf(out, "%s%s%s\n", style->red, faulty->event, style->off);
     if (v->pass)
         buf_addf(out, "%sas expected%s\n", style->green, style->off);
     else
@@ -257,17 +254,6 @@ static void print_verdict(const struct run *plain, const struct run *faulty,
     if (!plain->verdict.pass)
         buf_addf(out, "%sThe run without faults fails too%s: %s\n", style->yellow, style->off,
                  plain->verdict.why);
-}
-
-void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
-                   const struct style *style, struct buf *out)
-{
-    struct drawing d = {.names = s->names, .style = style, .out = out, .left = LINES_MAX};
-    draw(&d, &plain->trace, &faulty->trace, "");
-    buf_adds(out, faulty->trace.calls.n ? "\n" : "no call was seen\n\n");
-    print_marks(&d, out);
-    print_client(faulty, style, out);
-    print_verdict(plain, faulty, style, out);
     for (uint32_t i = 0; i < s->remarks.n; i++) {
         const struct remark *r = &s->remarks.at[i];
         buf_addf(out, "%s%s%s: %s: %s\n",

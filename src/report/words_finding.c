@@ -32,23 +32,6 @@ static uint32_t words_modes(const struct finding_call *c, bool every_try, struct
     return n;
 }
 
-/* Is b the next equal sibling of a? */
-static bool follows(const struct names *names, uid a, uid b)
-{
-    const struct element *x = uid_element(names, a), *y = uid_element(names, b);
-    return uid_parent(names, a) == uid_parent(names, b) && x->n != N_ANY && y->n == x->n + 1 &&
-           x->service == y->service && x->interface == y->interface && x->payload == y->payload &&
-           x->before == y->before;
-}
-
-static const struct call *find_call(const struct trace *trace, uid u)
-{
-    for (uint32_t i = 0; i < trace->calls.n; i++)
-        if (trace->calls.at[i].uid == u)
-            return &trace->calls.at[i];
-    return NULL;
-}
-
 static void words_retry(uint32_t n, struct buf *out)
 {
     static const char *const words[] = {"its retry", "its second retry", "its third retry"};
@@ -68,10 +51,18 @@ struct telling {
     struct finding_call calls[CALLS_TOLD];
 };
 
-/* Of two calls, is the second a retry of the first? Only if nothing calls it without faults. */
+/* Of two calls, is the second a retry of the first: its next equal sibling, which nothing calls
+ * without faults? */
 static bool is_retry(const struct telling *t, uid first, uid second)
 {
-    return t->plain && follows(t->s->names, first, second) && !find_call(t->plain, second);
+    const struct names *names = t->s->names;
+    const struct element *x = uid_element(names, first), *y = uid_element(names, second);
+    bool follows = uid_parent(names, first) == uid_parent(names, second) && x->n != N_ANY &&
+                   y->n == x->n + 1 && x->service == y->service && x->interface == y->interface &&
+                   x->payload == y->payload && x->before == y->before;
+    for (uint32_t i = 0; follows && t->plain && i < t->plain->calls.n; i++)
+        follows = t->plain->calls.at[i].uid != second;
+    return follows && t->plain;
 }
 
 /* How often a call was tried in the run that shows it, from this try on. */
@@ -107,19 +98,6 @@ static void find_calls(struct telling *t, faultload f)
                                                  .tries = count_tries(t, row.last.point),
                                                  .same = true};
     }
-}
-
-/* The calls as they were sorted, or as the faultload has them. */
-static void telling_init(struct telling *t)
-{
-    uint64_t product = 1;
-    for (uint32_t i = 0; i < t->finding->calls.n && i < CALLS_TOLD; i++) {
-        t->calls[t->n++] = t->finding->calls.at[i];
-        product *= t->finding->calls.at[i].n_modes;
-    }
-    t->every = t->n > 0 && product > 0 && t->finding->combinations == product;
-    if (t->n == 0)
-        find_calls(t, t->finding->faultload);
 }
 
 static bool is_every_try(const struct finding_call *c)
@@ -235,7 +213,15 @@ void words_finding_runs(const struct summary *s, const struct finding *finding,
                         const struct trace *plain, const struct trace *seen, struct buf *out)
 {
     struct telling t = {.s = s, .finding = finding, .plain = plain, .seen = seen};
-    telling_init(&t);
+    uint64_t product = 1;
+    /* the calls as they were sorted, or as the faultload has them */
+    for (uint32_t i = 0; i < finding->calls.n && i < CALLS_TOLD; i++) {
+        t.calls[t.n++] = finding->calls.at[i];
+        product *= finding->calls.at[i].n_modes;
+    }
+    t.every = t.n > 0 && product > 0 && finding->combinations == product;
+    if (t.n == 0)
+        find_calls(&t, finding->faultload);
     if (finding->faultload == FAULTLOAD_EMPTY) {
         buf_adds(out, "nothing fails at all");
         return;
