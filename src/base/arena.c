@@ -75,6 +75,16 @@ char *arena_printf(struct arena *a, const char *format, ...)
     return text;
 }
 
+void *arena_grown(struct arena *a, void *items, uint32_t n, size_t size)
+{
+    if (n & (n - 1)) /* full are those with 0, 1, 2, 4, 8 ... items */
+        return items;
+    void *more = arena_zero(a, (n ? 2 * (size_t)n : 1) * size);
+    if (n)
+        memcpy(more, items, n * size);
+    return more;
+}
+
 void arena_reset(struct arena *a)
 {
     struct arena_chunk *keep = a->chunk;

@@ -6,6 +6,7 @@
 #define OUTFOX_BASE_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/mem.h"
 
@@ -27,6 +28,9 @@ char *arena_copy(struct arena *a, const char *p, size_t n) MUST_USE;
 /* A text as of printf. */
 char *arena_printf(struct arena *a, const char *format, ...)
     __attribute__((format(printf, 2, 3))) MUST_USE;
+
+/* `items`, an array of n in the arena, with room for one more, which is zero. */
+void *arena_grown(struct arena *a, void *items, uint32_t n, size_t size) MUST_USE;
 
 /* Forgets all allocations but keeps one chunk, so that the next run allocates nothing. */
 void arena_reset(struct arena *a);

@@ -160,6 +160,9 @@ static int want_items(struct keys_reader *r, const struct key *key, const struct
         return -1;
     if (value->n >= least && value->n <= most)
         return 0;
+    if (value->n < least && most == UINT32_MAX)
+        return keys_fail(r, value, "\"%s\" must have at least %llu %s", key->name, least,
+                         plural(least, "entry", "entries"));
     return least ? keys_fail(r, value, "\"%s\" must have %llu to %llu entries", key->name, least,
                              most)
                  : keys_fail(r, value, "\"%s\" has more than %llu entries", key->name, most);

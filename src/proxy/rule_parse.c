@@ -36,17 +36,6 @@ static const char *const connection_fields[] = {
     "te",         "transfer-encoding", "upgrade",
 };
 
-/* `items`, an array of n, with room for one more. */
-static void *rule_grown(struct arena *a, void *items, uint32_t n, size_t size)
-{
-    if (n & (n - 1)) /* full are those with 0, 1, 2, 4, 8 ... items */
-        return items;
-    void *more = arena_zero(a, (n ? 2 * (size_t)n : 1) * size);
-    if (n)
-        memcpy(more, items, n * size);
-    return more;
-}
-
 /* A name that a header may have, and that is not of the connection but of the message. */
 static int field_name_check(slice name, struct err *e)
 {
@@ -135,7 +124,8 @@ int rule_add_field(struct rulebook *book, struct rule *rule, slice name, slice v
     if (value.n > VALUE_MAX || dress->n_fields == RULE_FIELDS_MAX)
         return err_set(e, 0, 0, "a rule sets at most %d headers of at most %d bytes",
                        RULE_FIELDS_MAX, VALUE_MAX);
-    dress->fields = rule_grown(&book->arena, dress->fields, dress->n_fields, sizeof *dress->fields);
+    dress->fields =
+        arena_grown(&book->arena, dress->fields, dress->n_fields, sizeof *dress->fields);
     dress->fields[dress->n_fields++] =
         (struct field){slice_copy(&book->arena, name), slice_copy(&book->arena, value)};
     return 0;
@@ -340,7 +330,7 @@ static int header_read(struct parser *p, const struct option *o)
     struct rule_header header = {.name = o->argument, .any = !o->has_value, .value = o->value};
     header.open = header.value.n && header.value.p[header.value.n - 1] == '*';
     header.value.n -= header.open;
-    rule->headers = rule_grown(&p->book->arena, rule->headers, rule->n_headers, sizeof header);
+    rule->headers = arena_grown(&p->book->arena, rule->headers, rule->n_headers, sizeof header);
     rule->headers[rule->n_headers++] = header;
     return 0;
 }

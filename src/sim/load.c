@@ -1,153 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A system from its YAML: the file's own keys, services, scenarios. Steps are load_step.c. */
+ * A system from its YAML: the tables of the file's own keys, of services and of scenarios. Steps are
+ * load_step.c. */
 #include "sim/sim_int.h"
-
-int keys_check(const struct node *map, const char *const *allowed, size_t n, const char *what,
-               struct err *e)
-{
-    for (uint32_t i = 0; i < map->n; i++) {
-        const struct node_pair *pair = &map->map[i];
-        bool known = false;
-        for (size_t k = 0; k < n; k++)
-            known |= slice_is(pair->key, allowed[k]);
-        if (known)
-            continue;
-        return err_set(e, pair->line, pair->col, "unknown key \"%.*s\" in %s%s", SHORT(pair->key),
-                       what, err_hint(pair->key, allowed, n).text);
-    }
-    return 0;
-}
 
 /* Names that mean something in every handler. */
 static const char *const taken[] = {"payload", "state", "data", "random", "time"};
 
-int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e)
-{
-    bool ok = name.n > 0 && name.n <= 100;
-    for (size_t i = 0; i < name.n && ok; i++) {
-        unsigned char c = (unsigned char)name.p[i];
-        ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '-' || c == '_';
-    }
-    if (ok)
-        return 0;
-    return err_set(e, line, col,
-                   "%s has 1 to 100 letters, digits, \"-\" and \"_\"; \"%.*s\" has not", what,
-                   SHORT(name));
-}
-
 int variable_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e)
 {
+    struct keys_reader r = {.e = e};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (slice_is(name, taken[i]))
             return err_set(e, line, col, "\"%s\" has a meaning already: take another name",
                            taken[i]);
-    return name_check(name, line, col, what, e);
+    return keys_name(&r, name, line, col, what, false);
 }
 
-int duration_load(const struct node *node, const char *what, int64_t *out, struct err *e)
+static struct sim *sim_of(const struct keys_reader *r)
 {
-    if (!slice_to_ns(node->text, out) || *out > 1000LL * 3600 * 1000000000)
-        return err_set(e, node->line, node->col,
-                       "\"%s\" must be a duration such as 200ms, 2s or 1m", what);
-    return 0;
+    const struct loading *l = r->ctx;
+    return l->scope->sim;
 }
 
-static int want(const struct node *node, enum node_type type, const char *what, struct err *e)
+int read_value(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
 {
-    if (node->type == type)
-        return 0;
-    return err_set(e, node->line, node->col, "\"%s\" must be %s, not %s", what,
-                   node_type_name(type), node_type_name(node->type));
+    const struct loading *l = r->ctx;
+    return expr_value(l->scope, value, key_field(key, into), r->e);
 }
 
-/* ---- top-level keys, in the order in which they are loaded ---- */
-
-static int load_name(struct sim *sim, const struct node *value, struct err *e)
+int read_condition(struct keys_reader *r, const struct key *key, void *into,
+                   const struct node *value)
 {
-    sim->name = value->text;
-    return name_check(value->text, value->line, value->col, "the name of a system", e);
+    const struct loading *l = r->ctx;
+    return expr_condition(l->scope, value, key_field(key, into), r->e);
 }
 
-static int load_about(struct sim *sim, const struct node *value, struct err *e)
+static int want_text(struct keys_reader *r, const struct key *key, void *into,
+                     const struct node *value)
 {
-    (void)sim;
-    return want(value, NODE_STR, "about", e);
-}
-
-static int load_modes(struct sim *sim, const struct node *value, struct err *e)
-{
-    bool list = value->type != NODE_STR && value->type != NODE_NUM; /* one may stand alone */
-    if (list && want(value, NODE_LIST, "modes", e))
-        return -1;
-    if (list && (value->n == 0 || value->n > MODE_LIST_MAX))
-        return err_set(e, value->line, value->col, "\"modes\" must have 1 to %d entries",
-                       MODE_LIST_MAX);
-    sim->modes = (struct mode_list){0};
-    for (uint32_t i = 0; i < (list ? value->n : 1); i++) {
-        const struct node *item = list ? value->list[i] : value;
-        struct err inner = {0};
-        if (mode_list_add(&sim->modes, item->text, &inner))
-            return err_set(e, item->line, item->col, "%s", inner.text);
-    }
-    return 0;
-}
-
-static int load_data(struct sim *sim, const struct node *value, struct err *e)
-{
-    sim->data = value;
-    return want(value, NODE_MAP, "data", e);
-}
-
-static int load_normalise(struct sim *sim, const struct node *value, struct err *e)
-{
-    if (want(value, NODE_LIST, "normalise", e))
-        return -1;
-    if (value->n > 100)
-        return err_set(e, value->line, value->col, "\"normalise\" has more than 100 rules");
-    for (uint32_t i = 0; i < value->n; i++) {
-        struct err inner = {0};
-        if (rewrite_add(sim->rewrite, value->list[i]->text, &inner))
-            return err_set(e, value->list[i]->line, value->list[i]->col, "%s", inner.text);
-    }
-    return 0;
-}
-
-/* `on` and `off`, also as true and false */
-static int load_switch(const struct node *map, const char *key, bool *out, struct err *e)
-{
-    const struct node *node = node_get(map, slice_of(key));
-    if (!node)
-        return 0;
-    *out = slice_is(node->text, "on") || slice_is(node->text, "true");
-    if (!*out && !slice_is(node->text, "off") && !slice_is(node->text, "false"))
-        return err_set(e, node->line, node->col, "\"%s\" is on or off", key);
-    return 0;
-}
-
-static int load_identify(struct sim *sim, const struct node *value, struct err *e)
-{
-    static const char *const allowed[] = {"payload", "predecessors"};
-    return want(value, NODE_MAP, "identify", e) || keys_check(value, allowed, 2, "identify", e) ||
-                   load_switch(value, "payload", &sim->name_payload, e) ||
-                   load_switch(value, "predecessors", &sim->name_before, e)
-               ? -1
-               : 0;
-}
-
-static int load_keep_state(struct sim *sim, const struct node *value, struct err *e)
-{
-    if (want(value, NODE_BOOL, "keep-state", e))
-        return -1;
-    sim->keep_state = value->boolean;
-    return 0;
-}
-
-static int load_judge(struct sim *sim, const struct node *value, struct err *e)
-{
-    sim->judge = value;
-    return want(value, NODE_MAP, "judge", e);
+    (void)into;
+    return keys_want(r, key->name, value, NODE_STR);
 }
 
 /* ---- services ---- */
@@ -191,9 +84,15 @@ static int load_parameters(struct sim *sim, struct endpoint *ep, struct err *e)
     return 0;
 }
 
-static int load_endpoint(struct sim *sim, struct service *service, const struct node_pair *pair,
-                         struct err *e)
+static int add_endpoint(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node_pair *pair)
 {
+    struct sim *sim = sim_of(r);
+    struct service *service = into;
+    struct err *e = r->e;
+    (void)key;
+    if (!is_endpoint(pair->key))
+        return 1;
     struct endpoint *ep = &service->endpoint[service->n_endpoints];
     if (service->n_endpoints == SIM_ENDPOINTS_MAX)
         return err_set(e, pair->line, pair->col, "a service has at most %d endpoints",
@@ -221,228 +120,222 @@ static int load_endpoint(struct sim *sim, struct service *service, const struct 
     return load_parameters(sim, ep, e) || steps_names(pair->value, sim, ep, e) ? -1 : 0;
 }
 
-/* `external: true`, `external: 503` */
-static int load_external(struct service *service, const struct node *value, struct err *e)
+static int note_latency(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node *value)
 {
-    service->external = value->type != NODE_BOOL || value->boolean;
-    service->external_reply = OUTCOME_OK;
-    struct err inner = {0};
-    if (value->type != NODE_BOOL && outcome_parse(value->text, &service->external_reply, &inner))
-        return err_set(e, value->line, value->col,
-                       "\"external\" is true or the status that it answers with");
+    struct service *service = into;
+    (void)r;
+    (void)key;
+    (void)value;
+    service->latency_given = true;
     return 0;
 }
 
-static int load_service_key(struct sim *sim, struct service *service, const struct node_pair *pair,
-                            struct err *e)
+/* `external: true`, `external: 503` */
+static int read_external(struct keys_reader *r, const struct key *key, void *into,
+                         const struct node *value)
 {
-    static const char *const known[] = {"state", "latency", "external", "METHOD /path"};
-    if (is_endpoint(pair->key))
-        return load_endpoint(sim, service, pair, e);
-    if (slice_is(pair->key, "state")) {
-        service->state = pair->value;
-        return want(pair->value, NODE_MAP, "state", e);
-    }
-    service->latency_given |= slice_is(pair->key, "latency");
-    if (slice_is(pair->key, "latency"))
-        return duration_load(pair->value, "latency", &service->latency_ns, e);
-    if (slice_is(pair->key, "external"))
-        return load_external(service, pair->value, e);
-    return err_set(e, pair->line, pair->col,
-                   "unknown key \"%.*s\" in a service; it has endpoints (METHOD /path), state, "
-                   "latency and external%s",
-                   SHORT(pair->key), err_hint(pair->key, known, 4).text);
+    struct service *service = into;
+    struct err ignored = {0};
+    service->external = value->type != NODE_BOOL || value->boolean;
+    service->external_reply = OUTCOME_OK;
+    if (value->type != NODE_BOOL && outcome_parse(value->text, &service->external_reply, &ignored))
+        return keys_fail(r, value, "\"%s\" is true or the status that it answers with", key->name);
+    return 0;
 }
 
-static int load_service(struct sim *sim, const struct node_pair *pair, struct service *out,
-                        struct err *e)
+static const struct key service_rows[] = {
+    {"state", KEY_NODE, offsetof(struct service, state), .doc = "values that it keeps"},
+    {"latency", KEY_DURATION, offsetof(struct service, latency_ns), .read = note_latency,
+     .fallback = "1ms", .doc = "how long an answer takes"},
+    {"external", KEY_OTHER, .read = read_external,
+     .doc = "it is not looked into: true, or the status that it answers with"},
+};
+static const struct keys service_keys = {"a service", "service", KEY_ROWS(service_rows),
+                                         .other = add_endpoint, .others = "METHOD /path"};
+
+static int add_service(struct keys_reader *r, const struct key *key, void *into,
+                       const struct node_pair *pair)
 {
-    out->name = pair->key;
-    out->line = pair->line;
-    out->col = pair->col;
-    out->latency_ns = SIM_LATENCY_NS;
-    if (name_check(pair->key, pair->line, pair->col, "the name of a service", e))
+    struct sim *sim = into;
+    (void)key;
+    sim->service = arena_grown(&sim->arena, sim->service, sim->n_services, sizeof *sim->service);
+    struct service *out = &sim->service[sim->n_services];
+    *out = (struct service){
+        .name = pair->key, .line = pair->line, .col = pair->col, .latency_ns = SIM_LATENCY_NS};
+    if (keys_name(r, pair->key, pair->line, pair->col, "the name of a service", false))
         return -1;
     out->sym = names_sym(sim->names, pair->key);
-    map_set(&sim->service_of, out->sym, (uint32_t)(out - sim->service));
+    map_set(&sim->service_of, out->sym, sim->n_services++);
     if (pair->value->type == NODE_STR && slice_is(pair->value->text, "external"))
-        return load_external(out, &node_true, e);
+        return read_external(r, NULL, out, &node_true);
     if (pair->value->type == NODE_NULL)
         return 0;
-    if (want(pair->value, NODE_MAP, "a service", e))
-        return -1;
     out->endpoint = arena_zero(&sim->arena, pair->value->n * sizeof *out->endpoint);
-    for (uint32_t i = 0; i < pair->value->n; i++)
-        if (load_service_key(sim, out, &pair->value->map[i], e))
-            return -1;
+    if (keys_read(r, &service_keys, out, pair->value))
+        return -1;
     if (out->external && out->n_endpoints)
-        return err_set(e, out->line, out->col, "an external service has no endpoints here");
+        return err_set(r->e, out->line, out->col, "an external service has no endpoints here");
     return 0;
 }
 
 /* Second pass, when all services are known: the steps of their endpoints. */
-static int load_handlers(struct sim *sim, struct err *e)
+static int read_handlers(struct keys_reader *r, const struct key *key, void *into,
+                         const struct node *value)
 {
-    for (uint32_t i = 0; i < sim->n_services; i++) {
-        struct service *service = &sim->service[i];
-        for (uint32_t k = 0; k < service->n_endpoints; k++) {
-            struct endpoint *ep = &service->endpoint[k];
+    struct sim *sim = into;
+    (void)key;
+    (void)value;
+    for (uint32_t i = 0; i < sim->n_services; i++)
+        for (uint32_t k = 0; k < sim->service[i].n_endpoints; k++) {
+            struct endpoint *ep = &sim->service[i].endpoint[k];
             struct scope scope = {sim, ep, i};
-            if (steps_load(&scope, ep->source, true, &ep->steps, e))
+            if (steps_load(&scope, ep->source, true, &ep->steps, r->e))
                 return -1;
         }
-    }
     return 0;
-}
-
-static int load_services(struct sim *sim, const struct node *value, struct err *e)
-{
-    if (want(value, NODE_MAP, "services", e))
-        return -1;
-    if (value->n == 0)
-        return err_set(e, value->line, value->col, "\"services\" has no service");
-    if (value->n > SIM_SERVICES_MAX)
-        return err_set(e, value->line, value->col, "a system has at most %d services",
-                       SIM_SERVICES_MAX);
-    sim->n_services = value->n;
-    sim->service = arena_zero(&sim->arena, value->n * sizeof *sim->service);
-    for (uint32_t i = 0; i < value->n; i++)
-        if (load_service(sim, &value->map[i], &sim->service[i], e))
-            return -1;
-    return load_handlers(sim, e);
 }
 
 /* ---- scenarios ---- */
 
-static int load_rule(struct sim *sim, const struct node *node, struct rule *out, struct err *e)
+static const struct key rule_rows[] = {
+    {"when", KEY_OTHER, offsetof(struct rule, when), .read = read_condition, .fallback = "always",
+     .doc = "when it holds"},
+    {"then", KEY_OTHER, offsetof(struct rule, then), .read = read_condition,
+     .needed = "then: CONDITION", .doc = "what must hold"},
+    {"say", KEY_OTHER, .read = want_text, .doc = "what is said when it does not"},
+};
+static const struct keys rule_keys = {"a rule of expect", "rule", KEY_ROWS(rule_rows)};
+
+static int add_rule(struct keys_reader *r, const struct key *key, void *into,
+                    const struct node *value)
 {
-    static const char *const allowed[] = {"when", "then", "say"};
-    struct scope scope = {.sim = sim};
-    if (want(node, NODE_MAP, "expect", e) || keys_check(node, allowed, 3, "expect", e))
+    struct scenario *scenario = into;
+    (void)key;
+    scenario->rule =
+        arena_grown(r->arena, scenario->rule, scenario->n_rules, sizeof *scenario->rule);
+    struct rule *out = &scenario->rule[scenario->n_rules++];
+    if (keys_read(r, &rule_keys, out, value))
         return -1;
-    const struct node *when = node_get(node, SLICE("when")), *then = node_get(node, SLICE("then"));
-    const struct node *say = node_get(node, SLICE("say"));
-    if (!then)
-        return err_set(e, node->line, node->col, "a rule of \"expect\" needs \"then\"");
+    const struct node *when = node_get(value, SLICE("when")), *say = node_get(value, SLICE("say"));
     struct buf text = BUF_INIT(1000);
-    buf_addf(&text, "expected %.*s", SLICE_ARG(then->text));
+    buf_addf(&text, "expected %.*s", SLICE_ARG(node_get(value, SLICE("then"))->text));
     if (when)
         buf_addf(&text, " when %.*s", SLICE_ARG(when->text));
-    if (say && want(say, NODE_STR, "say", e)) {
-        buf_deinit(&text);
-        return -1;
-    }
     slice sentence = say ? say->text : buf_slice(&text);
-    char *line = arena_copy(&sim->arena, sentence.p, sentence.n);
+    char *line = arena_copy(r->arena, sentence.p, sentence.n);
     for (size_t i = 0; i < sentence.n; i++) /* one line, whatever is in it */
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = ' ';
     out->say = line;
     buf_deinit(&text);
-    if (when && expr_condition(&scope, when, &out->when, e))
-        return -1;
-    return expr_condition(&scope, then, &out->then, e);
-}
-
-static int load_scenario(struct sim *sim, const struct node_pair *pair, struct scenario *out,
-                         struct err *e)
-{
-    static const char *const allowed[] = {"request", "payload", "expect", "limit"};
-    const struct node *node = pair->value;
-    out->name = pair->key;
-    if (name_check(pair->key, pair->line, pair->col, "the name of a scenario", e) ||
-        want(node, NODE_MAP, "a scenario", e) || keys_check(node, allowed, 4, "a scenario", e))
-        return -1;
-    const struct node *request = node_get(node, SLICE("request"));
-    const struct node *payload = node_get(node, SLICE("payload"));
-    const struct node *expect = node_get(node, SLICE("expect"));
-    const struct node *limit = node_get(node, SLICE("limit"));
-    if (!request || request->type != NODE_STR)
-        return err_set(e, pair->line, pair->col,
-                       "a scenario needs \"request: SERVICE METHOD /path\"");
-    struct scope scope = {.sim = sim};
-    out->line = request->line;
-    out->col = request->col;
-    if (expr_value(&scope, request, &out->request, e) ||
-        (payload && expr_value(&scope, payload, &out->payload, e)) ||
-        (limit && duration_load(limit, "limit", &out->limit_ns, e)))
-        return -1;
-    if (!expect)
-        return 0;
-    if (want(expect, NODE_LIST, "expect", e))
-        return -1;
-    out->n_rules = expect->n;
-    out->rule = arena_zero(&sim->arena, expect->n * sizeof *out->rule);
-    for (uint32_t i = 0; i < expect->n; i++)
-        if (load_rule(sim, expect->list[i], &out->rule[i], e))
-            return -1;
     return 0;
 }
 
-static int load_scenarios(struct sim *sim, const struct node *value, struct err *e)
+static int read_request(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node *value)
 {
-    if (want(value, NODE_MAP, "scenarios", e))
-        return -1;
-    if (value->n == 0)
-        return err_set(e, value->line, value->col, "\"scenarios\" has no scenario");
-    sim->n_scenarios = value->n;
-    sim->scenario = arena_zero(&sim->arena, value->n * sizeof *sim->scenario);
-    for (uint32_t i = 0; i < value->n; i++)
-        if (load_scenario(sim, &value->map[i], &sim->scenario[i], e))
-            return -1;
-    return 0;
+    struct scenario *scenario = into;
+    scenario->line = value->line;
+    scenario->col = value->col;
+    return keys_want(r, key->name, value, NODE_STR) ? -1 : read_value(r, key, into, value);
 }
 
-static const struct {
-    const char *key;
-    int (*load)(struct sim *sim, const struct node *value, struct err *e);
-    bool required;
-} keys[] = {
-    {"system", load_name, true},
-    {"about", load_about, false},
-    {"modes", load_modes, false},
-    {"data", load_data, false},
-    {"normalise", load_normalise, false},
-    {"identify", load_identify, false},
-    {"keep-state", load_keep_state, false},
-    {"judge", load_judge, false},
-    {"services", load_services, true},
-    {"scenarios", load_scenarios, true},
+static const struct key scenario_rows[] = {
+    {"request", KEY_OTHER, offsetof(struct scenario, request), .read = read_request,
+     .needed = "request: SERVICE METHOD /path", .doc = "the call that it begins with"},
+    {"payload", KEY_OTHER, offsetof(struct scenario, payload), .read = read_value,
+     .doc = "its body"},
+    {"limit", KEY_DURATION, offsetof(struct scenario, limit_ns), .doc = "how long it may take"},
+    {"expect", KEY_LIST, .most = UINT32_MAX, .read = add_rule, .inner = &rule_keys,
+     .doc = "what must hold"},
 };
+static const struct keys scenario_keys = {"a scenario", "scenario", KEY_ROWS(scenario_rows)};
 
-static int load_all(struct sim *sim, const struct node *root, struct err *e)
+static int add_scenario(struct keys_reader *r, const struct key *key, void *into,
+                        const struct node_pair *pair)
 {
-    const char *allowed[sizeof keys / sizeof *keys];
-    size_t n = sizeof keys / sizeof *keys;
-    for (size_t i = 0; i < n; i++)
-        allowed[i] = keys[i].key;
-    if (root->type != NODE_MAP)
-        return err_set(
-            e, root->line, root->col,
-            "a simulated system is a map with the keys system, services and scenarios, not %s",
-            node_type_name(root->type));
-    if (keys_check(root, allowed, n, "a simulated system", e))
-        return -1;
-    for (size_t i = 0; i < n; i++) {
-        const struct node *value = node_get(root, slice_of(keys[i].key));
-        if (!value && keys[i].required)
-            return err_set(e, root->line, root->col, "\"%s\" is missing", keys[i].key);
-        if (value && keys[i].load(sim, value, e))
-            return -1;
-    }
-    return sim_check(sim, e);
+    struct sim *sim = into;
+    (void)key;
+    sim->scenario =
+        arena_grown(&sim->arena, sim->scenario, sim->n_scenarios, sizeof *sim->scenario);
+    struct scenario *out = &sim->scenario[sim->n_scenarios++];
+    out->name = pair->key;
+    return keys_name(r, pair->key, pair->line, pair->col, "the name of a scenario", false) ||
+                   keys_read(r, &scenario_keys, out, pair->value)
+               ? -1
+               : 0;
 }
+
+/* ---- the file ---- */
+
+static int read_name(struct keys_reader *r, const struct key *key, void *into,
+                     const struct node *value)
+{
+    struct sim *sim = into;
+    (void)key;
+    sim->name = value->text;
+    return keys_name(r, value->text, value->line, value->col, "the name of a system", false);
+}
+
+static int add_mode(struct keys_reader *r, const struct key *key, void *into,
+                    const struct node *value)
+{
+    struct sim *sim = into;
+    (void)key;
+    return mode_list_add(&sim->modes, value->text, r->e) ? err_place(r->e, value->line, value->col)
+                                                         : 0;
+}
+
+static int add_rewrite(struct keys_reader *r, const struct key *key, void *into,
+                       const struct node *value)
+{
+    struct sim *sim = into;
+    (void)key;
+    return rewrite_add(sim->rewrite, value->text, r->e) ? err_place(r->e, value->line, value->col)
+                                                        : 0;
+}
+
+static const struct key identify_rows[] = {
+    {"payload", KEY_SWITCH, offsetof(struct sim, name_payload), .fallback = "off",
+     .doc = "is the payload part of a call's name?"},
+    {"predecessors", KEY_SWITCH, offsetof(struct sim, name_before), .fallback = "off",
+     .doc = "are the calls before it part of a call's name?"},
+};
+static const struct keys identify_keys = {"identify", "identify", KEY_ROWS(identify_rows)};
+
+static const struct key file_rows[] = {
+    {"system", KEY_OTHER, .read = read_name, .needed = "system", .doc = "name of the system"},
+    {"about", KEY_OTHER, .read = want_text, .doc = "what it is, for people"},
+    {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode,
+     .fallback = "errors", .doc = "ways to fail that are tried"},
+    {"data", KEY_NODE, offsetof(struct sim, data), .doc = "values that handlers can read"},
+    {"normalise", KEY_LIST, .most = 100, .read = add_rewrite,
+     .doc = "rules REGEX -> TEXT for paths"},
+    {"identify", KEY_MAP, .inner = &identify_keys, .doc = "how calls are named"},
+    {"keep-state", KEY_SWITCH, offsetof(struct sim, keep_state), .fallback = "false",
+     .doc = "state outlives a run"},
+    {"judge", KEY_NODE, offsetof(struct sim, judge), .doc = "as in outfox.yaml"},
+    {"services", KEY_EACH, .least = 1, .most = SIM_SERVICES_MAX, .pair = add_service,
+     .read = read_handlers, .inner = &service_keys, .needed = "services", .doc = "the services"},
+    {"scenarios", KEY_EACH, .least = 1, .most = UINT32_MAX, .pair = add_scenario,
+     .inner = &scenario_keys, .needed = "scenarios", .doc = "what is exercised"},
+};
+static const struct keys file_keys = {"a simulated system", "system", KEY_ROWS(file_rows)};
 
 int sim_load(const struct node *root, struct names *names, struct sim **out, struct err *e)
 {
     struct sim *sim = mem_zero(sizeof *sim);
     sim->names = names;
     sim->rewrite = rewrite_new();
-    mode_list_add_set(&sim->modes, SET_ERRORS);
-    if (load_all(sim, root, e)) {
+    struct scope scope = {.sim = sim};
+    struct keys_reader r = {e, &sim->arena, &(struct loading){.scope = &scope}};
+    if (keys_read(&r, &file_keys, sim, root) || sim_check(sim, e)) {
         sim_free(sim);
         return -1;
     }
+    if (!sim->modes.n)
+        mode_list_add_set(&sim->modes, SET_ERRORS);
     mode_list_fit(&sim->modes, sim_speaks(sim));
     sim->state = arena_zero(&sim->arena, sim->n_services * sizeof *sim->state);
     for (uint32_t i = 0; i < sim->n_services; i++) {

@@ -1,67 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Steps of a handler, from YAML. A step is a map with exactly one key of the table below; the other
- * keys that it may have stand in the same row. */
+ * Steps of a handler, from YAML. Each kind of step is a table of keys, of which the first says that
+ * it is this step. */
 #include "sim/sim_int.h"
-
-/* What is needed to load one step. */
-struct loading {
-    const struct scope *scope;
-    const struct node *node; /* the step's map */
-    bool may_reply;
-    struct step *out;
-    struct err *err;
-};
-
-static int load_call(struct loading *l, const struct node *value);
-static int load_parallel(struct loading *l, const struct node *value);
-static int load_if(struct loading *l, const struct node *value);
-static int load_each(struct loading *l, const struct node *value);
-static int load_assign(struct loading *l, const struct node *value);
-static int load_sleep(struct loading *l, const struct node *value);
-static int load_choose(struct loading *l, const struct node *value);
-static int load_shuffle(struct loading *l, const struct node *value);
-static int load_reply(struct loading *l, const struct node *value);
-
-static const struct step_row {
-    const char *key;
-    int (*load)(struct loading *l, const struct node *value);
-    const char *also[7]; /* other keys of the same map */
-} rows[STEP_KINDS] = {
-    [STEP_CALL] = {"call",
-                   load_call,
-                   {"as", "payload", "timeout", "retry", "on", "background", "idempotency-key"}},
-    [STEP_PARALLEL] = {"parallel", load_parallel, {"until", "on"}},
-    [STEP_IF] = {"if", load_if, {"then", "else"}},
-    [STEP_EACH] = {"each", load_each, {"as", "do"}},
-    [STEP_SET] = {"set", load_assign, {NULL}},
-    [STEP_ADD] = {"add", load_assign, {NULL}},
-    [STEP_APPEND] = {"append", load_assign, {NULL}},
-    [STEP_SLEEP] = {"sleep", load_sleep, {NULL}},
-    [STEP_CHOOSE] = {"choose", load_choose, {NULL}},
-    [STEP_SHUFFLE] = {"shuffle", load_shuffle, {NULL}},
-    [STEP_REPLY] = {"reply", load_reply, {"body"}},
-};
-
-static const struct node *get(const struct loading *l, const char *key)
-{
-    return node_get(l->node, slice_of(key));
-}
 
 static int wrong_type(const struct node *node, const char *what, const char *wanted, struct err *e)
 {
     return err_set(e, node->line, node->col, "\"%s\" must be %s, not %s", what, wanted,
                    node_type_name(node->type));
-}
-
-/* Errors of parsers that know no position get that of the node. */
-static int at_node(int status, const struct node *node, struct err *e)
-{
-    if (status && !e->line) {
-        e->line = node->line;
-        e->col = node->col;
-    }
-    return status;
 }
 
 static uint32_t slot_of(const struct endpoint *ep, slice name)
@@ -72,243 +18,276 @@ static uint32_t slot_of(const struct endpoint *ep, slice name)
     return SLOT_NONE;
 }
 
-static int load_oset(const struct node *node, const char *what, struct arena *a, struct oset *out,
-                     struct err *e)
+/* ---- values ---- */
+
+static int read_steps(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
 {
-    if (node->type != NODE_STR && node->type != NODE_NUM)
-        return wrong_type(node, what, "outcomes such as failed or \"404, 5xx\"", e);
-    return at_node(oset_parse(node->text, a, out, e), node, e);
+    const struct loading *l = r->ctx;
+    return steps_load(l->scope, value, l->may_reply, key_field(key, into), r->e);
 }
 
-static int load_on(struct loading *l)
+/* The names were checked and given slots before (steps_names). */
+static int read_as(struct keys_reader *r, const struct key *key, void *into,
+                   const struct node *value)
 {
-    const struct node *on = get(l, "on");
-    if (!on)
-        return 0;
-    if (on->type != NODE_MAP)
-        return wrong_type(on, "on", "a map from outcomes to steps", l->err);
-    struct arena *a = &l->scope->sim->arena;
-    struct on_rules *rules = &l->out->on;
-    rules->n = on->n;
-    rules->at = arena_zero(a, on->n * sizeof *rules->at);
-    for (uint32_t i = 0; i < on->n; i++) {
-        struct err inner = {0};
-        if (oset_parse(on->map[i].key, a, &rules->at[i].when, &inner))
-            return err_set(l->err, on->map[i].line, on->map[i].col, "%s", inner.text);
-        if (steps_load(l->scope, on->map[i].value, l->may_reply, &rules->at[i].steps, l->err))
-            return -1;
-    }
+    const struct loading *l = r->ctx;
+    struct step *step = into;
+    (void)key;
+    step->slot = slot_of(l->scope->endpoint, value->text);
     return 0;
 }
 
-static int load_retry(struct loading *l)
+static int read_oset(struct keys_reader *r, const struct key *key, void *into,
+                     const struct node *value)
 {
-    static const char *const allowed[] = {"times", "on", "delay"};
-    const struct node *retry = get(l, "retry");
-    if (!retry)
-        return 0;
-    if (retry->type != NODE_MAP)
-        return wrong_type(retry, "retry", "a map such as { times: 2, on: failed }", l->err);
-    if (keys_check(retry, allowed, 3, "retry", l->err))
-        return -1;
-    const struct node *times = node_get(retry, SLICE("times"));
-    const struct node *on = node_get(retry, SLICE("on"));
-    const struct node *delay = node_get(retry, SLICE("delay"));
-    uint64_t n;
-    if (!times || times->type != NODE_NUM || !slice_to_u64(times->text, 1000, &n))
-        return err_set(l->err, retry->line, retry->col,
-                       "\"retry\" needs \"times\": a number from 0 to 1000");
-    l->out->retry.times = (uint32_t)n;
-    l->out->retry.on.bits = OSET_FAILED;
-    if (on && load_oset(on, "on", &l->scope->sim->arena, &l->out->retry.on, l->err))
-        return -1;
-    return delay ? duration_load(delay, "delay", &l->out->retry.delay_ns, l->err) : 0;
-}
-
-static int load_bool(const struct loading *l, const char *key, bool *out)
-{
-    const struct node *node = get(l, key);
-    if (!node)
-        return 0;
-    if (node->type != NODE_BOOL)
-        return wrong_type(node, key, "true or false", l->err);
-    *out = node->boolean;
-    return 0;
-}
-
-static int load_key(struct loading *l)
-{
-    const struct node *key = get(l, "idempotency-key");
-    if (!key)
-        return 0;
-    if (key->type != NODE_STR && key->type != NODE_NUM)
-        return wrong_type(key, "idempotency-key", "a text", l->err);
-    return expr_value(l->scope, key, &l->out->key, l->err);
-}
-
-static int load_call(struct loading *l, const struct node *value)
-{
-    const struct node *as = get(l, "as"), *payload = get(l, "payload"),
-                      *timeout = get(l, "timeout");
-    slice rest = value->text, word;
-    if (value->type != NODE_STR || !slice_word(&rest, &word) || !slice_word(&rest, &word))
-        return err_set(l->err, value->line, value->col,
-                       "a call is written SERVICE METHOD /path, for example: "
-                       "call: users GET /users/{id}");
-    if (as)
-        l->out->slot = slot_of(l->scope->endpoint, as->text);
-    if (expr_value(l->scope, value, &l->out->value, l->err) ||
-        (payload && expr_value(l->scope, payload, &l->out->body, l->err)) ||
-        (timeout && duration_load(timeout, "timeout", &l->out->ns, l->err)) ||
-        load_bool(l, "background", &l->out->background) || load_key(l) || load_retry(l))
-        return -1;
-    if (l->out->background && (get(l, "on") || get(l, "retry") || as))
-        return err_set(
-            l->err, value->line, value->col,
-            "nobody waits for a background call: \"as\", \"on\" and \"retry\" mean nothing there");
-    return load_on(l);
-}
-
-/* A list of branches, each a step or a list of steps. */
-static int load_branches(struct loading *l, const struct node *value, bool may_reply)
-{
-    if (value->type != NODE_LIST || value->n == 0)
-        return wrong_type(value, rows[l->out->kind].key, "a list with at least one item", l->err);
-    l->out->n_branches = value->n;
-    l->out->branch = arena_zero(&l->scope->sim->arena, value->n * sizeof *l->out->branch);
-    for (uint32_t i = 0; i < value->n; i++)
-        if (steps_load(l->scope, value->list[i], may_reply, &l->out->branch[i], l->err))
-            return -1;
-    return 0;
-}
-
-static int load_parallel(struct loading *l, const struct node *value)
-{
-    const struct node *until = get(l, "until");
-    if (until) {
-        l->out->first_error = slice_is(until->text, "first-error");
-        if (!l->out->first_error && !slice_is(until->text, "all"))
-            return err_set(l->err, until->line, until->col, "\"until\" is all or first-error");
-    }
-    return load_branches(l, value, false) || load_on(l) ? -1 : 0;
-}
-
-static int load_if(struct loading *l, const struct node *value)
-{
-    const struct node *then = get(l, "then"), *other = get(l, "else");
-    if (!then)
-        return err_set(l->err, value->line, value->col, "\"if\" needs \"then\"");
-    if (expr_condition(l->scope, value, &l->out->value, l->err) ||
-        steps_load(l->scope, then, l->may_reply, &l->out->then, l->err))
-        return -1;
-    return other ? steps_load(l->scope, other, l->may_reply, &l->out->other, l->err) : 0;
-}
-
-static int load_each(struct loading *l, const struct node *value)
-{
-    const struct node *as = get(l, "as"), *body = get(l, "do");
-    if (!as || !body)
-        return err_set(l->err, value->line, value->col, "\"each\" needs \"as\" and \"do\"");
-    l->out->slot = slot_of(l->scope->endpoint, as->text);
-    return expr_value(l->scope, value, &l->out->value, l->err) ||
-                   steps_load(l->scope, body, l->may_reply, &l->out->then, l->err)
-               ? -1
+    if (value->type != NODE_STR && value->type != NODE_NUM)
+        return wrong_type(value, key->name, "outcomes such as failed or \"404, 5xx\"", r->e);
+    return oset_parse(value->text, r->arena, key_field(key, into), r->e)
+               ? err_place(r->e, value->line, value->col)
                : 0;
 }
 
-static int load_assign(struct loading *l, const struct node *value)
+/* OUTCOMES: STEPS */
+static int add_on(struct keys_reader *r, const struct key *key, void *into,
+                  const struct node_pair *pair)
 {
-    if (value->type != NODE_MAP)
-        return wrong_type(value, rows[l->out->kind].key, "a map from names to values", l->err);
-    l->out->n_assigns = value->n;
-    l->out->assign = arena_zero(&l->scope->sim->arena, value->n * sizeof *l->out->assign);
-    for (uint32_t i = 0; i < value->n; i++) {
-        const struct node_pair *pair = &value->map[i];
-        struct assign *assign = &l->out->assign[i];
-        slice name;
-        size_t levels = 0;
-        for (size_t k = 0; k < pair->key.n; k++)
-            levels += pair->key.p[k] == '/';
-        if (levels > VALUE_DEPTH_MAX)
-            return err_set(l->err, pair->line, pair->col, "a field is at most %d levels down",
-                           VALUE_DEPTH_MAX);
-        assign->path = pair->key;
-        slice_cut(&assign->path, '/', &name);
-        assign->state = slice_starts(name, SLICE("state."));
-        const struct service *service = &l->scope->sim->service[l->scope->service];
-        assign->slot = assign->state ? state_find(service, slice_from(name, 6))
-                                     : slot_of(l->scope->endpoint, name);
-        if (assign->slot == SLOT_NONE)
-            return err_set(
-                l->err, pair->line, pair->col,
-                "service \"%.*s\" has no \"%.*s\": add it with an initial value under \"state:\"",
-                SLICE_ARG(service->name), SLICE_ARG(name));
-        if (expr_value(l->scope, pair->value, &assign->value, l->err))
-            return -1;
-    }
+    const struct loading *l = r->ctx;
+    struct on_rules *rules = key_field(key, into);
+    rules->at = arena_grown(r->arena, rules->at, rules->n, sizeof *rules->at);
+    struct on_rule *rule = &rules->at[rules->n++];
+    if (oset_parse(pair->key, r->arena, &rule->when, r->e))
+        return err_place(r->e, pair->line, pair->col);
+    return steps_load(l->scope, pair->value, l->may_reply, &rule->steps, r->e);
+}
+
+static int read_text(struct keys_reader *r, const struct key *key, void *into,
+                     const struct node *value)
+{
+    if (value->type != NODE_STR && value->type != NODE_NUM)
+        return wrong_type(value, key->name, "a text", r->e);
+    return read_value(r, key, into, value);
+}
+
+/* A branch: a step or a list of steps. */
+static int add_branch(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    const struct loading *l = r->ctx;
+    struct step *step = into;
+    bool parallel = step->kind == STEP_PARALLEL;
+    (void)key;
+    l->scope->sim->random |= !parallel; /* choose, shuffle */
+    step->branch = arena_grown(r->arena, step->branch, step->n_branches, sizeof *step->branch);
+    return steps_load(l->scope, value, l->may_reply && !parallel, &step->branch[step->n_branches++],
+                      r->e);
+}
+
+/* ---- calls ---- */
+
+static int read_call(struct keys_reader *r, const struct key *key, void *into,
+                     const struct node *value)
+{
+    slice rest = value->text, word;
+    if (value->type != NODE_STR || !slice_word(&rest, &word) || !slice_word(&rest, &word))
+        return keys_fail(r, value,
+                         "a call is written SERVICE METHOD /path, for example: "
+                         "call: users GET /users/{id}");
+    return read_value(r, key, into, value);
+}
+
+static const struct key retry_rows[] = {
+    {"times", KEY_U32, offsetof(struct step, retry.times), .most = 1000, .needed = "times: N",
+     .doc = "how often it is made again at most"},
+    {"on", KEY_OTHER, offsetof(struct step, retry.on), .read = read_oset, .fallback = "failed",
+     .doc = "outcomes after which it is made again"},
+    {"delay", KEY_DURATION, offsetof(struct step, retry.delay_ns), .fallback = "0s",
+     .doc = "how long is waited before"},
+};
+static const struct keys retry_keys = {"retry", "retry", KEY_ROWS(retry_rows)};
+
+static int check_background(struct keys_reader *r, const struct key *key, void *into,
+                            const struct node *value)
+{
+    const struct loading *l = r->ctx;
+    const struct step *step = into;
+    (void)key;
+    (void)value;
+    if (!step->background || (!node_get(l->step, SLICE("on")) && !node_get(l->step, SLICE("as")) &&
+                              !node_get(l->step, SLICE("retry"))))
+        return 0;
+    return keys_fail(
+        r, node_get(l->step, SLICE("call")),
+        "nobody waits for a background call: \"as\", \"on\" and \"retry\" mean nothing there");
+}
+
+static const struct key call_rows[] = {
+    {"call", KEY_OTHER, offsetof(struct step, value), .read = read_call, .doc = "what is called"},
+    {"as", KEY_OTHER, .read = read_as, .doc = "name of its answer"},
+    {"payload", KEY_OTHER, offsetof(struct step, body), .read = read_value, .doc = "its body"},
+    {"timeout", KEY_DURATION, offsetof(struct step, ns), .fallback = "none",
+     .doc = "how long the answer is waited for"},
+    {"background", KEY_SWITCH, offsetof(struct step, background), .read = check_background,
+     .fallback = "false", .doc = "nobody waits for it"},
+    {"idempotency-key", KEY_OTHER, offsetof(struct step, key), .read = read_text,
+     .doc = "by which the service knows it again"},
+    {"retry", KEY_MAP, .inner = &retry_keys, .doc = "when it is made again"},
+    {"on", KEY_EACH, offsetof(struct step, on), .most = UINT32_MAX, .pair = add_on,
+     .doc = "what is done then, by outcome"},
+};
+
+/* ---- groups ---- */
+
+static int read_until(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    struct step *step = into;
+    uint32_t word;
+    if (keys_word(r, key, value, &word))
+        return -1;
+    step->first_error = word == 1;
     return 0;
 }
 
-static int load_sleep(struct loading *l, const struct node *value)
-{
-    return duration_load(value, "sleep", &l->out->ns, l->err);
-}
+static const char *const untils[] = {"all", "first-error", NULL};
 
-static int load_choose(struct loading *l, const struct node *value)
-{
-    l->scope->sim->random = true;
-    return load_branches(l, value, l->may_reply);
-}
+static const struct key parallel_rows[] = {
+    {"parallel", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
+     .doc = "steps that are done at the same time"},
+    {"until", KEY_OTHER, .words = untils, .read = read_until, .fallback = "all",
+     .doc = "when the group ends"},
+    {"on", KEY_EACH, offsetof(struct step, on), .most = UINT32_MAX, .pair = add_on,
+     .doc = "what is done then, by outcome"},
+};
+static const struct key if_rows[] = {
+    {"if", KEY_OTHER, offsetof(struct step, value), .read = read_condition, .doc = "a condition"},
+    {"then", KEY_OTHER, offsetof(struct step, then), .read = read_steps, .needed = "then: STEPS",
+     .doc = "what is done where it holds"},
+    {"else", KEY_OTHER, offsetof(struct step, other), .read = read_steps,
+     .doc = "what is done where it does not"},
+};
+static const struct key each_rows[] = {
+    {"each", KEY_OTHER, offsetof(struct step, value), .read = read_value, .doc = "a list"},
+    {"as", KEY_OTHER, .read = read_as, .needed = "as: NAME", .doc = "name of its item"},
+    {"do", KEY_OTHER, offsetof(struct step, then), .read = read_steps, .needed = "do: STEPS",
+     .doc = "what is done with each"},
+};
+static const struct key choose_rows[] = {
+    {"choose", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
+     .doc = "one of these, by lot"},
+};
+static const struct key shuffle_rows[] = {
+    {"shuffle", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
+     .doc = "all of these, in an order by lot"},
+};
 
-static int load_shuffle(struct loading *l, const struct node *value)
-{
-    l->scope->sim->random = true;
-    return load_branches(l, value, l->may_reply);
-}
+/* ---- values, time, the end ---- */
 
-static int load_reply(struct loading *l, const struct node *value)
+/* NAME/field: VALUE */
+static int add_assign(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node_pair *pair)
 {
-    const struct node *body = get(l, "body");
-    if (!l->may_reply)
+    const struct loading *l = r->ctx;
+    const struct service *service = &l->scope->sim->service[l->scope->service];
+    struct step *step = into;
+    slice name;
+    size_t levels = 0;
+    (void)key;
+    step->assign = arena_grown(r->arena, step->assign, step->n_assigns, sizeof *step->assign);
+    struct assign *assign = &step->assign[step->n_assigns++];
+    for (size_t k = 0; k < pair->key.n; k++)
+        levels += pair->key.p[k] == '/';
+    if (levels > VALUE_DEPTH_MAX)
+        return err_set(r->e, pair->line, pair->col, "a field is at most %d levels down",
+                       VALUE_DEPTH_MAX);
+    assign->path = pair->key;
+    slice_cut(&assign->path, '/', &name);
+    assign->state = slice_starts(name, SLICE("state."));
+    assign->slot = assign->state ? state_find(service, slice_from(name, 6))
+                                 : slot_of(l->scope->endpoint, name);
+    if (assign->slot == SLOT_NONE)
         return err_set(
-            l->err, value->line, value->col,
+            r->e, pair->line, pair->col,
+            "service \"%.*s\" has no \"%.*s\": add it with an initial value under \"state:\"",
+            SLICE_ARG(service->name), SLICE_ARG(name));
+    return expr_value(l->scope, pair->value, &assign->value, r->e);
+}
+
+static int read_reply(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    const struct loading *l = r->ctx;
+    const struct step *step = into;
+    outcome ignored;
+    if (!l->may_reply)
+        return keys_fail(
+            r, value,
             "no \"reply\" inside of \"parallel\": use \"on\" of the group, or \"if\" after it");
     if (value->type != NODE_STR && value->type != NODE_NUM)
-        return wrong_type(value, "reply", "a status", l->err);
-    if (expr_value(l->scope, value, &l->out->value, l->err))
+        return wrong_type(value, key->name, "a status", r->e);
+    if (read_value(r, key, into, value))
         return -1;
-    outcome ignored;
-    if (l->out->value->op == EX_CONST &&
-        at_node(outcome_parse(l->out->value->constant->text, &ignored, l->err), value, l->err))
-        return -1;
-    return body ? expr_value(l->scope, body, &l->out->body, l->err) : 0;
+    if (step->value->op == EX_CONST && outcome_parse(step->value->constant->text, &ignored, r->e))
+        return err_place(r->e, value->line, value->col);
+    return 0;
 }
 
-/* The row whose key the map has; NULL with *e when none or two. */
-static const struct step_row *find_row(const struct node *map, struct err *e)
+static const struct key set_rows[] = {
+    {"set", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: VALUE"},
+};
+static const struct key add_rows[] = {
+    {"add", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: what is added to it"},
+};
+static const struct key append_rows[] = {
+    {"append", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: a further item"},
+};
+static const struct key sleep_rows[] = {
+    {"sleep", KEY_DURATION, offsetof(struct step, ns), .doc = "how long"},
+};
+static const struct key reply_rows[] = {
+    {"reply", KEY_OTHER, offsetof(struct step, value), .read = read_reply, .doc = "the status"},
+    {"body", KEY_OTHER, offsetof(struct step, body), .read = read_value, .doc = "the body"},
+};
+
+/* ---- steps ---- */
+
+static const struct keys kinds[STEP_KINDS] = {
+    [STEP_CALL] = {"call", "call", KEY_ROWS(call_rows)},
+    [STEP_PARALLEL] = {"parallel", "parallel", KEY_ROWS(parallel_rows)},
+    [STEP_IF] = {"if", "if", KEY_ROWS(if_rows)},
+    [STEP_EACH] = {"each", "each", KEY_ROWS(each_rows)},
+    [STEP_SET] = {"set", "set", KEY_ROWS(set_rows)},
+    [STEP_ADD] = {"add", "add", KEY_ROWS(add_rows)},
+    [STEP_APPEND] = {"append", "append", KEY_ROWS(append_rows)},
+    [STEP_SLEEP] = {"sleep", "sleep", KEY_ROWS(sleep_rows)},
+    [STEP_CHOOSE] = {"choose", "choose", KEY_ROWS(choose_rows)},
+    [STEP_SHUFFLE] = {"shuffle", "shuffle", KEY_ROWS(shuffle_rows)},
+    [STEP_REPLY] = {"reply", "reply", KEY_ROWS(reply_rows)},
+};
+
+/* The kind whose key the map has; STEP_KINDS with *e when it has none or two. */
+static enum step_kind kind_of(const struct node *map, struct err *e)
 {
-    const struct step_row *found = NULL;
-    for (size_t k = 0; k < STEP_KINDS; k++) {
-        if (!node_get(map, slice_of(rows[k].key)))
+    enum step_kind found = STEP_KINDS;
+    const char *names[STEP_KINDS];
+    for (enum step_kind k = 0; k < STEP_KINDS; k++) {
+        names[k] = kinds[k].name;
+        if (!node_get(map, slice_of(names[k])))
             continue;
-        if (found) {
+        if (found != STEP_KINDS) {
             err_set(e, map->line, map->col, "a step does one thing: \"%s\" and \"%s\" are two",
-                    found->key, rows[k].key);
-            return NULL;
+                    names[found], names[k]);
+            return STEP_KINDS;
         }
-        found = &rows[k];
+        found = k;
     }
-    if (found)
-        return found;
-    const char *keys[STEP_KINDS];
-    for (size_t k = 0; k < STEP_KINDS; k++)
-        keys[k] = rows[k].key;
     slice first = map->n ? map->map[0].key : SLICE("{}");
-    err_set(e, map->line, map->col,
-            "\"%.*s\" is not a step; steps are call, parallel, if, each, set, add, append, "
-            "sleep, choose, shuffle, reply%s",
-            SHORT(first), err_hint(first, keys, STEP_KINDS).text);
-    return NULL;
+    if (found == STEP_KINDS)
+        err_set(e, map->line, map->col,
+                "\"%.*s\" is not a step; steps are call, parallel, if, each, set, add, append, "
+                "sleep, choose, shuffle, reply%s",
+                SHORT(first), err_hint(first, names, STEP_KINDS).text);
+    return found;
 }
 
 static int step_load(const struct scope *scope, const struct node *node, bool may_reply,
@@ -318,23 +297,17 @@ static int step_load(const struct scope *scope, const struct node *node, bool ma
         return err_set(e, node->line, node->col,
                        "a step such as \"reply: 200\" was expected, not %s",
                        node_type_name(node->type));
-    const struct step_row *row = find_row(node, e);
-    if (!row)
+    enum step_kind kind = kind_of(node, e);
+    if (kind == STEP_KINDS)
         return -1;
-    const char *allowed[8] = {row->key};
-    size_t n = 1;
-    while (n < 8 && row->also[n - 1]) {
-        allowed[n] = row->also[n - 1];
-        n++;
-    }
-    if (keys_check(node, allowed, n, row->key, e))
-        return -1;
-    *out = (struct step){.kind = (enum step_kind)(row - rows),
+    *out = (struct step){.kind = kind,
                          .line = node->line,
                          .col = node->col,
-                         .slot = SLOT_NONE};
-    struct loading l = {scope, node, may_reply, out, e};
-    return row->load(&l, node_get(node, slice_of(row->key)));
+                         .slot = SLOT_NONE,
+                         .retry.on.bits = OSET_FAILED};
+    struct loading l = {scope, may_reply, node};
+    struct keys_reader r = {e, &scope->sim->arena, &l};
+    return keys_read(&r, &kinds[kind], out, node);
 }
 
 int steps_load(const struct scope *scope, const struct node *node, bool may_reply,

@@ -11,6 +11,7 @@
 #ifndef OUTFOX_SIM_SIM_INT_H
 #define OUTFOX_SIM_SIM_INT_H
 
+#include "data/keys.h"
 #include "sim/expr_int.h"
 #include "sim/program_int.h"
 
@@ -94,15 +95,17 @@ int steps_names(const struct node *node, struct sim *sim, struct endpoint *ep,
 
 /* ---- load.c ---- */
 
-/* Every key of the map is among the n allowed ones? `what` says in whose map. */
-int keys_check(const struct node *map, const char *const *allowed, size_t n, const char *what,
-               struct err *e) MUST_USE;
-int name_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e) MUST_USE;
+/* What the functions of rows know (struct keys_reader). */
+struct loading {
+    const struct scope *scope;
+    bool may_reply;
+    const struct node *step; /* the map of the step */
+};
+key_read read_value, read_condition; /* to a struct expr * */
 
-/* The same, and not one that means something in every handler. */
+/* A name that people give, and not one that means something in every handler. */
 int variable_check(slice name, uint32_t line, uint32_t col, const char *what,
                    struct err *e) MUST_USE;
-int duration_load(const struct node *node, const char *what, int64_t *out, struct err *e) MUST_USE;
 
 /* ---- path.c ---- */
 

@@ -488,10 +488,13 @@ def keys_of(source, table):
 def check_keys():
     load, step = read("src/sim/load.c"), read("src/sim/load_step.c")
     keys = {
-        "keys of the file": re.findall(r'\{"([\w-]+)", load_\w+, (?:true|false)\}', load),
-        "keys of maps": strings_of(load + step, "allowed[] = {", "}"),
-        "keys of a service": [k for k in strings_of(load, "known[] = {", "}") if "/" not in k],
-        "steps and their keys": strings_of(step, "rows[STEP_KINDS] = {", "};"),
+        "keys of the file": keys_of(load, "file_rows"),
+        "keys of maps": keys_of(load, "identify_rows") + keys_of(step, "retry_rows"),
+        "keys of a rule": keys_of(load, "rule_rows"),
+        "keys of a scenario": keys_of(load, "scenario_rows"),
+        "keys of a service": keys_of(load, "service_rows"),
+        "steps and their keys": [key for kind in re.findall(r"KEY_ROWS\((\w+)\)", step)
+                                 for key in keys_of(step, kind)],
         "parts of an answer": strings_of(read("src/sim/expr_resolve.c"), "[ANS_FIELDS] = {", "}"),
         "outcomes": strings_of(read("src/sim/oset.c"), "words[] = {", "};"),
     }
