@@ -63,7 +63,7 @@ BARE       := $(OUT)/bench/peers/bare
 # Nothing here may fail while the file is read: `make demo` and `make test` install first. What is
 # missing is said when something is about to be built.
 
-PKGS     := yaml-0.1 jansson libxxhash libuv libnghttp2 openssl sqlite3 zlib
+PKGS     := yaml-0.1 libxxhash libuv libnghttp2 openssl sqlite3 zlib
 pkg       = $(shell pkg-config $(1) 2>/dev/null)
 lacks     = $(shell for p in $(1); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 no_header = $(shell echo '\#include <$(1)>' | $(CC) -E $(PKG_CFLAGS) -xc - >/dev/null 2>&1 || echo $(1))

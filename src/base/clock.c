@@ -7,7 +7,7 @@ static int64_t read_clock(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return SECONDS(t.tv_sec) + t.tv_nsec;
 }
 
 int64_t clock_ns(void)

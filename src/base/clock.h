@@ -4,6 +4,12 @@
 
 #include <stdint.h>
 
+/* Durations, in nanoseconds. */
+#define MS(n)      ((n)*INT64_C(1000000))
+#define SECONDS(n) ((n)*INT64_C(1000000000))
+#define MINUTES(n) SECONDS(60 * (n))
+#define HOURS(n)   MINUTES(60 * (n))
+
 /* Nanoseconds of a clock that never goes back. */
 int64_t clock_ns(void);
 

@@ -4,12 +4,14 @@
 #include <math.h>
 #include <time.h>
 
-#define NEAR_NS (40 * 24 * 3600 * INT64_C(1000000000))
+#include "base/clock.h"
+
+#define NEAR_NS HOURS(40 * 24)
 
 enum { HEX_LONG = 16, ULID_LENGTH = 26, UUID_LENGTH = 36 };
 
 /* Of a number that counts since 1970: seconds, milliseconds, microseconds, nanoseconds. */
-static const int64_t unit_ns[] = {1000000000, 1000000, 1000, 1};
+static const int64_t unit_ns[] = {SECONDS(1), MS(1), 1000, 1};
 
 static bool is_near(int64_t ns, int64_t now_ns)
 {

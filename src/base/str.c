@@ -3,11 +3,13 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
+
 static const struct {
     const char *unit;
     int64_t ns;
-} units[] = {{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000},
-             {"ms", 1000000},      {"us", 1000},       {"ns", 1}};
+} units[] = {{"h", HOURS(1)}, {"m", MINUTES(1)}, {"s", SECONDS(1)},
+             {"ms", MS(1)},   {"us", 1000},      {"ns", 1}};
 
 static bool is_blank(char c)
 {

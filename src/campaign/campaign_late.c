@@ -16,6 +16,7 @@
 
 #include "campaign/campaign_int.h"
 
+#include "base/clock.h"
 enum {
     ROOM_MS = 10,
     REST_MS = 100,      /* without runs, and longer while late calls come: */
@@ -28,8 +29,6 @@ enum {
     POLL_MS = 2000, /* so long nothing may come, in one of */
     POLL_LOOKS = 3,
 };
-
-static const int64_t MS = 1000000;
 
 static const struct track_strays *strays(const struct campaign *c)
 {
@@ -80,12 +79,12 @@ static void rest(struct campaign *c, int64_t ns)
         before = strays(c)->n;
         (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = ns}, NULL);
         total += ns;
-    } while (strays(c)->n > before && total < REST_MAX_MS * MS && !campaign_is_over(c));
+    } while (strays(c)->n > before && total < MS(REST_MAX_MS) && !campaign_is_over(c));
 }
 
 int64_t campaign_quiet_for(int64_t late_ns)
 {
-    int64_t step = ROOM_MS * MS, most = QUIET_MAX_MS * MS;
+    int64_t step = MS(ROOM_MS), most = MS(QUIET_MAX_MS);
     int64_t quiet = late_ns ? (3 * late_ns / step + 1) * step + 2 * step : 0;
     return quiet < most ? quiet : most;
 }
@@ -142,7 +141,7 @@ static int provoke_all(struct campaign *c, uint32_t most, int64_t rest_ns, struc
 
 bool campaign_wait_longer(struct campaign *c, int64_t late_ns)
 {
-    int64_t now = c->lessons->quiet_ns, most = QUIET_MAX_MS * MS;
+    int64_t now = c->lessons->quiet_ns, most = MS(QUIET_MAX_MS);
     int64_t wanted = campaign_quiet_for(late_ns);
     if (can_wait(c) && (now >= most || c->late.starts == STARTS_MAX)) {
         c->late.given_up = true; /* and whatever it is, runs need not wait for it in vain */
@@ -166,7 +165,7 @@ static bool ceases(struct campaign *c)
 {
     for (int i = 0; i < POLL_LOOKS; i++) {
         uint64_t before = strays(c)->n;
-        (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = POLL_MS * MS}, NULL);
+        (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = MS(POLL_MS)}, NULL);
         if (strays(c)->n == before || campaign_is_over(c))
             return true;
     }
@@ -179,7 +178,7 @@ static void print_stray(const struct campaign *c, struct buf *out)
 {
     const struct track_strays *s = strays(c);
     buf_addf(out, "%s calls %.*s ", caller_of(c, s), SLICE_ARG(s->call));
-    buf_add_ns(out, s->late_ns / MS * MS + MS);
+    buf_add_ns(out, s->late_ns / MS(1) * MS(1) + MS(1));
     buf_adds(out, " after the answer");
 }
 
@@ -192,7 +191,7 @@ static void print_late(const struct campaign *c, struct buf *out)
     buf_addf(out, "%.*s calls ", SLICE_ARG(name));
     element_print(names, uid_element(names, c->late.call), out);
     buf_addc(out, ' ');
-    buf_add_ns(out, c->late.seen_ns / MS * MS + MS);
+    buf_add_ns(out, c->late.seen_ns / MS(1) * MS(1) + MS(1));
     buf_adds(out, " after the answer");
 }
 
@@ -212,7 +211,7 @@ void campaign_explain_death(struct campaign *c, const char *how)
 {
     struct buf text = BUF_INIT(sizeof c->late.why);
     buf_addf(&text, "%.*s ", (int)strcspn(how, ";"), how);
-    buf_add_ns(&text, c->death_ns / MS * MS + MS);
+    buf_add_ns(&text, c->death_ns / MS(1) * MS(1) + MS(1));
     buf_adds(&text, " after the answer");
     (void)snprintf(c->late.why, sizeof c->late.why, "%s", buf_text(&text));
     buf_deinit(&text);
@@ -236,13 +235,13 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
     if (!campaign_is_late(c) && !c->late.seen_ns && !doubt && !last)
         return 0;
     uint32_t longer = c->late.in_vain < REST_DOUBLINGS ? c->late.in_vain : REST_DOUBLINGS;
-    int64_t rest_ns = (int64_t)REST_MS * MS << (doubt ? longer : 0);
+    int64_t rest_ns = MS(REST_MS) << (doubt ? longer : 0);
     rest(c, rest_ns);
     int status = 0;
     if (doubt && !campaign_is_late(c) && !c->late.seen_ns && c->late.in_vain < PROVOKED_MAX)
         status = provoke_all(c, RECENT_KEPT, rest_ns, e);
     if (status == 0 && last && c->late.in_vain && can_wait(c) && !campaign_is_late(c))
-        status = provoke_all(c, RECENT_RUNS, DEEP_MS * MS, e); /* before nothing can be said */
+        status = provoke_all(c, RECENT_RUNS, MS(DEEP_MS), e); /* before nothing can be said */
     if (status)
         return status;
     bool late = campaign_is_late(c);
@@ -281,7 +280,7 @@ void campaign_note_strays(struct campaign *c)
     print_stray(c, &text);
     buf_addf(&text, ", when its run had ended (%llu late %s): such calls were not failed. `quiet: ",
              (unsigned long long)s->n, plural(s->n, "call", "calls"));
-    buf_add_ns(&text, (2 * s->late_ns / (100 * MS) + 1) * 100 * MS);
+    buf_add_ns(&text, (2 * s->late_ns / MS(100) + 1) * MS(100));
     buf_addf(&text,
              "` in the file makes runs wait for them; if no run is their cause, `ignore: "
              "[\"%.*s\"]` leaves them out",

@@ -5,6 +5,8 @@
  * the answer calls may still begin. */
 #include "campaign/campaign_int.h"
 
+#include "base/clock.h"
+
 enum { LEARNING_QUIET_MS = 100, LESSONS_MAX = 16 };
 
 struct baselines {
@@ -176,7 +178,7 @@ int campaign_learn(struct campaign *c, struct err *e)
     struct baselines all = {0};
     uint32_t n = c->opt.search.baselines ? c->opt.search.baselines : 3;
     n = n < LESSONS_MAX ? n : LESSONS_MAX;
-    int64_t quiet = (int64_t)LEARNING_QUIET_MS * 1000000;
+    int64_t quiet = MS(LEARNING_QUIET_MS);
     int status = 0;
     quiet = quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns;
     if (c->opt.config->quiet_ns >= 0)

@@ -12,9 +12,11 @@
  * 4. All is learned from runs that were observed, so a campaign that is resumed knows the same. */
 #include "campaign/campaign_int.h"
 
+#include "base/clock.h"
+
 enum { TIMES_SLOWEST = 3 };
 
-static const int64_t LEAST_NS = 3000000000;
+static const int64_t LEAST_NS = SECONDS(3);
 
 void campaign_learn_limit(struct campaign *c, const struct run *run)
 {
@@ -54,7 +56,7 @@ void campaign_note_limit(struct campaign *c)
     buf_adds(&text, "a run hung for ");
     buf_add_ns(&text, c->spec->timeout_ns);
     buf_adds(&text, ", so later ones were given less, ");
-    buf_add_ns(&text, learned_ns(c) / 100000000 * 100000000);
+    buf_add_ns(&text, learned_ns(c) / MS(100) * MS(100));
     buf_adds(&text,
              " at the end. A hang at calls that were not known to hang was run again with the "
              "full time. `timeout: ");

@@ -95,7 +95,7 @@ static int try_death(struct campaign *c, faultload f, int64_t patience_ns, bool 
  * STATUS_AGAIN. 0: it is none of them, or a blast if runs cannot wait longer. */
 static int find_killer(struct campaign *c, faultload first, const char *how, struct err *e)
 {
-    static const int64_t patience_ns[] = {50000000, 500000000};
+    static const int64_t patience_ns[] = {MS(50), MS(500)};
     uint32_t n = c->n_recent < RECENT_RUNS ? c->n_recent : RECENT_RUNS;
     for (size_t p = 0; p < sizeof patience_ns / sizeof *patience_ns; p++)
         for (uint32_t i = 0; i <= n; i++) {

@@ -9,7 +9,7 @@
 
 /* Looking takes so much time in all, and of every further second a part of it. What it costs
  * depends on the machine: where it takes long, it is done less often. */
-static const int64_t ALWAYS_NS = 50 * 1000000LL;
+static const int64_t ALWAYS_NS = MS(50);
 enum { SHARE = 100 };
 
 static void tell_leak(struct campaign *c, uint32_t service, bool broken)

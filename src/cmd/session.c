@@ -133,7 +133,6 @@ int session_open(struct session *s, const struct args *args, const char *file)
     *s = (struct session){.args = args, .file = file};
     names_init(&s->names);
     faultloads_init(&s->faultloads);
-    s->sentences = sentences_new();
     s->program = own_path(&s->arena);
     if (campaign_config_load(file, &s->config, &e) || load_simulated(s, &e) ||
         choose_scenarios(s, &e) || read_options(s, &e) || open_judging(s, &e) ||
@@ -156,7 +155,7 @@ void session_close(struct session *s)
     vec_deinit(&s->scenarios);
     if (s->store)
         store_close(s->store);
-    sentences_free(s->sentences);
+    intern_deinit(&s->sentences);
     sim_free(s->sim);
     if (s->config)
         campaign_config_free(s->config);
@@ -198,7 +197,7 @@ int session_start(struct session *s, struct err *e)
     static const enum track_level levels[] = {TRACK_STATE, TRACK_STATE, TRACK_TRACE, TRACK_NONE};
     struct live_options o = {.names = &s->names,
                              .words = &s->words,
-                             .sentences = s->sentences,
+                             .sentences = &s->sentences,
                              .sim = s->sim,
                              .slots = s->jobs ? s->jobs : 1,
                              .best = levels[s->config->identify.level],

@@ -5,6 +5,7 @@
 #ifndef OUTFOX_CMD_SESSION_H
 #define OUTFOX_CMD_SESSION_H
 
+#include "base/intern.h"
 #include "campaign/campaign.h"
 #include "cmd/search_args.h"
 #include "cmd/watch.h"
@@ -16,10 +17,10 @@ struct session {
     struct arena arena;
     struct names names;
     struct faultloads faultloads;
-    struct rewrite *rules;       /* by which calls are named */
-    struct vocabulary words;     /* what patterns may name */
-    struct sentences *sentences; /* why runs failed */
-    struct sim *sim;             /* NULL: real services */
+    struct rewrite *rules;   /* by which calls are named */
+    struct vocabulary words; /* what patterns may name */
+    struct intern sentences; /* why runs failed */
+    struct sim *sim;         /* NULL: real services */
     struct store *store;
     struct live *live;
     struct mode_list modes; /* of the command line, or of the campaign that is stored */

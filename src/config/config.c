@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "config/config_int.h"
 #include "config/placeholder.h"
 #include "data/yaml.h"
@@ -35,7 +36,7 @@ static struct campaign_config *config_make(const char *source)
     c->search.baselines = 3;
     c->search.check_every = 100;
     c->quiet_ns = -1;
-    c->settle_ns = 5 * INT64_C(1000000000);
+    c->settle_ns = SECONDS(5);
     c->fault_header = true;
     for (size_t i = 0; i < sizeof propagate / sizeof *propagate; i++)
         vec_push(&c->propagate, slice_of(propagate[i]));

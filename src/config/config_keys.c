@@ -6,6 +6,7 @@
  * begins. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "config/config_int.h"
 #include "core/interface.h"
 #include "judge/judge.h"
@@ -356,8 +357,8 @@ struct service_spec conf_service(const struct campaign_config *c, const struct n
                                  .dir = c->dir,
                                  .ready_method = none,
                                  .ready_target = none,
-                                 .ready_ns = 30 * INT64_C(1000000000),
-                                 .stop_ns = 3 * INT64_C(1000000000),
+                                 .ready_ns = SECONDS(30),
+                                 .stop_ns = SECONDS(3),
                                  .line = pair->line,
                                  .col = pair->col};
 }

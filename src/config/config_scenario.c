@@ -6,6 +6,7 @@
  * (config_check.c). Values that must be equal stand under `status`, `headers`, `json` and `body` as
  * they are; what is not equality stands apart, in words, under `where`, so that neither is ever taken
  * for the other. */
+#include "base/clock.h"
 #include "config/config_int.h"
 #include "data/pointer.h"
 
@@ -379,7 +380,7 @@ static int scenario_check(struct keys_reader *r, struct scenario_spec *s, const 
             s->content_type = SLICE("");
     s->timeout_given = s->timeout_ns != 0;
     if (!s->timeout_given)
-        s->timeout_ns = (s->is_command ? 120 : 30) * INT64_C(1000000000);
+        s->timeout_ns = SECONDS(s->is_command ? 120 : 30);
     return 0;
 }
 

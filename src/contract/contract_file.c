@@ -194,11 +194,11 @@ struct edits {
 };
 
 /* What a rule should say by now, in either way (see behaviour_print): what most of the runs that it
- * speaks of did. POOL_NONE: what it says. */
+ * speaks of did. INTERN_NONE: what it says. */
 static uint32_t changed_then(struct contract *c, const struct contract_rule *rule)
 {
     struct map count[2];
-    uint32_t best[2] = {POOL_NONE, POOL_NONE}, most[2] = {0}, n = 0;
+    uint32_t best[2] = {INTERN_NONE, INTERN_NONE}, most[2] = {0}, n = 0;
     bool any = false;
     memset(count, 0, sizeof count);
     for (uint32_t i = 0; i < c->seen.n; i++) {
@@ -217,7 +217,7 @@ static uint32_t changed_then(struct contract *c, const struct contract_rule *rul
             const char *decide;
             struct buf text = BUF_INIT(THEN_TEXT_MAX);
             if (behaviour_print(c, &s->behaviour, faults, s->n, way == 1, &text, &decide)) {
-                uint32_t id = pool_put(&c->pool, buf_slice(&text));
+                uint32_t id = intern_put(&c->pool, buf_slice(&text));
                 uint32_t k = map_count(&count[way], id);
                 best[way] = k > most[way] ? id : best[way];
                 most[way] = k > most[way] ? k : most[way];
@@ -228,7 +228,7 @@ static uint32_t changed_then(struct contract *c, const struct contract_rule *rul
     map_deinit(&count[0]);
     map_deinit(&count[1]);
     int way = most[0] < n && most[1] > most[0];
-    return any ? best[way] : POOL_NONE;
+    return any ? best[way] : INTERN_NONE;
 }
 
 static void replace_then(struct contract *c, slice text, struct contract_then *then, uint32_t by,
@@ -238,7 +238,7 @@ static void replace_then(struct contract *c, slice text, struct contract_then *t
     const struct node *node;
     struct err ignored = {0};
     size_t from = place_at(text, then->line, then->col);
-    if (yaml_parse(pool_text(&c->pool, by), &c->arena, &node, &ignored) ||
+    if (yaml_parse(intern_text(&c->pool, by), &c->arena, &node, &ignored) ||
         then_load(c, node, usual, &now, &ignored)) {
         then_deinit(&now);
         return;
@@ -268,25 +268,26 @@ static uint32_t usual_text(struct contract *c)
         node_print(is, &text);
     }
     buf_adds(&text, shown ? " } }" : " }");
-    uint32_t id = text.full ? POOL_NONE : pool_put(&c->pool, buf_slice(&text));
+    uint32_t id = text.full ? INTERN_NONE : intern_put(&c->pool, buf_slice(&text));
     buf_deinit(&text);
     return id;
 }
 
 static void find_edits(struct contract *c, slice text, struct edits *edits)
 {
-    struct behaviour usual = {
-        .status = c->usual.status, .body = pool_put(&c->pool, c->usual.answer.body), .pass = true};
+    struct behaviour usual = {.status = c->usual.status,
+                              .body = intern_put(&c->pool, c->usual.answer.body),
+                              .pass = true};
     struct faulty none = {0};
     struct buf ignored = BUF_INIT(200);
     if (c->without.line && !then_holds(c, &c->without, &usual, &none, &ignored)) {
         uint32_t by = usual_text(c);
-        if (by != POOL_NONE)
+        if (by != INTERN_NONE)
             replace_then(c, text, &c->without, by, true, edits);
     }
     for (uint32_t i = 0; i < c->rules.n; i++) {
         uint32_t by = changed_then(c, &c->rules.at[i]);
-        if (by != POOL_NONE && by != c->rules.at[i].then.text)
+        if (by != INTERN_NONE && by != c->rules.at[i].then.text)
             replace_then(c, text, &c->rules.at[i].then, by, false, edits);
     }
     buf_deinit(&ignored);
@@ -330,7 +331,7 @@ static void write_text(struct contract *c, slice text, const struct edits *edits
         buf_add(out, (slice){text.p + at, to - at});
         if (!next)
             break;
-        buf_add(out, pool_text(&c->pool, next->text));
+        buf_add(out, intern_text(&c->pool, next->text));
         at = next->to;
     }
 }

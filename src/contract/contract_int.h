@@ -14,7 +14,7 @@
 #ifndef OUTFOX_CONTRACT_CONTRACT_INT_H
 #define OUTFOX_CONTRACT_CONTRACT_INT_H
 
-#include "base/pool.h"
+#include "base/intern.h"
 #include "contract/contract.h"
 #include "judge/request.h"
 
@@ -76,8 +76,8 @@ struct contract_rule {
 
 struct behaviour {
     outcome status;
-    uint32_t body;    /* in the pool; POOL_NONE: not known */
-    uint32_t asked;   /* of a command, in the pool: struct asked; POOL_NONE: not known */
+    uint32_t body;    /* in the pool; INTERN_NONE: not known */
+    uint32_t asked;   /* of a command, in the pool: struct asked; INTERN_NONE: not known */
     uint32_t effects; /* in the pool: struct effect_counts, sorted */
     bool pass;        /* the scenario's expectation held */
     bool ended;       /* it did not hang, and no service died */
@@ -87,7 +87,7 @@ struct behaviour {
 struct asked {
     uid request;
     outcome status;
-    uint32_t body; /* in the pool; POOL_NONE: not known */
+    uint32_t body; /* in the pool; INTERN_NONE: not known */
 };
 
 /* How often calls of a service's interface had an effect. */
@@ -126,7 +126,7 @@ struct usual {
 struct contract {
     struct contract_options opt;
     struct arena arena; /* what was read */
-    struct pool pool;
+    struct intern pool;
     uint64_t hash;
     bool empty;
     bool has_when, has_scenario;

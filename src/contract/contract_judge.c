@@ -8,8 +8,8 @@ enum { WHY_MAX = 2000, DETAIL_MAX = 400 };
 /* A sentence that lives as long as the contract. */
 static const char *contract_say(struct contract *c, const struct buf *text)
 {
-    uint32_t id = pool_put(&c->pool, buf_slice(text));
-    return id == POOL_NONE ? "the contract does not hold" : pool_text(&c->pool, id).p;
+    uint32_t id = intern_put(&c->pool, buf_slice(text));
+    return id == INTERN_NONE ? "the contract does not hold" : intern_text(&c->pool, id).p;
 }
 
 /* ---- runs ---- */
@@ -68,7 +68,7 @@ static void judge_faulty(struct contract *c, const struct behaviour *b, const st
         const uint32_t *known =
             map_get(&c->broken, group_key(faults, n, group_of(c, faults, n, k)));
         if (known) {
-            buf_add(why, pool_text(&c->pool, *known));
+            buf_add(why, intern_text(&c->pool, *known));
             return;
         }
     }
@@ -79,7 +79,7 @@ static void judge_faulty(struct contract *c, const struct behaviour *b, const st
     then_print(c, &r.rule->then, why);
     uint64_t group = group_of(c, faults, n, 0);
     if (group == (n == 64 ? UINT64_MAX : (1ull << n) - 1))
-        map_set(&c->broken, group_key(faults, n, group), pool_put(&c->pool, buf_slice(why)));
+        map_set(&c->broken, group_key(faults, n, group), intern_put(&c->pool, buf_slice(why)));
 }
 
 /* Says why in *why; nothing: all is as declared. A dependency that fails by itself: nothing can be

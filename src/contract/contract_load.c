@@ -256,8 +256,8 @@ int then_load(struct contract *c, const struct node *value, bool usual, struct c
     if (out->propagates && out->status.n)
         return fail_at(value, e, "\"propagates\" says which status: leave \"status\" out");
     then_print(c, out, &text);
-    out->text = pool_put(&c->pool, buf_slice(&text));
-    bool full = text.full || out->text == POOL_NONE;
+    out->text = intern_put(&c->pool, buf_slice(&text));
+    bool full = text.full || out->text == INTERN_NONE;
     buf_deinit(&text);
     return full ? fail_at(value, e, "this is too large: name fewer values") : 0;
 }
@@ -446,7 +446,7 @@ void contract_free(struct contract *c)
     map_deinit(&c->broken);
     vec_deinit(&c->effect);
     vec_deinit(&c->parsed);
-    pool_deinit(&c->pool);
+    intern_deinit(&c->pool);
     arena_deinit(&c->arena);
     mem_free(c);
 }

@@ -73,7 +73,7 @@ static uint32_t print_fault(struct contract *c, struct fault f, uint8_t form)
         buf_adds(&text, " : ");
         mode_print(f.mode, &text);
     }
-    uint32_t id = pool_put(&c->pool, buf_slice(&text));
+    uint32_t id = intern_put(&c->pool, buf_slice(&text));
     buf_deinit(&text);
     return id;
 }
@@ -89,8 +89,8 @@ static void calls_of(struct contract *c, const struct seen *s, uint8_t form, str
     out->n = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         uint32_t id = print_fault(c, c->faults.at[s->first + i], form), k = 0;
-        slice text = pool_text(&c->pool, id);
-        while (k < out->n && slice_cmp(pool_text(&c->pool, out->at[k]), text) < 0)
+        slice text = intern_text(&c->pool, id);
+        while (k < out->n && slice_cmp(intern_text(&c->pool, out->at[k]), text) < 0)
             k++;
         if (k < out->n && out->at[k] == id)
             continue;
@@ -128,10 +128,10 @@ static int sorted_cmp(const void *x, const void *y)
     if (a->sum != b->sum)
         return a->sum < b->sum ? -1 : 1;
     if (a->subject != b->subject)
-        return slice_cmp(pool_text(&c->pool, a->subject), pool_text(&c->pool, b->subject));
+        return slice_cmp(intern_text(&c->pool, a->subject), intern_text(&c->pool, b->subject));
     if (a->seen->n != b->seen->n)
         return a->seen->n < b->seen->n ? -1 : 1;
-    return slice_cmp(pool_text(&c->pool, a->text), pool_text(&c->pool, b->text));
+    return slice_cmp(intern_text(&c->pool, a->text), intern_text(&c->pool, b->text));
 }
 
 /* The calls of an observation as one text. */
@@ -142,10 +142,10 @@ static uint32_t calls_text(struct contract *c, const struct seen *s, uint8_t for
     calls_of(c, s, form, &all);
     *n = all.n;
     for (uint32_t i = 0; i < all.n; i++) {
-        buf_add(&text, pool_text(&c->pool, all.at[i]));
+        buf_add(&text, intern_text(&c->pool, all.at[i]));
         buf_addc(&text, '\n');
     }
-    uint32_t id = pool_put(&c->pool, buf_slice(&text));
+    uint32_t id = intern_put(&c->pool, buf_slice(&text));
     buf_deinit(&text);
     return id;
 }
@@ -188,7 +188,7 @@ static void print_calls(const struct contract *c, const struct calls *calls, str
     buf_adds(out, calls->n > 1 ? "[ " : "");
     for (uint32_t i = 0; i < calls->n; i++) {
         buf_adds(out, i ? ", " : "");
-        yaml_print(pool_text(&c->pool, calls->at[i]), calls->n > 1, out);
+        yaml_print(intern_text(&c->pool, calls->at[i]), calls->n > 1, out);
     }
     buf_adds(out, calls->n > 1 ? " ]" : "");
 }
@@ -242,7 +242,7 @@ bool seen_holds(struct contract *c, const struct seen *s, bool *composed)
 /* Observations that a rule of some form would be about. */
 struct part {
     struct calls calls;
-    uint32_t then[2]; /* declared by status, or by `propagates`; POOL_NONE: not alike */
+    uint32_t then[2]; /* declared by status, or by `propagates`; INTERN_NONE: not alike */
     const char *decide;
     uint32_t n;
 };
@@ -272,8 +272,8 @@ static void add_to_part(struct contract *c, struct subject *x, const struct seen
         struct buf text = BUF_INIT(THEN_TEXT_MAX);
         bool good = behaviour_print(c, &s->behaviour, c->faults.at + s->first, s->n, way == 1,
                                     &text, &decide);
-        uint32_t id = good ? pool_put(&c->pool, buf_slice(&text)) : POOL_NONE;
-        p->then[way] = first || p->then[way] == id ? id : POOL_NONE;
+        uint32_t id = good ? intern_put(&c->pool, buf_slice(&text)) : INTERN_NONE;
+        p->then[way] = first || p->then[way] == id ? id : INTERN_NONE;
         p->decide = decide ? decide : p->decide;
         buf_deinit(&text);
     }
@@ -289,9 +289,9 @@ static bool make_parts(struct contract *c, struct subject *x, uint8_t form)
         add_to_part(c, x, x->at[i].seen, form);
     for (uint32_t i = 0; i < x->parts.n; i++) {
         struct part *p = &x->parts.at[i];
-        if (p->then[0] == POOL_NONE)
+        if (p->then[0] == INTERN_NONE)
             p->then[0] = p->then[1];
-        if (p->then[0] == POOL_NONE)
+        if (p->then[0] == INTERN_NONE)
             return false;
     }
     return x->parts.n > 0;
@@ -300,7 +300,7 @@ static bool make_parts(struct contract *c, struct subject *x, uint8_t form)
 /* What most parts do: worth a rule of the interfaces alone, with the others as exceptions. */
 static uint32_t common_then(const struct subject *x, uint8_t form)
 {
-    uint32_t best = POOL_NONE, most = 0, least = form & FORM_NUMBER ? 1 : 2;
+    uint32_t best = INTERN_NONE, most = 0, least = form & FORM_NUMBER ? 1 : 2;
     for (uint32_t i = 0; i < x->parts.n; i++) {
         uint32_t parts = 0, n = 0;
         for (uint32_t k = 0; k < x->parts.n; k++)
@@ -350,15 +350,15 @@ static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool g
     uint32_t before = c->rules.n;
     if (!make_parts(c, x, form))
         return false;
-    uint32_t common = general && form ? common_then(x, form) : POOL_NONE;
-    if (general && form && common == POOL_NONE)
+    uint32_t common = general && form ? common_then(x, form) : INTERN_NONE;
+    if (general && form && common == INTERN_NONE)
         return false;
-    for (uint32_t i = 0; i < x->parts.n && common != POOL_NONE; i++)
+    for (uint32_t i = 0; i < x->parts.n && common != INTERN_NONE; i++)
         if (x->parts.at[i].then[0] == common) {
             struct calls subject;
             calls_of(c, x->at[0].seen, 0, &subject);
-            (void)add_rule(c, &subject, pool_text(&c->pool, common), x->parts.at[i].decide);
-            common = POOL_NONE;
+            (void)add_rule(c, &subject, intern_text(&c->pool, common), x->parts.at[i].decide);
+            common = INTERN_NONE;
         }
     for (uint32_t i = 0; i < x->parts.n; i++) {
         const struct part *p = &x->parts.at[i];
@@ -366,7 +366,7 @@ static bool try_form(struct contract *c, struct subject *x, uint8_t form, bool g
         for (uint32_t k = 0; k < x->n && holds; k++)
             holds = x->part_of.at[k] != i || seen_holds(c, x->at[k].seen, NULL);
         if (!holds)
-            (void)add_rule(c, &p->calls, pool_text(&c->pool, p->then[0]), p->decide);
+            (void)add_rule(c, &p->calls, intern_text(&c->pool, p->then[0]), p->decide);
     }
     bool good = all_hold(c, x);
     for (uint32_t i = before; i < c->rules.n && good && !last; i++)

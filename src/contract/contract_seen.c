@@ -64,7 +64,7 @@ static void find_effects(struct contract *c, const struct trace *trace, struct h
 const struct effect_counts *effects_list(const struct contract *c, const struct behaviour *b,
                                          uint32_t *n)
 {
-    slice text = pool_text(&c->pool, b->effects);
+    slice text = intern_text(&c->pool, b->effects);
     *n = (uint32_t)(text.n / sizeof(struct effect_counts));
     return (const struct effect_counts *)(const void *)text.p;
 }
@@ -145,10 +145,10 @@ static uint32_t put_asked(struct contract *c, const struct run *run)
     for (uint32_t i = 0; i < all.n; i++) {
         const struct request *r = &all.at[i];
         struct asked asked = {run->trace.calls.at[r->call].uid, r->status,
-                              r->told ? pool_put(&c->pool, r->body) : POOL_NONE};
+                              r->told ? intern_put(&c->pool, r->body) : INTERN_NONE};
         buf_add(&list, (slice){(const char *)&asked, sizeof asked});
     }
-    uint32_t id = list.full ? POOL_NONE : pool_put(&c->pool, buf_slice(&list));
+    uint32_t id = list.full ? INTERN_NONE : intern_put(&c->pool, buf_slice(&list));
     vec_deinit(&all);
     buf_deinit(&list);
     return id;
@@ -156,7 +156,7 @@ static uint32_t put_asked(struct contract *c, const struct run *run)
 
 const struct asked *asked_find(const struct contract *c, const struct behaviour *b, uid request)
 {
-    slice text = pool_text(&c->pool, b->asked);
+    slice text = intern_text(&c->pool, b->asked);
     const struct asked *list = (const struct asked *)(const void *)text.p;
     for (size_t i = 0; i < text.n / sizeof *list; i++)
         if (list[i].request == request)
@@ -195,9 +195,9 @@ void behaviour_of(struct contract *c, const struct run *run, struct behaviour *o
     slice counted = {(const char *)counts.at, counts.n * sizeof *counts.at};
     bool command = outcome_kind(run->verdict.status) == OUT_EXIT;
     *out = (struct behaviour){.status = run->verdict.status,
-                              .body = command ? POOL_NONE : pool_put(&c->pool, run->body),
-                              .asked = command ? put_asked(c, run) : POOL_NONE,
-                              .effects = pool_put(&c->pool, counted),
+                              .body = command ? INTERN_NONE : intern_put(&c->pool, run->body),
+                              .asked = command ? put_asked(c, run) : INTERN_NONE,
+                              .effects = intern_put(&c->pool, counted),
                               .pass = run_expected(run),
                               .ended = !(run->flags & (RUN_HUNG | RUN_CRASHED))};
     vec_deinit(&had.list);

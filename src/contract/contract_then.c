@@ -15,13 +15,13 @@ enum { EFFECTS_SHOWN = 8 };
 static const struct node *contract_json(struct contract *c, uint32_t body)
 {
     static const struct node no_json;
-    if (body == POOL_NONE)
+    if (body == INTERN_NONE)
         return NULL;
     while (c->parsed.n <= body)
         vec_push(&c->parsed, NULL);
     if (!c->parsed.at[body]) {
         const struct node *root = &no_json;
-        if (node_parse_json(&c->pool.arena, pool_text(&c->pool, body), &root))
+        if (node_parse_json(&c->pool.arena, intern_text(&c->pool, body), &root))
             root = &no_json;
         c->parsed.at[body] = root;
     }
@@ -142,10 +142,10 @@ static bool body_holds(struct contract *c, const struct contract_then *t, const 
 {
     const struct mask *m = &c->usual.answer;
     struct arena a = {0};
-    slice is = b->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, b->body);
+    slice is = b->body == INTERN_NONE ? SLICE("") : intern_text(&c->pool, b->body);
     slice want = t->body ? t->body->text : is;
     bool same =
-        !t->body || (b->body != POOL_NONE &&
+        !t->body || (b->body != INTERN_NONE &&
                      (slice_eq(is, want) || (!m->json && slice_eq(mask_apply_text(m, &a, is),
                                                                   mask_apply_text(m, &a, want)))));
     arena_deinit(&a);
@@ -225,13 +225,13 @@ static enum alike asked_alike(const struct contract *c, const struct behaviour *
 {
     const struct usual_answers *list = &c->usual.asked;
     enum alike all = ALIKE_SAME;
-    for (uint32_t i = 0; i < list->n && b->asked != POOL_NONE; i++) {
+    for (uint32_t i = 0; i < list->n && b->asked != INTERN_NONE; i++) {
         const struct usual_answer *u = &list->at[i];
         const struct asked *is = asked_find(c, b, u->request);
         enum alike one = !is || is->status != u->status ? ALIKE_OTHER
-                         : is->body == POOL_NONE
+                         : is->body == INTERN_NONE
                              ? ALIKE_UNKNOWN
-                             : mask_compare(&u->mask, pool_text(&c->pool, is->body));
+                             : mask_compare(&u->mask, intern_text(&c->pool, is->body));
         *other = u;
         if (u->runs == c->usual.runs && one == ALIKE_OTHER)
             return ALIKE_OTHER;
@@ -257,7 +257,7 @@ static void tell_asked(struct contract *c, const struct behaviour *b, struct buf
         buf_adds(detail, " as without faults");
     } else {
         buf_adds(detail, " gives the command another answer than without faults: ");
-        add_text(pool_text(&c->pool, is->body), detail);
+        add_text(intern_text(&c->pool, is->body), detail);
     }
 }
 
@@ -267,8 +267,8 @@ static enum alike answer_alike(const struct contract *c, const struct behaviour 
     const struct usual_answer *other;
     if (outcome_kind(b->status) == OUT_EXIT)
         return asked_alike(c, b, &other);
-    return b->body == POOL_NONE ? ALIKE_UNKNOWN
-                                : mask_compare(&c->usual.answer, pool_text(&c->pool, b->body));
+    return b->body == INTERN_NONE ? ALIKE_UNKNOWN
+                                  : mask_compare(&c->usual.answer, intern_text(&c->pool, b->body));
 }
 
 /* What cannot be compared is taken for the same. */
@@ -291,7 +291,7 @@ static bool same_body(struct contract *c, const struct behaviour *b, struct buf 
         return false;
     }
     buf_adds(detail, "the answer is ");
-    add_text(b->body == POOL_NONE ? SLICE("") : pool_text(&c->pool, b->body), detail);
+    add_text(b->body == INTERN_NONE ? SLICE("") : intern_text(&c->pool, b->body), detail);
     buf_adds(detail, ", not ");
     add_text(m->body, detail);
     buf_adds(detail, " as without faults");
@@ -502,7 +502,7 @@ static void print_body(struct contract *c, const struct behaviour *b, struct buf
     }
     struct arena a = {0};
     const struct node *is = contract_json(c, b->body);
-    slice text = mask_apply_text(m, &a, pool_text(&c->pool, b->body));
+    slice text = mask_apply_text(m, &a, intern_text(&c->pool, b->body));
     *decide = "a success with another answer than without faults: is it good enough?";
     if (is && m->json && print_json(mask_apply(m, &a, (slice){0}, is), m->json, out)) {
         arena_deinit(&a);

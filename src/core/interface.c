@@ -3,6 +3,7 @@
 
 #include <regex.h>
 
+#include "base/percent.h"
 #include "base/vec.h"
 
 enum { PATH_MAX_BYTES = 8192, WINDOW = 256, STEP = WINDOW / 2, SIZE_LIMIT = 2000, GROUPS_MAX = 50 };
@@ -134,15 +135,9 @@ static bool is_uuid(slice s)
     return true;
 }
 
-static void add_escaped(slice s, struct buf *out)
+static bool is_seen(char c)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c > 0x20 && c != 0x7f)
-            buf_addc(out, s.p[i]);
-        else
-            buf_addf(out, "%%%02X", (unsigned)c);
-    }
+    return (uint8_t)c > 0x20 && c != 0x7f;
 }
 
 static void add_segments(slice path, struct buf *out)
@@ -158,7 +153,7 @@ static void add_segments(slice path, struct buf *out)
         else if (is_uuid(part))
             buf_adds(out, "[uuid]");
         else
-            add_escaped(part, out);
+            percent_encode(part, is_seen, out);
     }
 }
 
@@ -192,7 +187,7 @@ static void apply_rule(const struct rewrite_rule *rule, struct buf *text)
         at += before;
         if (!found)
             continue;
-        add_escaped(slice_of(rule->text), &result);
+        percent_encode(slice_of(rule->text), is_seen, &result);
         if (match.rm_eo > match.rm_so)
             at += (size_t)(match.rm_eo - match.rm_so);
         else if (at < path.n) /* an empty match: step over one byte */
@@ -205,7 +200,7 @@ static void apply_rule(const struct rewrite_rule *rule, struct buf *text)
 static void make(slice method, slice path, const struct rewrite *rules, struct buf *out)
 {
     if (method.n) {
-        add_escaped(method, out);
+        percent_encode(method, is_seen, out);
         buf_addc(out, ' ');
     }
     path.n = slice_find(path, '?');
@@ -248,7 +243,7 @@ void interface_make(slice method, slice path, const struct rewrite *rules, struc
     make(method, path, rules, &text);
     slice rest = buf_slice(&text);
     if (memchr(">:&#{^*", rest.p[0], 7)) { /* would be read back as something else */
-        buf_addf(out, "%%%02X", (unsigned)(unsigned char)rest.p[0]);
+        percent_add(out, rest.p[0]);
         rest = slice_from(rest, 1);
     }
     buf_add(out, rest);

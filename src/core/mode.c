@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define LOST        (1u << 29)
@@ -163,9 +164,7 @@ mode mode_make(enum mode_kind kind, uint32_t argument)
 
 int64_t mode_delay_ns(mode m)
 {
-    return mode_rows[mode_kind(m) % MODE_KINDS].argument == ARG_DURATION
-               ? (int64_t)mode_argument(m) * 1000000
-               : 0;
+    return mode_rows[mode_kind(m) % MODE_KINDS].argument == ARG_DURATION ? MS(mode_argument(m)) : 0;
 }
 
 bool mode_waits(mode m)
@@ -305,7 +304,7 @@ static bool read_argument(enum mode_argument kind, slice arg, bool given, uint64
     if (kind == ARG_DURATION) {
         if (!slice_to_ns(arg, &ns))
             return false;
-        *number = (uint64_t)ns / 1000000;
+        *number = (uint64_t)(ns / MS(1));
     } else if (kind == ARG_NONE || !slice_to_u64(arg, UINT64_MAX, number)) {
         return false;
     }

@@ -3,12 +3,6 @@
 
 #include "base/hash.h"
 
-static bool sym_eq(const void *owner, uint32_t id, const void *key)
-{
-    const struct names *names = owner;
-    return slice_eq(names->syms.at[id], *(const slice *)key);
-}
-
 static bool element_eq(const void *owner, uint32_t id, const void *key)
 {
     const struct names *names = owner;
@@ -32,24 +26,16 @@ void names_init(struct names *names)
 
 void names_deinit(struct names *names)
 {
-    arena_deinit(&names->text);
-    vec_deinit(&names->syms);
+    intern_deinit(&names->syms);
     vec_deinit(&names->elements);
     vec_deinit(&names->uids);
-    index_deinit(&names->sym_index);
     index_deinit(&names->element_index);
     index_deinit(&names->uid_index);
 }
 
 sym names_sym(struct names *names, slice text)
 {
-    uint64_t hash = hash_slice(text);
-    uint32_t id = index_get(&names->sym_index, hash, sym_eq, names, &text);
-    if (id != INDEX_NONE)
-        return id;
-    vec_push(&names->syms, slice_copy(&names->text, text));
-    index_put(&names->sym_index, hash, names->syms.n - 1);
-    return names->syms.n - 1;
+    return intern_put_in(&names->syms, &names->syms.arena, text);
 }
 
 uint32_t names_element(struct names *names, struct element e)

@@ -21,11 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/index.h"
-#include "base/str.h"
-#include "base/vec.h"
+#include "base/intern.h"
 
 typedef uint32_t sym;
 typedef uint32_t uid;
@@ -47,11 +44,10 @@ struct uid_row {
 };
 
 struct names {
-    struct arena text;
-    VEC(slice) syms;
+    struct intern syms;
     VEC(struct element) elements;
     VEC(struct uid_row) uids; /* [0] is UID_NONE */
-    struct index sym_index, element_index, uid_index;
+    struct index element_index, uid_index;
 };
 
 void names_init(struct names *names);
@@ -66,7 +62,7 @@ uid names_uid_all(struct names *names, uid u);
 
 static inline slice names_text(const struct names *names, sym s)
 {
-    return names->syms.at[s];
+    return names->syms.text.at[s];
 }
 
 static inline const struct element *uid_element(const struct names *names, uid u)

@@ -8,6 +8,7 @@
 #ifndef OUTFOX_CORE_TRACE_H
 #define OUTFOX_CORE_TRACE_H
 
+#include "base/clock.h"
 #include "base/index.h"
 #include "base/vec.h"
 #include "core/fault.h"
@@ -112,7 +113,7 @@ struct overlap_equal {
                          that is made while the first is waited for */
 };
 
-#define OVERLAP_TOGETHER_NS INT64_C(5000000)
+#define OVERLAP_TOGETHER_NS MS(5)
 
 /* On real sockets calls that are made at the same time arrive one after the other, in an order of
  * chance, and one that is failed at once has ended before the next arrives. What is known of them

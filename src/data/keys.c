@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-#define HOUR_NS INT64_C(3600000000000)
+#include "base/clock.h"
+
 enum { ITEMS_MAX = 1000, HOURS_MAX = 1000, NAMES_MAX = 64, LISTED_BYTES = 200 };
 
 /* ---- what all readers say alike ---- */
@@ -84,11 +85,11 @@ int keys_switch(struct keys_reader *r, const char *key, const struct node *value
 int keys_duration(struct keys_reader *r, const struct key *key, const struct node *value,
                   int64_t *out)
 {
-    int64_t most = key->most ? (int64_t)key->most : HOURS_MAX * HOUR_NS;
+    int64_t most = key->most ? (int64_t)key->most : HOURS(HOURS_MAX);
     if (!slice_to_ns(value->text, out) || *out > most)
         return keys_fail(
             r, value, "\"%s\" must be a duration such as 200ms, 2s or 1m (at most %lldh), not %s",
-            key->name, (long long)(most / HOUR_NS), written(value).text);
+            key->name, (long long)(most / HOURS(1)), written(value).text);
     if (*out < (int64_t)key->least)
         return keys_fail(r, value,
                          "\"%s\" must be a duration of more than nothing, such as 200ms or 2s",

@@ -9,6 +9,17 @@ bool pointer_valid(slice text)
     return ok;
 }
 
+void pointer_add(struct buf *path, slice key)
+{
+    buf_addc(path, '/');
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] == '~' || key.p[i] == '/')
+            buf_adds(path, key.p[i] == '~' ? "~0" : "~1");
+        else
+            buf_addc(path, key.p[i]);
+    }
+}
+
 bool pointer_next(slice *rest, struct buf *key)
 {
     size_t i = 1;

@@ -9,6 +9,9 @@
 /* Is it one? */
 bool pointer_valid(slice text);
 
+/* Appends one step, escaped. */
+void pointer_add(struct buf *path, slice key);
+
 /* Takes the next step off *rest, a valid pointer, to *key, without its escapes. False: it had
  * ended. */
 bool pointer_next(slice *rest, struct buf *key) MUST_USE;

@@ -7,55 +7,12 @@
 
 #include <stdio.h>
 
-#include "base/hash.h"
-#include "base/index.h"
 #include "base/printable.h"
 #include "data/json.h"
 #include "data/pointer.h"
 #include "data/secret.h"
 
 enum { VALUE_MAX = 120 }; /* bytes of a value in a sentence */
-
-/* ---- sentences ---- */
-
-struct sentences {
-    struct arena arena;
-    VEC(slice) text;
-    struct index index;
-};
-
-struct sentences *sentences_new(void)
-{
-    return mem_zero(sizeof(struct sentences));
-}
-
-void sentences_free(struct sentences *s)
-{
-    if (!s)
-        return;
-    arena_deinit(&s->arena);
-    vec_deinit(&s->text);
-    index_deinit(&s->index);
-    mem_free(s);
-}
-
-static bool is_sentence(const void *owner, uint32_t id, const void *key)
-{
-    const struct sentences *s = owner;
-    return slice_eq(s->text.at[id], *(const slice *)key);
-}
-
-const char *sentence(struct sentences *s, slice text)
-{
-    uint64_t hash = hash_slice(text);
-    uint32_t id = index_get(&s->index, hash, is_sentence, s, &text);
-    if (id == INDEX_NONE) {
-        id = s->text.n;
-        vec_push(&s->text, slice_copy(&s->arena, text));
-        index_put(&s->index, hash, id);
-    }
-    return s->text.at[id].p;
-}
 
 /* ---- words: whatever a service sent may stand in them, so all of it is bounded, one line, and
  * UTF-8 ---- */
@@ -560,20 +517,19 @@ static void ask_all(struct subject *s)
     hide(&s->why, &s->detail, s->secret);
 }
 
-static void judge(struct subject *s, struct sentences *keep, struct arena *once,
-                  struct verdict *out)
+static void judge(struct subject *s, struct intern *keep, struct arena *once, struct verdict *out)
 {
     s->told = secret_masked(once, s->body, s->body.n * 2);
     ask_all(s);
     out->pass = s->why.n == 0;
-    out->why = out->pass ? "" : sentence(keep, buf_slice(&s->why));
+    out->why = out->pass ? "" : intern_keep(keep, buf_slice(&s->why));
     out->detail = s->detail.n ? arena_copy(once, s->detail.p, s->detail.n) : NULL;
     buf_deinit(&s->why);
     buf_deinit(&s->detail);
 }
 
 void expect_answer(const struct expect_spec *spec, const struct client_answer *a,
-                   struct sentences *keep, struct arena *once, struct verdict *out)
+                   struct intern *keep, struct arena *once, struct verdict *out)
 {
     struct subject s = {.spec = spec,
                         .name = "the answer",
@@ -587,7 +543,7 @@ void expect_answer(const struct expect_spec *spec, const struct client_answer *a
 }
 
 void expect_command(const struct expect_spec *spec, const struct command_result *r,
-                    struct sentences *keep, struct arena *once, struct verdict *out)
+                    struct intern *keep, struct arena *once, struct verdict *out)
 {
     struct subject s = {.spec = spec,
                         .name = "the command",

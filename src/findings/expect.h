@@ -6,23 +6,19 @@
 #ifndef OUTFOX_FINDINGS_EXPECT_H
 #define OUTFOX_FINDINGS_EXPECT_H
 
+#include "base/intern.h"
 #include "config/config.h"
 #include "core/verdict.h"
 #include "findings/answer.h"
 
 enum { EXPECT_DETAIL_MAX = 300 };
 
-/* `keep` holds `why`, the same text at the same address for equal reasons as long as it lives: the
- * sentences are interned. `once` holds `detail`. */
-struct sentences;
-struct sentences *sentences_new(void);
-void sentences_free(struct sentences *s);
-const char *sentence(struct sentences *s, slice text);
-
+/* `keep` holds `why`, the same text at the same address for equal reasons as long as it lives. `once`
+ * holds `detail`. */
 void expect_answer(const struct expect_spec *spec, const struct client_answer *a,
-                   struct sentences *keep, struct arena *once, struct verdict *out);
+                   struct intern *keep, struct arena *once, struct verdict *out);
 void expect_command(const struct expect_spec *spec, const struct command_result *r,
-                    struct sentences *keep, struct arena *once, struct verdict *out);
+                    struct intern *keep, struct arena *once, struct verdict *out);
 
 /* At most `most` bytes of the text, whole characters on one line, "..." where some are left out. */
 void expect_add_brief(struct buf *out, slice text, size_t most);

@@ -13,9 +13,8 @@ enum {
     READS_MOST = 100, /* of what a peer said while nobody called it */
 };
 
-static const int64_t SECOND_NS = 1000000000;
-static const int64_t IDLE_NS = 30 * SECOND_NS; /* a kept connection without a call */
-static const int64_t WAIT_NS = 60 * SECOND_NS; /* at first; calls have deadlines */
+static const int64_t IDLE_NS = SECONDS(30); /* a kept connection without a call */
+static const int64_t WAIT_NS = SECONDS(60); /* at first; calls have deadlines */
 
 /* ---- all links ---- */
 
@@ -49,7 +48,7 @@ void block_links_deinit(struct block_links *set)
 void block_links_sleep(struct block_links *set, int64_t ns)
 {
     int64_t until_ns = clock_ns() + ns;
-    struct timespec until = {.tv_sec = until_ns / SECOND_NS, .tv_nsec = until_ns % SECOND_NS};
+    struct timespec until = {.tv_sec = until_ns / SECONDS(1), .tv_nsec = until_ns % SECONDS(1)};
     pthread_mutex_lock(&set->lock);
     while (!atomic_load(&set->ended) &&
            pthread_cond_timedwait(&set->ending, &set->lock, &until) != ETIMEDOUT)
@@ -130,7 +129,7 @@ static bool set_patience(struct block_link *l, int64_t deadline_ns)
     int64_t left = deadline_ns - clock_ns();
     if (left <= 0)
         return false;
-    if (l->patience_ns < left || l->patience_ns > left + left / 128 + 1000000) {
+    if (l->patience_ns < left || l->patience_ns > left + left / 128 + MS(1)) {
         l->patience_ns = left + left / 256 + 500000;
         block_patience(l->fd, l->patience_ns, l->patience_ns);
     }
@@ -235,7 +234,7 @@ static bool is_usable(struct block_link *l, int64_t now_ns)
     for (int i = 0; !sys_quiet(l->fd); i++) {
         if (!l->wire->ops->multiplexed || i == READS_MOST)
             return false;
-        ssize_t got = block_link_get(l, now_ns + SECOND_NS);
+        ssize_t got = block_link_get(l, now_ns + SECONDS(1));
         block_link_feed(l, got);
         if (got <= 0)
             return false;

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 
+#include "base/clock.h"
 #include "wire/grpc.h"
 
 enum {
@@ -21,8 +22,7 @@ enum {
     FIELDS_ADDED = 2,
 };
 
-#define SECOND_NS       1000000000LL
-#define TIMEOUT_MOST_NS (366 * 24 * 3600 * SECOND_NS)
+#define TIMEOUT_MOST_NS HOURS(366 * 24)
 
 struct client_call {
     struct client_call *next, **self; /* in client->calls, over or spare */
@@ -411,9 +411,9 @@ struct client *client_new(struct loop *l, bool fresh)
                                    .hooks = &hooks,
                                    .events = &events,
                                    .limits = &limits,
-                                   .head_ns = 5 * SECOND_NS,
-                                   .idle_ns = 60 * SECOND_NS,
-                                   .total_ns = 5 * SECOND_NS},
+                                   .head_ns = SECONDS(5),
+                                   .idle_ns = SECONDS(60),
+                                   .total_ns = SECONDS(5)},
                          .fresh = fresh,
                          .over_behind = &c->over,
                          .deliver.fire = on_turn};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/link.h"
 
+#include "base/clock.h"
 #include "http/pool.h"
 #include "io/sys.h"
 
 enum { RESET_LOOKS = 1000, RESET_LOOK_NS = 5 * 1000 * 1000 };
-static const int64_t FINISH_NS = 5000000000; /* for the last bytes, without progress */
+static const int64_t FINISH_NS = SECONDS(5); /* for the last bytes, without progress */
 
 static const struct conn_events link_events;
 

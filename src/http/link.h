@@ -15,6 +15,7 @@
 #ifndef OUTFOX_HTTP_LINK_H
 #define OUTFOX_HTTP_LINK_H
 
+#include "base/clock.h"
 #include "io/conn.h"
 #include "wire/wire.h"
 
@@ -37,7 +38,7 @@ struct link_hooks {
     void (*freed)(struct link *l);
 };
 
-#define LINK_SILENT_NS INT64_C(3000000000)
+#define LINK_SILENT_NS SECONDS(3)
 
 /* What links of one kind have in common. Outlives them. */
 struct link_terms {

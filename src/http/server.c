@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http/server.h"
 
+#include "base/clock.h"
 #include "http/link.h"
 #include "io/sys.h"
 
-#define SECOND_NS INT64_C(1000000000)
-
-static const int64_t IDLE_NS = 75 * SECOND_NS;
+static const int64_t IDLE_NS = SECONDS(75);
 
 enum exchange_state {
     BODY,    /* is waited for */
@@ -318,7 +317,7 @@ int server_new(const struct server_options *o, struct addr *at, struct server **
     s->o = *o;
     s->o.connections = o->connections ? o->connections : 100;
     s->o.queue = o->queue ? o->queue : 256 * 1024;
-    s->o.patience_ns = o->patience_ns ? o->patience_ns : 30 * SECOND_NS;
+    s->o.patience_ns = o->patience_ns ? o->patience_ns : SECONDS(30);
     s->terms = (struct link_terms){.user = s,
                                    .loop = o->loop,
                                    .all = &s->links,

@@ -29,7 +29,7 @@ static int left_ms(int64_t deadline_ns)
     int64_t left = deadline_ns - clock_ns();
     if (left <= 0)
         return 0;
-    int64_t ms = (left + 999999) / 1000000;
+    int64_t ms = (left + MS(1) - 1) / MS(1);
     return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 

@@ -12,13 +12,13 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
+#include "base/clock.h"
 #include "io/conn_int.h"
 #include "io/sys.h"
 
-#define SECOND_NS     1000000000LL
-#define CLOSE_MOST_NS (600 * SECOND_NS)
-#define STALL_NS      (5 * SECOND_NS)
-#define LINGER_NS     SECOND_NS
+#define CLOSE_MOST_NS SECONDS(600)
+#define STALL_NS      SECONDS(5)
+#define LINGER_NS     SECONDS(1)
 
 enum { DROP_MOST = 1024 * 1024 };
 

@@ -15,7 +15,7 @@
 
 enum { PAUSE_FIRST_MS = 1, PAUSE_MOST_MS = 20 };
 
-#define END_NS 10000000000
+#define END_NS SECONDS(10)
 
 /* Children of the root, their children, and so on: as often through the list as the family has
  * members, who are few. */

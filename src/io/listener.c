@@ -6,13 +6,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include "base/clock.h"
 #include "io/conn.h"
 #include "io/loop_int.h"
 #include "io/sys.h"
 
 enum { ACCEPTS_MOST = 64 }; /* per event, so that open connections get their turn */
 
-#define RETRY_NS 100000000
+#define RETRY_NS MS(100)
 
 static struct listener *listener_of(struct timer *t)
 {

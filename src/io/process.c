@@ -20,13 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "io/process_int.h"
 #include "io/sys.h"
 
 enum { TEXT_MAX = 8 * 1024 * 1024, NOTES_MOST = 8, WAIT_MOST_MS = 12000, WAIT_STEP_MS = 2 };
 
-#define RETRY_NS 5000000
+#define RETRY_NS MS(5)
 
 struct keeper {
     uv_poll_t poll; /* of fd; first, so that its address is the keeper's */

@@ -9,7 +9,7 @@
  * 3. A timer that is started while others fire is due after them, so firing comes to an end. */
 #include "io/loop_int.h"
 
-#define NS_PER_MS 1000000
+#include "base/clock.h"
 
 static void place(struct loop *l, uint32_t at, struct timer *t)
 {
@@ -57,7 +57,7 @@ static void tick_set(struct loop *l)
     if (l->tick_ns && l->tick_ns <= at_ns)
         return;
     l->tick_ns = at_ns;
-    uint64_t at_ms = (uint64_t)(at_ns / NS_PER_MS + (at_ns % NS_PER_MS != 0));
+    uint64_t at_ms = (uint64_t)(at_ns / MS(1) + (at_ns % MS(1) != 0));
     uint64_t now_ms = uv_now(&l->uv);
     (void)uv_timer_start(&l->tick, timers_fire, at_ms > now_ms ? at_ms - now_ms : 0, 0);
 }

@@ -79,7 +79,7 @@ void judge_free(struct judge *j)
         return;
     arena_deinit(&j->keep);
     calm_deinit(&j->calm);
-    pool_deinit(&j->pool);
+    intern_deinit(&j->pool);
     vec_deinit(&j->lost);
     view_deinit(&j->view);
     vec_deinit(&j->reactions);

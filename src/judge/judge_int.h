@@ -12,7 +12,7 @@
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
-#include "base/pool.h"
+#include "base/intern.h"
 #include "judge/judge.h"
 #include "judge/request.h"
 
@@ -158,7 +158,7 @@ struct reaction {
     bool ok, pass;   /* the client got a success; the scenario's expectation held */
     outcome status;  /* what the client got */
     uid request;     /* which it had asked for */
-    uint32_t body;   /* what it received, in the pool; POOL_NONE: not known ... */
+    uint32_t body;   /* what it received, in the pool; INTERN_NONE: not known ... */
     bool same_body;  /* ... or what it receives without faults */
     outcome reply;   /* what the handler that made it answered */
     outcome seen;    /* what the caller of that handler saw of it */
@@ -208,7 +208,7 @@ struct judge {
     int64_t limit_ns;  /* how long the scenario may take under one fault; 0: not said */
     struct arena keep; /* sentences */
     struct calm calm;
-    struct pool pool; /* bodies */
+    struct intern pool; /* bodies */
     VEC(struct lost) lost;
     struct view view; /* reused from run to run */
     VEC(struct reaction) reactions;

@@ -51,17 +51,6 @@ bool node_is_blank(const struct node *node)
 
 /* ---- places ---- */
 
-void pointer_add(struct buf *path, slice key)
-{
-    buf_addc(path, '/');
-    for (size_t i = 0; i < key.n; i++) {
-        if (key.p[i] == '~' || key.p[i] == '/')
-            buf_adds(path, key.p[i] == '~' ? "~0" : "~1");
-        else
-            buf_addc(path, key.p[i]);
-    }
-}
-
 static size_t walk_enter(struct walk *w, slice key)
 {
     size_t n = w->path.n;

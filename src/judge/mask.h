@@ -44,9 +44,6 @@ enum alike mask_compare(const struct mask *m, slice body);
 /* Does one of these pointers mean a place? Their steps may be stars, or numbers for any index. */
 bool pointers_mean(const struct texts *list, slice place);
 
-/* Appends one step, escaped. */
-void pointer_add(struct buf *path, slice key);
-
 /* Null, empty or, as NULL, missing. */
 bool node_is_blank(const struct node *node);
 

@@ -22,6 +22,7 @@
 
 #include "base/hash.h"
 #include "data/json.h"
+#include "data/pointer.h"
 #include "judge/oracle_int.h"
 
 /* ---- words of errors in bodies. A body is walked together with the one it is compared with, so
@@ -401,7 +402,7 @@ void oracle_lost(const struct view *v)
         uid call = v->calls[at].uid;
         if (find_in_body(&l, &r->usual->mask, r->body) && remark_due(v, ORACLE_LOST_VALUE, call)) {
             struct lost lost = {judge_path(j, call), r->usual->request,
-                                pool_put(&j->pool, r->body)};
+                                intern_put(&j->pool, r->body)};
             uint32_t k = 0;
             while (k < j->lost.n && j->lost.at[k].path != lost.path)
                 k++;
@@ -438,11 +439,11 @@ static bool is_still_lost(struct judge *j, uid path)
     uint32_t i = 0;
     while (i < j->lost.n && j->lost.at[i].path != path)
         i++;
-    if (i == j->lost.n || j->lost.at[i].body == POOL_NONE)
+    if (i == j->lost.n || j->lost.at[i].body == INTERN_NONE)
         return false;
     const struct usual_answer *usual = answers_find(&j->calm.usual, j->lost.at[i].request);
     struct losses l = losses_new(j);
-    bool still = usual && find_in_body(&l, &usual->mask, pool_text(&j->pool, j->lost.at[i].body));
+    bool still = usual && find_in_body(&l, &usual->mask, intern_text(&j->pool, j->lost.at[i].body));
     losses_deinit(&l);
     return still;
 }

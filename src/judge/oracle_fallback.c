@@ -12,13 +12,13 @@
  * 3. Only a service that does not work has failed. One that answers 404 works. */
 #include "judge/oracle_int.h"
 
-#define MS 1000000
+#include "base/clock.h"
 
 enum {
     SLOWER_TIMES = 10, /* a fallback that makes a handler so many times slower is worse, */
 };
-static const int64_t SLOW_NS = (int64_t)1000 * MS; /* from here on, */
-static const int64_t AT_ONCE_NS = 100 * MS;        /* where the failure itself took no longer */
+static const int64_t SLOW_NS = SECONDS(1); /* from here on, */
+static const int64_t AT_ONCE_NS = MS(100); /* where the failure itself took no longer */
 
 /* ---- what is a fallback ---- */
 

@@ -14,16 +14,15 @@
  * drawn at random after one. But a wait that is there shows in the least of all times, and chance
  * evens out over many. So real runs are only counted, and what they say is known at the end. Between
  * the two there is a range in which nothing is said; a few more runs are asked for to leave it. */
+#include "base/clock.h"
 #include "base/hash.h"
 #include "judge/oracle_int.h"
 
-#define MS 1000000
-
 enum {
-    AT_ONCE_NS = 5 * MS,
-    WAITS_NS = 20 * MS, /* of real runs: no retry at once comes so late each time */
-    HABIT_PART = 4,     /* of real runs: but for one in so many, retries at once come sooner */
-    ENOUGH = 24,        /* retries, to stay undecided about */
+    AT_ONCE_NS = MS(5),
+    WAITS_NS = MS(20), /* of real runs: no retry at once comes so late each time */
+    HABIT_PART = 4,    /* of real runs: but for one in so many, retries at once come sooner */
+    ENOUGH = 24,       /* retries, to stay undecided about */
 };
 
 /* ---- pace: how soon a failed call is made again, over all runs ---- */

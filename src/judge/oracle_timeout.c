@@ -17,16 +17,16 @@
  *    call must still be waited for as long, although the caller has left. */
 #include "judge/oracle_int.h"
 
-#define MS 1000000
+#include "base/clock.h"
 
 /* How long `hold` holds a caller that does not give up, in memory and at a door. */
-static const int64_t HOLD_NS = (int64_t)60000 * MS;
+static const int64_t HOLD_NS = SECONDS(60);
 
 /* A cancellation that is passed on ends what is below at about the same time. */
-static const int64_t SLACK_NS = 50 * MS;
+static const int64_t SLACK_NS = MS(50);
 
 /* A handler that waits for so long after its own caller gave up does not notice that. */
-static const int64_t FORGOTTEN_NS = (int64_t)1000 * MS;
+static const int64_t FORGOTTEN_NS = SECONDS(1);
 
 /* ---- waiting ---- */
 
@@ -236,7 +236,7 @@ uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most)
             above == last || above->tried || above->took_ns <= 5 * SLACK_NS)
             continue;
         last = above;
-        uint32_t late_ms = (uint32_t)(above->took_ns / 2 / MS);
+        uint32_t late_ms = (uint32_t)(above->took_ns / 2 / MS(1));
         struct fault late = {above->call, mode_make(MODE_DELAY, late_ms)};
         struct fault held = {below->call, below->mode};
         out[n] = faultload_extend(j->opt.faultloads, FAULTLOAD_EMPTY, late);

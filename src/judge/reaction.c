@@ -94,8 +94,9 @@ enum alike reaction_alike(const struct judge *j, const struct reaction *r)
     const struct usual_answer *usual = answers_find(&j->calm.usual, r->request);
     if (r->same_body)
         return ALIKE_SAME;
-    return usual && r->body != POOL_NONE ? mask_compare(&usual->mask, pool_text(&j->pool, r->body))
-                                         : ALIKE_UNKNOWN;
+    return usual && r->body != INTERN_NONE
+               ? mask_compare(&usual->mask, intern_text(&j->pool, r->body))
+               : ALIKE_UNKNOWN;
 }
 
 static void remember(const struct view *v, uint32_t handler, uint32_t first)
@@ -109,7 +110,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .saw = c->seen,
                          .pass = run_expected(v->run),
                          .status = v->run->verdict.status,
-                         .body = POOL_NONE,
+                         .body = INTERN_NONE,
                          .reply = v->calls[handler].reply,
                          .seen = v->calls[handler].seen,
                          .faultload = v->run->faultload,
@@ -127,7 +128,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
         r.request = v->calls[request->call].uid;
         r.same_body = request_alike(request) == ALIKE_SAME;
         if (outcome_ok(r.status) && !r.same_body && request->told)
-            r.body = pool_put(&j->pool, request->body);
+            r.body = intern_put(&j->pool, request->body);
     }
     r.ok = outcome_ok(r.status);
     for (uint32_t k = 0; k < view_children(v, handler) && r.instead == UID_NONE; k++) {

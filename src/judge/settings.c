@@ -3,6 +3,7 @@
  * What users say about their system, for the oracles: the key `judge` of a file, and --oracle. */
 #include "judge/judge.h"
 
+#include "base/clock.h"
 #include "data/pointer.h"
 
 enum { LIMIT_MAX_HOURS = 24 };
@@ -203,7 +204,7 @@ static const struct key rows[] = {
      .fallback = "by method and name", .doc = "calls with side effects, and how often they must be made: CALL: exactly 1 when status 200, otherwise 0"},
     {"undo", KEY_EACH, .pair = add_undo, .schema = "\"type\": \"string\"",
      .fallback = "by name", .doc = "calls that take a side effect back: CALL: CALL"},
-    {"limit", KEY_DURATION, offsetof(struct judge_settings, limit_ns), .least = 1, .most = LIMIT_MAX_HOURS * UINT64_C(3600000000000),
+    {"limit", KEY_DURATION, offsetof(struct judge_settings, limit_ns), .least = 1, .most = HOURS(LIMIT_MAX_HOURS),
      .fallback = "none", .doc = "how long a scenario may take under one fault"},
     {"volatile", KEY_LIST, offsetof(struct judge_settings, volatile_), .read = add_pointer, .schema = "\"type\": \"string\"",
      .fallback = "what differs without faults", .doc = "JSON pointers: values of answers that are not compared"},

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live/ask.h"
 
+#include "base/clock.h"
+#include "base/percent.h"
 #include "data/json.h"
 #include "http/client.h"
 #include "io/foreground.h"
 #include "live/control.h"
 
-static const int64_t ASK_NS = 5000000000; /* for all of it */
+static const int64_t ASK_NS = SECONDS(5); /* for all of it */
 
 struct asking {
     struct loop loop;
@@ -43,18 +45,7 @@ static int address_of(const char *control, struct addr *out, struct err *e)
 
 static bool is_plain(char c)
 {
-    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '/' || c == '-' ||
-           c == '.' || c == '_' || c == '*';
-}
-
-static void add_encoded(struct buf *out, slice text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        if (is_plain(text.p[i]))
-            buf_addc(out, text.p[i]);
-        else
-            buf_addf(out, "%%%02X", (unsigned)(unsigned char)text.p[i]);
-    }
+    return (c >= '0' && c <= '9') || is_letter(c) || (c && strchr("/-._*", c));
 }
 
 static void send_and_wait(struct asking *k, const struct addr *to, const char *method, slice target)
@@ -107,11 +98,11 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
     if (address_of(ask->control, &to, e))
         return 0;
     buf_adds(&target, "/runs/");
-    add_encoded(&target, slice_of(ask->run));
+    percent_encode(slice_of(ask->run), is_plain, &target);
     buf_addf(&target, "/%s", ask->what);
     if (ask->pattern.n)
         buf_addc(&target, '?');
-    add_encoded(&target, ask->pattern);
+    percent_encode(ask->pattern, is_plain, &target);
     send_and_wait(&k, &to, ask->method, buf_slice(&target));
     buf_deinit(&target);
     return read_answer(&k, ask, answer, e);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "io/sys.h"
 
 enum {
@@ -28,8 +29,8 @@ enum {
     READS_MOST = 16,                      /* per event */
 };
 
-#define LATE_NS 100000000
-#define KILL_NS 2000000000
+#define LATE_NS MS(100)
+#define KILL_NS SECONDS(2)
 
 /* The watch on the pipe. `data` of a loop's polls belongs to io/conn.c. */
 struct watch {

@@ -12,6 +12,7 @@
  *    it. The first call of a trace is the command itself. */
 #include "live/control.h"
 
+#include "base/percent.h"
 #include "core/pattern.h"
 #include "data/node.h"
 #include "report/escape.h"
@@ -50,24 +51,10 @@ static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
 
 /* ---- patterns ---- */
 
-/* Percent-encoding undone; as in forms, + is a blank. */
 static int decode(slice text, struct buf *out, struct err *e)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        if (c == '%') {
-            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
-            int low = i + 2 < text.n ? hex_digit(text.p[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return err_set(e, 0, 0,
-                               "the pattern is not percent-encoded: two hex digits follow a %%");
-            c = (char)(high << 4 | low);
-            i += 2;
-        } else if (c == '+') {
-            c = ' ';
-        }
-        buf_addc(out, c);
-    }
+    if (!percent_decode(text, true, out))
+        return err_set(e, 0, 0, "the pattern is not percent-encoded: two hex digits follow a %%");
     if (out->full)
         return err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
     return 0;

@@ -24,11 +24,11 @@ enum { TURNS = 3 };
 /* From a broken connection to the news of a death: of a service that listens no more; of one that
  * still does, because it is cleaning up, or because it does not die at all. Who is waited for in
  * vain so often breaks connections off as a habit. */
-static const int64_t DEATH_NS = 1000000000, CLEANUP_NS = 500000000;
+static const int64_t DEATH_NS = SECONDS(1), CLEANUP_NS = MS(500);
 enum { SPARED_MAX = 3 };
 
 /* So long nothing must be heard of those who were cut off before the next run begins. */
-static const int64_t AFTERMATH_NS = 200000000;
+static const int64_t AFTERMATH_NS = MS(200);
 
 static const struct scenario_spec *spec_of(const struct execution *x)
 {

@@ -2,16 +2,17 @@
  *
  * The verdict of one run: what its answer, or its command, comes to. A run that was not answered in
  * time, and one in which a service died, has failed whatever else holds. */
+#include "base/intern.h"
 #include "data/json.h"
 #include "data/secret.h"
 #include "live/execution_int.h"
 
 static const char *say(const struct execution *x, const char *format, const char *text)
 {
-    struct buf sentence_text = BUF_INIT(400);
-    buf_addf(&sentence_text, "%s%s", format, text);
-    const char *out = sentence(x->live->opt.sentences, buf_slice(&sentence_text));
-    buf_deinit(&sentence_text);
+    struct buf sentence = BUF_INIT(400);
+    buf_addf(&sentence, "%s%s", format, text);
+    const char *out = intern_keep(x->live->opt.sentences, buf_slice(&sentence));
+    buf_deinit(&sentence);
     return out;
 }
 
@@ -62,7 +63,7 @@ void execution_judge(struct execution *x, const struct node *state)
     const struct scenario_spec *spec = &x->live->config->scenarios.at[x->order.scenario];
     bool faulty = spec->under_faults.given && any_fired(trace_of(x));
     const struct expect_spec *expect = faulty ? &spec->under_faults : &spec->expect;
-    struct sentences *s = x->live->opt.sentences;
+    struct intern *s = x->live->opt.sentences;
     run->body = spec->is_command ? x->ended.output : x->answer.body;
     if (run->body.n > RUN_BODY_MAX)
         run->body.n = RUN_BODY_MAX;
@@ -86,7 +87,7 @@ void execution_judge(struct execution *x, const struct node *state)
         if (bracket)
             who.n = (size_t)(bracket - run->event);
         run->verdict.pass = false;
-        run->verdict.why = sentence(s, who);
+        run->verdict.why = intern_keep(s, who);
         run->verdict.detail = run->event;
     }
 }

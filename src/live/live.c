@@ -10,7 +10,7 @@
 #include "io/sys.h"
 #include "live/execution_int.h"
 
-static const int64_t STOP_NS = 30000000000; /* for services to end; each has its own deadline */
+static const int64_t STOP_NS = SECONDS(30); /* for services to end; each has its own deadline */
 
 /* ---- running the loop until something happens ---- */
 
@@ -195,14 +195,14 @@ static void watch_signals(struct live *l)
 
 /* ---- telling who is waited for ---- */
 
-static const int64_t WATCH_NS = 200000000;
+static const int64_t WATCH_NS = MS(200);
 
 static void on_watch(struct timer *t)
 {
     struct live *l = OWNER(t, struct live, watch);
     struct buf text = BUF_INIT(1 << 12);
     services_waiting(l->services, l->starting, &text);
-    buf_addf(&text, ", %llds", (long long)((l->loop->now_ns - l->watch_ns) / 1000000000));
+    buf_addf(&text, ", %llds", (long long)((l->loop->now_ns - l->watch_ns) / SECONDS(1)));
     event_send(&l->opt.sink, &(struct event){.type = EVENT_WAITING, .text = buf_text(&text)});
     buf_deinit(&text);
     timer_start(l->loop, &l->watch, l->loop->now_ns + WATCH_NS);

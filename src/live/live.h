@@ -18,12 +18,12 @@
 
 struct live;
 struct execution;
-struct sentences;
+struct intern;
 
 struct live_options {
     struct names *names;
     const struct vocabulary *words; /* what tests may ask about */
-    struct sentences *sentences;    /* outlives what was judged */
+    struct intern *sentences;       /* outlives what was judged */
     struct sim *sim;                /* the simulated system, or NULL */
     uint32_t slots;                 /* runs at a time, 1 to 64 */
     enum track_level best;

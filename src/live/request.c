@@ -4,11 +4,12 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "core/interface.h"
 #include "live/execution_int.h"
 #include "wire/coding.h"
 
-static const int64_t STATE_NS = 5000000000;
+static const int64_t STATE_NS = SECONDS(5);
 
 enum { ANSWER_MAX = 8 << 20 }; /* what expectations see of a body; less is stored */
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "io/sys.h"
 #include "io/tls.h"
 #include "live/command.h"
@@ -29,12 +30,12 @@
 
 enum { TEXT_MAX = 1024 * 1024, GENERATIONS_MOST = 64 };
 
-#define PORT_WAIT_NS  1500000000 /* what is left of an earlier campaign may be about to end */
-#define PAUSE_NS      20000000
-#define PAUSE_MOST_NS 200000000
-#define AGAIN_NS      2000000 /* of one that was ready before, and that a run may wait for */
-#define AGAIN_MOST_NS 10000000
-#define KILL_NS       2000000000 /* from SIGKILL to giving up: it waits for a broken disk */
+#define PORT_WAIT_NS  MS(1500) /* what is left of an earlier campaign may be about to end */
+#define PAUSE_NS      MS(20)
+#define PAUSE_MOST_NS MS(200)
+#define AGAIN_NS      MS(2) /* of one that was ready before, and that a run may wait for */
+#define AGAIN_MOST_NS MS(10)
+#define KILL_NS       SECONDS(2) /* from SIGKILL to giving up: it waits for a broken disk */
 
 static bool is_ours(const struct service *s)
 {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/private.h"
 #include "data/secret.h"
 #include "io/sys.h"
@@ -16,7 +17,7 @@
 
 enum { PATH_MOST = 4096, TAIL_READ = 4096, TAIL_MOST = 260, TAIL_LINES = 4, LOG_MOST_MIB = 64 };
 
-#define TRIM_NS 500000000
+#define TRIM_NS MS(500)
 
 /* --- Files ------------------------------------------------------------------------------------ */
 

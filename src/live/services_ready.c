@@ -11,14 +11,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "io/owner.h"
 #include "io/sys.h"
 #include "io/tls.h"
 #include "live/services_int.h"
 
-#define LOOK_NS    2000000    /* between two looks at a connection under way */
-#define CONNECT_NS 1000000000 /* then another is tried */
-#define ANSWER_NS  2000000000 /* a request that takes longer is made again */
+#define LOOK_NS    MS(2)      /* between two looks at a connection under way */
+#define CONNECT_NS SECONDS(1) /* then another is tried */
+#define ANSWER_NS  SECONDS(2) /* a request that takes longer is made again */
 
 static const struct addr *address_of(const struct service *s)
 {

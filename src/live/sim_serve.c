@@ -7,10 +7,12 @@
 
 #include "live/live_int.h"
 
+#include "base/clock.h"
+
 static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32_t i, struct err *e)
 {
     struct scenario_spec spec = {.name = slice_copy(&c->arena, slice_of(sim_scenario_name(sim, i))),
-                                 .timeout_ns = 30000000000,
+                                 .timeout_ns = SECONDS(30),
                                  .limit_ns = sim_scenario_limit(sim, i)};
     sim_request_parts(sim, i, &c->arena, &spec.service, &spec.method, &spec.target, &spec.body);
     if (spec.service == UINT32_MAX)
@@ -36,8 +38,8 @@ int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *prog
                                                  .dir = SLICE("."),
                                                  .run = slice_copy(&c->arena, slice_of(program)),
                                                  .ready = READY_TCP,
-                                                 .ready_ns = 30000000000,
-                                                 .stop_ns = 3000000000});
+                                                 .ready_ns = SECONDS(30),
+                                                 .stop_ns = SECONDS(3)});
     c->simulated_scenarios = c->scenarios.n == 0;
     for (uint32_t i = 0; c->simulated_scenarios && i < sim_scenarios(sim); i++)
         if (add_scenario(c, sim, i, e))

@@ -9,7 +9,7 @@ enum { TAKE_UP_MS = 2000 };
 void plane_warn(struct plane *p, const char *service, const char *text)
 {
     int64_t now = clock_ns(), last = atomic_load(&p->warned_ns);
-    if (!p->warn || (last && now - last < 1000000000) ||
+    if (!p->warn || (last && now - last < SECONDS(1)) ||
         !atomic_compare_exchange_strong(&p->warned_ns, &last, now))
         return;
     struct buf line = BUF_INIT(1024);

@@ -22,7 +22,7 @@ static void add_digits(struct buf *out, uint64_t number)
 
 static void add_time(struct buf *out, int64_t ns)
 {
-    time_t seconds = (time_t)(ns / 1000000000);
+    time_t seconds = (time_t)(ns / SECONDS(1));
     static _Thread_local time_t last;
     static _Thread_local char text[24];
     if (seconds != last) { /* once a second */
@@ -35,7 +35,7 @@ static void add_time(struct buf *out, int64_t ns)
     buf_addc(out, '.');
     /* with the 1 in front, and without it, there are six digits */
     char digits[DIGITS_MOST];
-    buf_add(out, slice_from(slice_of_u64((uint64_t)(1000000 + ns % 1000000000 / 1000), digits), 1));
+    buf_add(out, slice_from(slice_of_u64((uint64_t)(1000000 + ns % SECONDS(1) / 1000), digits), 1));
     buf_addc(out, 'Z');
 }
 

@@ -8,6 +8,7 @@
  *
  * Quotes mean something only in conditions and after the mode, at the start of a word or right
  * after its `=`: in paths, and inside of JSON, they are what they are. */
+#include "base/clock.h"
 #include "data/keys.h"
 #include "proxy/rule.h"
 
@@ -241,7 +242,7 @@ static int target_read(struct parser *p, const slice *word, size_t n)
     return service_read(p, word[0]) || word_read(p, word[1]) ? -1 : 0;
 }
 
-static const int64_t window_max_ns = INT64_C(1000) * 3600 * 1000000000;
+static const int64_t window_max_ns = HOURS(1000);
 
 /* The column of errors about something that is missing. */
 #define END(p) ((uint32_t)(p)->text.n + 1)

@@ -8,6 +8,7 @@
  * 3. No two cases of a suite have the same name.
  * 4. Where passing cases prove nothing (summary.doubt, reasons), one more case is an error.
  * 5. With more than CASES_MAX cases only those are printed that fail, and a property says so. */
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/index.h"
 #include "report/card.h"
@@ -177,7 +178,7 @@ static void put(struct buf *out, const char *format, ...)
 static void put_seconds(struct buf *out, int64_t ns)
 {
     ns = ns < 0 ? 0 : ns;
-    buf_addf(out, "%lld.%06lld", (long long)(ns / 1000000000), (long long)(ns / 1000 % 1000000));
+    buf_addf(out, "%lld.%06lld", (long long)(ns / SECONDS(1)), (long long)(ns / 1000 % 1000000));
 }
 
 static void put_property(struct buf *out, const char *name, const char *value)

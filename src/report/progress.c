@@ -11,13 +11,12 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
+#include "base/clock.h"
 #include "base/outlet.h"
 #include "base/printable.h"
 
-#define MS_NS         1000000LL
-#define S_NS          (1000 * MS_NS)
-#define REDRAW_NS     (100 * MS_NS)
-#define SENTENCE_NS   (5 * S_NS)
+#define REDRAW_NS     MS(100)
+#define SENTENCE_NS   SECONDS(5)
 #define RATE_TIME_S   3.0 /* how long the past counts */
 #define CLEAR         "\r\033[K"
 #define WIDTH_UNKNOWN 80
@@ -50,7 +49,7 @@ enum progress_left progress_left(const struct progress_facts *f, double runs_per
     bool bounded = f->max_runs && runs_due(f) < f->queued;
     if (f->queued && f->runs >= LEFT_RUNS_LEAST && runs_per_s > 0) {
         double s = (double)runs_due(f) / runs_per_s;
-        *ns = s < 1e9 ? (int64_t)(s * S_NS) : 0;
+        *ns = s < 1e9 ? (int64_t)(s * 1e9) : 0;
         left = s >= 1e9 ? LEFT_UNKNOWN : f->growing && !bounded ? LEFT_AT_LEAST : LEFT_ABOUT;
     }
     if (f->max_time_ns > 0) {
@@ -76,7 +75,7 @@ double progress_share(const struct progress_facts *f)
 /* 7s, 1m05s, 2h03m: two units at most, no fractions that flicker. */
 static void add_time(struct buf *out, int64_t ns)
 {
-    long long s = (ns < 0 ? 0 : ns) / S_NS;
+    long long s = (ns < 0 ? 0 : ns) / SECONDS(1);
     if (s < 60)
         buf_addf(out, "%llds", s);
     else if (s < 3600)

@@ -7,10 +7,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define MS_NS 1000000
+#include "base/clock.h"
 
 /* Below that, when something happened is nothing to wonder about. */
-enum { SPAN_TOLD_NS = 100 * MS_NS };
+enum { SPAN_TOLD_NS = MS(100) };
 
 void words_number(double n, struct buf *out)
 {
@@ -406,9 +406,9 @@ void words_evidence(const struct summary *s, const struct remark *r, uint32_t i,
     }
     if (x->end_ns > x->start_ns && times_matter(r)) {
         buf_adds(out, "  (from ");
-        buf_add_ns(out, x->start_ns / MS_NS * MS_NS);
+        buf_add_ns(out, x->start_ns / MS(1) * MS(1));
         buf_adds(out, " to ");
-        buf_add_ns(out, x->end_ns / MS_NS * MS_NS);
+        buf_add_ns(out, x->end_ns / MS(1) * MS(1));
         buf_addc(out, ')');
     }
 }

@@ -19,6 +19,7 @@
 #ifndef OUTFOX_SERVE_SERVE_INT_H
 #define OUTFOX_SERVE_SERVE_INT_H
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "http/blocking.h"
 #include "io/crew.h"
@@ -35,9 +36,9 @@ enum {
     SERVE_PROPAGATE_MAX = 32,  /* names of headers */
 };
 
-#define SERVE_WAIT_NS (60 * INT64_C(1000000000)) /* for an answer, where no timeout is given */
+#define SERVE_WAIT_NS SECONDS(60) /* for an answer, where no timeout is given */
 
-#define SERVE_SILENCE_NS (600 * INT64_C(1000000000)) /* of a client on a connection */
+#define SERVE_SILENCE_NS SECONDS(600) /* of a client on a connection */
 
 #define SERVE_DEPTH_FIELD SLICE("outfox-depth")
 

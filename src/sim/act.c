@@ -6,6 +6,7 @@
  * do, and no body is 0 bytes. */
 #include "sim/sim_int.h"
 
+#include "base/clock.h"
 #include "core/trace.h"
 
 /* An answer on its way to the caller. */
@@ -33,7 +34,7 @@ static void act_late(struct answer *a)
 static void act_slow(struct answer *a)
 {
     int64_t bytes = body_bytes(a->body);
-    a->call->end_ns = later(a->call->end_ns, bytes * 1000000000 / mode_argument(a->call->mode));
+    a->call->end_ns = later(a->call->end_ns, SECONDS(bytes) / mode_argument(a->call->mode));
 }
 
 /* The body breaks off. One that has no more bytes than are let through comes as it was. */

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/percent.h"
 #include "base/private.h"
 #include "store/store_int.h"
 
@@ -201,6 +202,11 @@ static bool is_cut(struct store *s, const struct header *h)
     return stat(s->path, &file) == 0 && h->page > 0 && file.st_size % h->page != 0 && !has_log(s);
 }
 
+static bool is_plain(char c)
+{
+    return c != '?' && c != '#' && c != '%';
+}
+
 /* Where nothing at all can be written next to the file, SQLite cannot coordinate with writers.
  * There can be none either, so it is told that the file does not change. */
 static int connect_unchanging(struct store *s, struct err *e)
@@ -212,11 +218,7 @@ static int connect_unchanging(struct store *s, struct err *e)
                              s->name);
     struct buf name = BUF_INIT(STORE_TEXT_MAX);
     buf_adds(&name, "file:");
-    for (const char *c = s->path; *c; c++)
-        if (*c == '?' || *c == '#' || *c == '%')
-            buf_addf(&name, "%%%02x", (unsigned)(unsigned char)*c);
-        else
-            buf_addc(&name, *c);
+    percent_encode(slice_of(s->path), is_plain, &name);
     buf_adds(&name, "?immutable=1");
     int result = connect_to(s, buf_text(&name), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, e);
     buf_deinit(&name);
@@ -352,7 +354,7 @@ int store_open_as(const char *path, enum store_access access, const struct schem
     s->text = BUF_INIT(STORE_TEXT_MAX);
     names_init(&s->names);
     s->path = plain_path(path);
-    s->name = arena_copy(&s->names.text, path, strlen(path));
+    s->name = arena_copy(&s->names.syms.arena, path, strlen(path));
     int result = path[0] == 0 ? store_refused(s, e, "the name of the file is empty; name one")
                  : access == STORE_WRITE ? open_write(s, schema, e)
                                          : open_read(s, schema, e);

@@ -7,6 +7,7 @@
  * 2. Every value is checked for what it may be, the sum of all for being what was written, and the
  *    run as a whole for being one (run_flaw). Nobody behind this file checks any of that again. */
 #include "base/hash.h"
+#include "base/intern.h"
 #include "core/outcome.h"
 #include "store/store_int.h"
 
@@ -21,17 +22,15 @@ struct reader {
         int64_t id;
         uint32_t element;
     })
-    way;                    /* the part of a path that is not known yet, from below */
-    VEC(const char *) whys; /* reasons that were met, see verdict.why */
-    struct index why_index;
+    way;                /* the part of a path that is not known yet, from below */
+    struct intern whys; /* reasons that were met, see verdict.why */
 };
 
 static void reader_deinit(struct reader *r)
 {
     map_deinit(&r->points);
     vec_deinit(&r->way);
-    vec_deinit(&r->whys);
-    index_deinit(&r->why_index);
+    intern_deinit(&r->whys);
 }
 
 /* ---- texts ---- */
@@ -98,23 +97,11 @@ static const char *get_copy(struct get *g, struct arena *a)
     return arena_copy(a, text.p, text.n);
 }
 
-static bool why_eq(const void *owner, uint32_t id, const void *key)
-{
-    const struct reader *r = owner;
-    return slice_is(*(const slice *)key, r->whys.at[id]);
-}
-
 static const char *get_why(struct reader *r, struct get *g, struct arena *keep)
 {
     slice text = get_text(g);
     text.n = slice_find(text, 0);
-    uint32_t id = index_get(&r->why_index, hash_slice(text), why_eq, r, &text);
-    if (id == INDEX_NONE) {
-        id = r->whys.n;
-        vec_push(&r->whys, arena_copy(keep, text.p, text.n));
-        index_put(&r->why_index, hash_slice(text), id);
-    }
-    return r->whys.at[id];
+    return intern_text(&r->whys, intern_put_in(&r->whys, keep, text)).p;
 }
 
 /* ---- points ---- */

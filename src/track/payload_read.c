@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/percent.h"
 #include "data/json.h"
 
 enum {
@@ -116,20 +117,10 @@ static bool json_read(struct leaves *l, slice body)
 
 /* ---- forms ---- */
 
-/* A `%` that no two digits follow means itself. */
 static slice form_decode(slice s, struct buf *out)
 {
     buf_clear(out);
-    for (size_t i = 0; i < s.n; i++) {
-        int high = s.p[i] == '%' && i + 2 < s.n ? hex_digit(s.p[i + 1]) : -1;
-        int low = high < 0 ? -1 : hex_digit(s.p[i + 2]);
-        if (low >= 0) {
-            buf_addc(out, (char)(high * 16 + low));
-            i += 2;
-        } else {
-            buf_addc(out, s.p[i] == '+' ? ' ' : s.p[i]);
-        }
-    }
+    (void)percent_decode(s, true, out); /* a % that no two digits follow means itself */
     return buf_slice(out);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/grpc.h"
 
+#include "base/percent.h"
+
 bool grpc_is_call(const struct head *h)
 {
     const slice type = SLICE("application/grpc");
@@ -45,15 +47,14 @@ int grpc_status(const struct head *h)
 
 /* ---- fields ---- */
 
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~' && c != '%';
+}
+
 void grpc_message_encode(slice text, struct buf *out)
 {
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c >= ' ' && c <= '~' && c != '%')
-            buf_addc(out, (char)c);
-        else
-            buf_addf(out, "%%%02X", c);
-    }
+    percent_encode(text, is_plain, out);
 }
 
 /* ---- messages ---- */

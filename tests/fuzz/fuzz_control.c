@@ -79,11 +79,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arrive(t, 0, CALLER_CLIENT, "POST /orders");
     arrive(t, 1, 0, "POST /charge");
     arrive(t, 1, 0, "POST /charge");
-    uint32_t syms = names.syms.n, elements = names.elements.n, uids = names.uids.n;
+    uint32_t syms = names.syms.text.n, elements = names.elements.n, uids = names.uids.n;
     slice rest = {(const char *)data, size}, line;
     while (slice_cut(&rest, '\n', &line))
         ask(t, &names, run, line);
-    MUST(names.syms.n == syms && names.elements.n == elements && names.uids.n == uids);
+    MUST(names.syms.text.n == syms && names.elements.n == elements && names.uids.n == uids);
     tracker_free(t);
     lessons_drop(lessons);
     aim_deinit(&aim);

@@ -31,7 +31,7 @@ static void check_words(const struct verdict *v)
         MUST((unsigned char)*p >= ' ' && *p != 127);
 }
 
-static void judge(const struct expect_spec *spec, slice body, struct sentences *keep)
+static void judge(const struct expect_spec *spec, slice body, struct intern *keep)
 {
     struct arena once = {0};
     struct verdict v[2];
@@ -49,7 +49,7 @@ static void judge(const struct expect_spec *spec, slice body, struct sentences *
 }
 
 // The first line as a condition: on the body, on all of it as JSON, on a header, as an alternative.
-static void judge_condition(slice text, slice body, struct sentences *keep)
+static void judge_condition(slice text, slice body, struct intern *keep)
 {
     struct arena a = {0};
     struct err e = {0};
@@ -144,11 +144,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         {.headers = {&pair, 1, 1}},
         {.status = {&(struct expect_status){true, 0, 1}, 1, 1}},
     };
-    struct sentences *keep = sentences_new();
+    struct intern keep = {.text = {0}};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
-        judge(&specs[i], body, keep);
-    judge_condition(pointer, body, keep);
-    sentences_free(keep);
+        judge(&specs[i], body, &keep);
+    judge_condition(pointer, body, &keep);
+    intern_deinit(&keep);
     struct arena a = {0};
     const struct node *doc = NULL;
     if (node_parse_json(&a, body, &doc) == 0) {

@@ -13,19 +13,19 @@
 #define SECOND_NS  1000000000LL
 
 struct lab {
-    struct sentences *keep;
+    struct intern keep;
     struct arena once;
     struct verdict v;
 };
 
 static void lab_init(struct lab *b)
 {
-    *b = (struct lab){.keep = sentences_new()};
+    *b = (struct lab){.v = {0}};
 }
 
 static void lab_deinit(struct lab *b)
 {
-    sentences_free(b->keep);
+    intern_deinit(&b->keep);
     arena_deinit(&b->once);
 }
 
@@ -33,7 +33,7 @@ static void judge_answer(struct lab *b, const struct expect_spec *spec,
                          const struct client_answer *a)
 {
     b->v = (struct verdict){.why = NULL, .detail = "stale"};
-    expect_answer(spec, a, b->keep, &b->once, &b->v);
+    expect_answer(spec, a, &b->keep, &b->once, &b->v);
     assert_int_equal(b->v.status, a->seen);
 }
 
@@ -41,7 +41,7 @@ static void judge_command(struct lab *b, const struct expect_spec *spec,
                           const struct command_result *r)
 {
     b->v = (struct verdict){.why = NULL, .detail = "stale"};
-    expect_command(spec, r, b->keep, &b->once, &b->v);
+    expect_command(spec, r, &b->keep, &b->once, &b->v);
 }
 
 static void expect_pass(const struct lab *b)
@@ -494,21 +494,20 @@ static void test_command(void **state)
 static void test_sentences(void **state)
 {
     (void)state;
-    struct sentences *s = sentences_new();
+    struct intern s = {.text = {0}};
     const char *at[500];
     char text[40];
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 500; i++) {
             snprintf(text, sizeof text, "sentence %d", i);
-            const char *p = sentence(s, slice_of(text));
+            const char *p = intern_keep(&s, slice_of(text));
             assert_string_equal(p, text);
             if (round)
                 assert_ptr_equal(p, at[i]);
             at[i] = p;
         }
     }
-    sentences_free(s);
-    sentences_free(NULL);
+    intern_deinit(&s);
 }
 
 /* ---- conditions and alternatives ---- */
