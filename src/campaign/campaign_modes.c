@@ -18,13 +18,9 @@ void campaign_note(struct campaign *c, const char *text)
 
 static const char *need_of(mode m)
 {
-    static const char *const needs[MODE_KINDS] = {
-        [MODE_STATUS] = "HTTP",
-        [MODE_GRPC] = "gRPC",
-        [MODE_RST_STREAM] = "HTTP/2",
-        [MODE_GOAWAY] = "HTTP/2",
-    };
-    return mode_field(m).n ? "JSON" : needs[mode_kind(m)];
+    static const char *const needs[] = {
+        [AT_HTTP] = "HTTP", [AT_GRPC] = "gRPC", [AT_HTTP2] = "HTTP/2"};
+    return mode_field(m).n ? "JSON" : needs[mode_rows[mode_kind(m)].at];
 }
 
 /* ---- calls without a mode ---- */
@@ -77,7 +73,7 @@ static void note_calls(struct campaign *c, const struct trace *trace, const stru
 /* Statuses and codes are given side by side, for systems that speak both: they are no surprise. */
 static bool is_surprise(const struct campaign *c, const struct trace *trace, mode m)
 {
-    bool taken = mode_kind(m) == MODE_STATUS || mode_kind(m) == MODE_GRPC;
+    bool taken = mode_act(m) == ACT_ANSWER;
     uint32_t open = 0;
     for (uint32_t i = 1; i < trace->calls.n && !taken; i++) {
         const struct call *call = &trace->calls.at[i];
@@ -97,9 +93,9 @@ static void note_mode(struct campaign *c, const struct trace *trace, mode m)
     buf_addf(&text,
              " was not tried: it needs %s, which no call speaks that was seen without faults",
              need_of(m));
-    if (mode_kind(m) == MODE_GOAWAY || mode_kind(m) == MODE_RST_STREAM)
+    if (mode_rows[mode_kind(m)].at == AT_HTTP2)
         buf_addf(&text, ". In HTTP/1.1 the mode %s does the same",
-                 mode_kind(m) == MODE_GOAWAY ? "close" : "reset");
+                 mode_act(m) == ACT_GOAWAY ? "close" : "reset");
     campaign_note(c, buf_text(&text));
     buf_deinit(&text);
 }

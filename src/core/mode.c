@@ -19,8 +19,9 @@
 #define FIELD_SHIFT 8 /* argument of `corrupt`: what is done 8 bits | place in fields 16 bits */
 
 const struct mode_row mode_rows[MODE_KINDS] = {
-    {"none", ARG_NONE, true, "No fault."},
-#define MODE(id, name, argument, reached, doc) {name, argument, reached, doc},
+    {"none", ARG_NONE, ACTS, OUT_NONE, AT_ANY, "fails", "No fault.", true},
+#define MODE(id, name, argument, act, outcome, at, verb, doc)                                      \
+    {name, argument, act, outcome, at, verb, doc, (act) >= ACT_REACHED},
 #include "core/mode.list"
 #undef MODE
 };
@@ -29,13 +30,6 @@ const struct mode_row mode_rows[MODE_KINDS] = {
 static const char *const outcome_names[OUT_KINDS] = {
     [OUT_NONE] = "unknown",  [OUT_REFUSED] = "refused", [OUT_RESET] = "reset",
     [OUT_CLOSED] = "closed", [OUT_TIMEOUT] = "timeout", [OUT_CANCELLED] = "cancelled",
-};
-
-/* What the caller sees of a mode that keeps the request from the service. */
-static const enum outcome_kind mode_outcomes[MODE_KINDS] = {
-    [MODE_STATUS] = OUT_STATUS,    [MODE_GRPC] = OUT_GRPC,     [MODE_REFUSE] = OUT_REFUSED,
-    [MODE_RESET] = OUT_RESET,      [MODE_CLOSE] = OUT_CLOSED,  [MODE_HOLD] = OUT_TIMEOUT,
-    [MODE_RST_STREAM] = OUT_RESET, [MODE_GOAWAY] = OUT_CLOSED,
 };
 
 /* What arguments may be. */
@@ -167,10 +161,16 @@ int64_t mode_delay_ns(mode m)
     return mode_rows[mode_kind(m) % MODE_KINDS].argument == ARG_DURATION ? MS(mode_argument(m)) : 0;
 }
 
+enum mode_act mode_act(mode m)
+{
+    const struct mode_row *row = &mode_rows[mode_kind(m) % MODE_KINDS];
+    return row->argument == ARG_CUT && mode_argument(m) > 0 ? ACT_CUT : row->act;
+}
+
 bool mode_waits(mode m)
 {
-    enum mode_kind kind = mode_kind(m);
-    return kind == MODE_HOLD || kind == MODE_SLOW || mode_delay_ns(m) > 0;
+    enum mode_act act = mode_act(m);
+    return act == ACT_HOLD || act == ACT_DELAY || act == ACT_LATE || act == ACT_PACE;
 }
 
 bool mode_lost(mode m)
@@ -185,22 +185,21 @@ mode mode_without_lost(mode m)
 
 bool mode_reached(mode m)
 {
-    const struct mode_row *row = &mode_rows[mode_kind(m) % MODE_KINDS];
-    return mode_lost(m) || row->reached || (row->argument == ARG_CUT && mode_argument(m) > 0);
+    return mode_lost(m) || mode_act(m) >= ACT_REACHED;
 }
 
 outcome mode_outcome(mode m)
 {
-    if (mode_reached(mode_without_lost(m)))
+    enum outcome_kind kind = mode_rows[mode_kind(m) % MODE_KINDS].outcome;
+    if (mode_act(m) >= ACT_REACHED)
         return OUTCOME(OUT_NONE, 0);
-    enum outcome_kind kind = mode_outcomes[mode_kind(m) % MODE_KINDS];
     return OUTCOME(kind, kind == OUT_STATUS || kind == OUT_GRPC ? mode_argument(m) : 0);
 }
 
 label mode_label(mode m)
 {
-    bool h2 = mode_kind(m) == MODE_RST_STREAM || mode_kind(m) == MODE_GOAWAY;
-    return h2 || mode_reached(m) ? LABEL_MODE | m : mode_outcome(m);
+    bool own = mode_reached(m) || mode_rows[mode_kind(m) % MODE_KINDS].at == AT_HTTP2;
+    return own ? LABEL_MODE | m : mode_outcome(m);
 }
 
 /* ---- text ---- */

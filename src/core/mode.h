@@ -35,7 +35,7 @@ typedef uint32_t label;   /* an outcome, or LABEL_MODE | mode */
 
 enum mode_kind {
     MODE_KIND_NONE,
-#define MODE(id, name, argument, reached, doc) MODE_##id,
+#define MODE(id, name, argument, act, outcome, at, verb, doc) MODE_##id,
 #include "core/mode.list"
 #undef MODE
     MODE_KINDS
@@ -64,15 +64,6 @@ enum {
 /* What `corrupt` does to the body. */
 enum mode_corrupt { CORRUPT_EMPTY, CORRUPT_GARBAGE, CORRUPT_REMOVE, CORRUPT_NULL, CORRUPT_KINDS };
 
-struct mode_row {
-    const char *name;
-    enum mode_argument argument;
-    bool reached;
-    const char *doc;
-};
-
-extern const struct mode_row mode_rows[MODE_KINDS];
-
 enum outcome_kind {
     OUT_NONE,    /* not known (yet) */
     OUT_STATUS,  /* code: the status */
@@ -85,6 +76,37 @@ enum outcome_kind {
     OUT_EXIT,      /* not of a call: a command ended with this code */
     OUT_KINDS
 };
+
+/* What is done to a call. From ACT_REACHED on the service gets the request. */
+enum mode_act {
+    ACT_ANSWER, /* answered in place of the service */
+    ACT_BREAK,  /* broken off */
+    ACT_GOAWAY, /* broken off with its connection */
+    ACT_HOLD,   /* not answered */
+    ACT_REACHED,
+    ACT_DELAY = ACT_REACHED, /* held before the service gets it */
+    ACT_LATE,                /* the answer is held, */
+    ACT_PACE,                /* or comes slowly, */
+    ACT_CUT,                 /* or breaks off, */
+    ACT_CORRUPT,             /* or is changed */
+    ACT_TWICE,               /* given to the service twice */
+    ACTS
+};
+
+/* Calls that a mode makes sense at. */
+enum mode_at { AT_ANY, AT_HTTP, AT_GRPC, AT_HTTP2 /* gRPC is HTTP/2, too */ };
+
+struct mode_row {
+    const char *name;
+    enum mode_argument argument;
+    enum mode_act act;
+    enum outcome_kind outcome;
+    enum mode_at at;
+    const char *verb, *doc;
+    bool reached; /* does the service get the request? ARG_CUT: also with a number of bytes */
+};
+
+extern const struct mode_row mode_rows[MODE_KINDS];
 
 #define OUTCOME(kind, code) ((outcome)(kind) << 24 | (outcome)(code))
 #define OUTCOME_OK          OUTCOME(OUT_STATUS, 200)
@@ -126,6 +148,9 @@ int64_t mode_delay_ns(mode m);
  * (empty for those without one). The text stays as long as the process. */
 enum mode_corrupt mode_corrupt(mode m);
 slice mode_field(mode m);
+
+/* What is done: `reset:100` cuts, `reset` breaks off. The MODE of lost-reply is what counts. */
+enum mode_act mode_act(mode m);
 
 /* Does the caller wait for longer than the service takes? */
 bool mode_waits(mode m);

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/trace.h"
 
-/* Modes that only calls with one of these flags can take. GOAWAY and RST_STREAM are of HTTP/2. */
-static const uint8_t only_at[MODE_KINDS] = {
-    [MODE_STATUS] = CALL_HTTP,
-    [MODE_GRPC] = CALL_GRPC,
-    [MODE_RST_STREAM] = CALL_GRPC | CALL_HTTP2,
-    [MODE_GOAWAY] = CALL_GRPC | CALL_HTTP2,
-};
-
 bool call_flags_take(uint8_t flags, mode m)
 {
+    static const uint8_t only_at[] = {
+        [AT_HTTP] = CALL_HTTP, [AT_GRPC] = CALL_GRPC, [AT_HTTP2] = CALL_GRPC | CALL_HTTP2};
     uint8_t kind = flags & (CALL_HTTP | CALL_GRPC);
-    uint8_t only = only_at[mode_kind(m) % MODE_KINDS];
+    enum mode_at at = mode_rows[mode_kind(m) % MODE_KINDS].at;
     if (flags & CALL_EXEMPT)
         return false;
     if (kind == 0 || kind == (CALL_HTTP | CALL_GRPC))
         return true;
     if (kind == CALL_GRPC && mode_field(m).n > 0)
         return false; /* the fields of JSON */
-    return !only || (flags & only);
+    return at == AT_ANY || (flags & only_at[at]);
 }
 
 bool call_late(const struct call *c)

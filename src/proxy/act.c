@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Faults that happen instead of the service's answer, or before the service gets the call. One row
- * per mode; what has no row lets the call go to the service, and reply.c does the rest. */
+ * per act of mode.list; what has no row lets the call go to the service, and reply.c does the rest. */
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
@@ -27,17 +27,13 @@ static void answer_grpc(struct exchange *x, uint32_t code)
                          h.fields, h.n_fields);
 }
 
-static void act_grpc(struct exchange *x)
-{
-    answer_grpc(x, mode_argument(x->mode));
-}
-
-static void act_status(struct exchange *x)
+static void act_answer(struct exchange *x)
 {
     const struct rule_dress *dress = x->dress;
-    uint16_t status = (uint16_t)mode_argument(x->mode);
-    if (x->grpc) {
-        answer_grpc(x, grpc_of_status(status));
+    uint32_t code = mode_argument(x->mode);
+    uint16_t status = (uint16_t)code;
+    if (x->grpc || mode_kind(x->mode) == MODE_GRPC) {
+        answer_grpc(x, mode_kind(x->mode) == MODE_GRPC ? code : grpc_of_status(status));
         return;
     }
     struct field fields[1 + FIELDS_MORE];
@@ -63,18 +59,15 @@ static void act_break(struct exchange *x)
     static const struct {
         enum wire_finish how;
         uint32_t code;
-    } breaks[MODE_KINDS] = {
-        [MODE_REFUSE] = {FINISH_RESET, H2_REFUSED_STREAM},
-        [MODE_RESET] = {FINISH_RESET, H2_INTERNAL_ERROR},
-        [MODE_CLOSE] = {FINISH_CLOSE, H2_CANCEL},
+    } breaks[OUT_KINDS] = {
+        [OUT_REFUSED] = {FINISH_RESET, H2_REFUSED_STREAM},
+        [OUT_RESET] = {FINISH_RESET, H2_INTERNAL_ERROR},
+        [OUT_CLOSED] = {FINISH_CLOSE, H2_CANCEL},
     };
-    enum mode_kind kind = mode_kind(x->mode);
-    exchange_break(x, breaks[kind].how, breaks[kind].code, mode_outcome(x->mode));
-}
-
-static void act_rst_stream(struct exchange *x)
-{
-    exchange_break(x, FINISH_RESET, mode_argument(x->mode), mode_outcome(x->mode));
+    outcome seen = mode_outcome(x->mode);
+    bool coded = mode_rows[mode_kind(x->mode)].argument == ARG_ERROR;
+    exchange_break(x, breaks[outcome_kind(seen)].how,
+                   coded ? mode_argument(x->mode) : breaks[outcome_kind(seen)].code, seen);
 }
 
 static void act_goaway(struct exchange *x)
@@ -93,28 +86,30 @@ static void act_hold(struct exchange *x)
     timer_start(&x->worker->loop, &x->timer, clock_ns() + exchange_limits(x)->hold_ns);
 }
 
-static void (*const acts[MODE_KINDS])(struct exchange *) = {
-    [MODE_STATUS] = act_status, [MODE_GRPC] = act_grpc,     [MODE_REFUSE] = act_break,
-    [MODE_RESET] = act_break,   [MODE_CLOSE] = act_break,   [MODE_RST_STREAM] = act_rst_stream,
-    [MODE_HOLD] = act_hold,     [MODE_GOAWAY] = act_goaway,
+static void act_delay(struct exchange *x)
+{
+    x->state = EX_WAIT;
+    timer_start(&x->worker->loop, &x->timer, clock_ns() + mode_delay_ns(x->mode));
+}
+
+/* What happens in place of the service's answer, or before the service gets the call. */
+static void (*const acts[ACTS])(struct exchange *) = {
+    [ACT_ANSWER] = act_answer, [ACT_BREAK] = act_break, [ACT_GOAWAY] = act_goaway,
+    [ACT_HOLD] = act_hold,     [ACT_DELAY] = act_delay,
 };
 
 void act_begin(struct exchange *x)
 {
-    mode m = x->mode;
-    if (mode_kind(m) == MODE_DELAY) {
-        x->fired = true;
-        x->state = EX_WAIT;
-        timer_start(&x->worker->loop, &x->timer, clock_ns() + mode_delay_ns(m));
-    } else if (mode_lost(m) || mode_kind(m) == MODE_DUPLICATE) {
+    enum mode_act act = mode_act(x->mode);
+    if (mode_lost(x->mode) || act == ACT_TWICE) {
         x->way = &way_drop;
         exchange_forward(x);
-    } else if (mode_reached(m)) {
-        x->way = reply_way_for(m);
-        exchange_forward(x);
-    } else {
+    } else if (acts[act]) {
         x->fired = true;
-        acts[mode_kind(m)](x);
+        acts[act](x);
+    } else {
+        x->way = reply_way_for(x->mode);
+        exchange_forward(x);
     }
 }
 
@@ -125,7 +120,7 @@ void act_after_reply(struct exchange *x)
     x->fired = true;
     if (mode_lost(x->mode)) {
         x->mode = mode_without_lost(x->mode);
-        acts[mode_kind(x->mode)](x);
+        acts[mode_act(x->mode)](x);
         return;
     }
     x->way = &way_pass;

@@ -42,7 +42,7 @@ const struct reply_way way_pass = {exchange_pass_head, exchange_pass_data, excha
 
 static void drop_head(struct exchange *x, const struct head *h, bool end)
 {
-    bool again = mode_kind(x->mode) == MODE_DUPLICATE && !mode_lost(x->mode);
+    bool again = mode_act(x->mode) == ACT_TWICE && !mode_lost(x->mode);
     if (again && !(x->replayable && x->request_ended)) {
         x->error = x->request_ended
                        ? "the request's body is too large to be sent twice (limit `payload`)"
@@ -361,11 +361,7 @@ const struct reply_way *reply_way_for(mode m)
         [CORRUPT_REMOVE] = &way_json,
         [CORRUPT_NULL] = &way_json,
     };
-    static const struct reply_way *const ways[MODE_KINDS] = {
-        [MODE_RESET] = &way_cut,        [MODE_CLOSE] = &way_cut, [MODE_TRUNCATE] = &way_cut,
-        [MODE_DELAY_REPLY] = &way_late, [MODE_SLOW] = &way_pace,
-    };
-    if (mode_kind(m) == MODE_CORRUPT)
-        return corrupt[mode_corrupt(m)];
-    return ways[mode_kind(m)] ? ways[mode_kind(m)] : &way_pass;
+    static const struct reply_way *const ways[ACTS] = {
+        [ACT_LATE] = &way_late, [ACT_PACE] = &way_pace, [ACT_CUT] = &way_cut};
+    return mode_act(m) == ACT_CORRUPT ? corrupt[mode_corrupt(m)] : ways[mode_act(m)];
 }

@@ -196,7 +196,7 @@ static void down_data(struct stream *s, slice bytes)
         return;
     }
     /* once forwarded, it is kept while it may have to be sent again */
-    bool over = x->answer_begun && mode_kind(x->mode) != MODE_DUPLICATE;
+    bool over = x->answer_begun && mode_act(x->mode) != ACT_TWICE;
     bool fits = x->body.n + bytes.n <= (size_t)exchange_limits(x)->payload;
     if (!x->up || (x->replayable && !over && fits)) {
         chain_add(&x->body, bytes);

@@ -76,23 +76,7 @@ static void words_argument(mode m, struct buf *out)
 
 void words_mode(mode m, struct buf *out)
 {
-    static const char *const verbs[MODE_KINDS] = {
-        [MODE_STATUS] = "answers ",
-        [MODE_GRPC] = "answers ",
-        [MODE_REFUSE] = "refuses the connection",
-        [MODE_RESET] = "resets the connection",
-        [MODE_CLOSE] = "closes the connection",
-        [MODE_HOLD] = "never answers",
-        [MODE_DELAY] = "answers later by ",
-        [MODE_DELAY_REPLY] = "has its answer held back for ",
-        [MODE_SLOW] = "answers at ",
-        [MODE_TRUNCATE] = "breaks its answer off after ",
-        [MODE_CORRUPT] = "",
-        [MODE_DUPLICATE] = "gets the request twice",
-        [MODE_RST_STREAM] = "resets the stream with code ",
-        [MODE_GOAWAY] = "closes the connection with GOAWAY",
-    };
-    buf_adds(out, verbs[mode_kind(m)] ? verbs[mode_kind(m)] : "fails");
+    buf_adds(out, mode_rows[mode_kind(m)].verb);
     words_argument(m, out);
     if (mode_lost(m))
         buf_adds(out, " after the work is done");
@@ -427,16 +411,13 @@ static const char *const failing_words[FAILINGS] = {
 
 static enum failing failing_of(mode m)
 {
-    static const enum failing of[MODE_KINDS] = {
-        [MODE_REFUSE] = FAIL_BROKEN,     [MODE_RESET] = FAIL_BROKEN,   [MODE_CLOSE] = FAIL_BROKEN,
-        [MODE_RST_STREAM] = FAIL_BROKEN, [MODE_GOAWAY] = FAIL_BROKEN,  [MODE_STATUS] = FAIL_ERROR,
-        [MODE_GRPC] = FAIL_ERROR,        [MODE_CORRUPT] = FAILINGS,    [MODE_TRUNCATE] = FAILINGS,
-        [MODE_DUPLICATE] = FAILINGS,     [MODE_HOLD] = FAIL_NO_ANSWER,
-    };
+    enum outcome_kind kind = mode_rows[mode_kind(m)].outcome;
     if (mode_waits(m))
         return FAIL_NO_ANSWER;
-    bool after_work = mode_lost(m) || (mode_reached(m) && of[mode_kind(m)] == FAIL_BROKEN);
-    return after_work ? FAIL_LOST : of[mode_kind(m)];
+    if (kind == OUT_NONE)
+        return FAILINGS;
+    bool error = kind == OUT_STATUS || kind == OUT_GRPC;
+    return mode_reached(m) ? FAIL_LOST : error ? FAIL_ERROR : FAIL_BROKEN;
 }
 
 /* What the assumptions in use have left out, as far as it was counted. */

@@ -68,17 +68,16 @@ static void act_corrupt(struct answer *a)
 }
 
 /* What happens to the answer of a service that was reached; `duplicate` leaves it as it is. */
-static void (*const acts[MODE_KINDS])(struct answer *a) = {
-    [MODE_RESET] = act_cut,       [MODE_CLOSE] = act_cut,        [MODE_TRUNCATE] = act_cut,
-    [MODE_DELAY] = act_late,      [MODE_DELAY_REPLY] = act_late, [MODE_SLOW] = act_slow,
-    [MODE_CORRUPT] = act_corrupt,
+static void (*const acts[ACTS])(struct answer *a) = {
+    [ACT_DELAY] = act_late, [ACT_LATE] = act_late,       [ACT_PACE] = act_slow,
+    [ACT_CUT] = act_cut,    [ACT_CORRUPT] = act_corrupt,
 };
 
 /* A failure in place of an answer. */
 static void act_instead(struct answer *a, int64_t timeout_ns)
 {
     struct call *c = a->call;
-    if (mode_kind(c->mode) == MODE_HOLD)
+    if (mode_act(c->mode) == ACT_HOLD)
         c->end_ns = later(c->start_ns, timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
     else if (!c->handled)
         c->end_ns = later(c->end_ns, SIM_FAULT_NS);
@@ -91,9 +90,10 @@ static void act_instead(struct answer *a, int64_t timeout_ns)
 void fault_act(struct sim *sim, struct call *c, int64_t timeout_ns, const struct node **body)
 {
     struct answer a = {.sim = sim, .call = c, .body = *body};
-    if (!mode_reached(mode_without_lost(c->mode)))
+    enum mode_act act = mode_act(c->mode);
+    if (act < ACT_REACHED)
         act_instead(&a, timeout_ns);
-    else if (acts[mode_kind(c->mode)])
-        acts[mode_kind(c->mode)](&a);
+    else if (acts[act])
+        acts[act](&a);
     *body = a.body;
 }

@@ -137,7 +137,7 @@ static void call_external(const struct service *service, struct env *env, int64_
 static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node **body)
 {
     bool answered =
-        c->handled || mode_kind(c->mode) == MODE_HOLD; /* injected failures come at once */
+        c->handled || mode_act(c->mode) == ACT_HOLD; /* injected failures come at once */
     if (answered && timeout_ns > 0 && c->end_ns - c->start_ns > timeout_ns) {
         c->end_ns = later(c->start_ns, timeout_ns);
         c->seen = OUTCOME(OUT_TIMEOUT, 0);
@@ -208,7 +208,7 @@ static enum flow call_once(struct frame *f, const struct target *t, const struct
     }
     if (deliver(f, t, sent, start_ns, timeout_ns, out, &c) == FLOW_ABORT)
         return FLOW_ABORT;
-    if (mode_kind(c.mode) == MODE_DUPLICATE && outcome_kind(c.seen) != OUT_TIMEOUT)
+    if (mode_act(c.mode) == ACT_TWICE && outcome_kind(c.seen) != OUT_TIMEOUT)
         return deliver(f, t, sent, start_ns, timeout_ns, out, &c);
     return FLOW_ON;
 }
