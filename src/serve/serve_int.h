@@ -67,8 +67,8 @@ void outgoing_free(struct outgoing *c);
 /* NULL: there are too many. */
 struct peer *outgoing_peer(struct outgoing *c, const struct addr *addr, slice authority, bool h2);
 
-outcome outgoing_call(struct outgoing *c, struct peer *peer, const struct request *r,
-                      const struct sim_call *call, struct arena *a, const struct node **body);
+outcome outgoing_call(struct outgoing *c, struct peer *p, const struct request *r,
+                      const struct sim_call *call, struct arena *a, const struct node **answer);
 
 /* ---- request.c ---- */
 
