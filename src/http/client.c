@@ -275,24 +275,19 @@ static void on_deadline(struct timer *t)
 
 /* ---- what streams tell ---- */
 
-static const char *words_for(const struct client_call *k, enum wire_cut why)
-{
-    switch (why) {
-    case CUT_BAD: return "the answer is malformed";
-    case CUT_LIMIT:
-        return "the head of the answer is too large, or too many interim answers (1xx) came";
-    case CUT_RESET:
-        return k->in.head ? "the connection was reset in the middle of the answer"
-                          : "the connection was reset before the answer";
-    case CUT_REFUSED: return "the service refused the call (HTTP/2 REFUSED_STREAM or GOAWAY)";
-    case CUT_CLOSED: break;
-    }
-    return k->in.head ? "the connection was closed in the middle of the answer"
-                      : "the connection was closed before the answer";
-}
-
 static void explain(struct client_call *k, const struct link *l, enum wire_cut why, uint32_t code)
 {
+    static const char *const words[][2] = {
+        [CUT_CLOSED] = {"the connection was closed before the answer",
+                        "the connection was closed in the middle of the answer"},
+        [CUT_RESET] = {"the connection was reset before the answer",
+                       "the connection was reset in the middle of the answer"},
+#define BOTH(text) {text, text}
+        [CUT_REFUSED] = BOTH("the service refused the call (HTTP/2 REFUSED_STREAM or GOAWAY)"),
+        [CUT_BAD] = BOTH("the answer is malformed"),
+        [CUT_LIMIT] = BOTH("the head of the answer is too large, or too many interim answers (1xx) "
+                           "came"),
+    };
     struct buf text = BUF_INIT(400);
     bool lost = why == CUT_CLOSED || why == CUT_BAD;
     if (l->failed) {
@@ -304,7 +299,7 @@ static void explain(struct client_call *k, const struct link *l, enum wire_cut w
         if (why == CUT_RESET && l->wire->finish == FINISH_NOT)
             buf_addf(&text, "the call was reset (HTTP/2 error %u)", (unsigned)code);
         else
-            buf_adds(&text, words_for(k, why));
+            buf_adds(&text, words[why][k->in.head != NULL]);
         if ((why == CUT_BAD || why == CUT_LIMIT) && l->wire->error)
             buf_addf(&text, ": %s", l->wire->error);
         if (k->grpc && lost && !k->in.head)

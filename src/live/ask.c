@@ -29,42 +29,10 @@ static void on_answer(void *user, const struct client_answer *answer)
     loop_stop(&k->loop);
 }
 
-/* ---- the request ---- */
-
-static int address_of(const char *control, struct addr *out, struct err *e)
-{
-    slice text = slice_of(control), scheme = SLICE("http://");
-    if (!slice_starts(text, scheme))
-        return err_set(e, 0, 0,
-                       "OUTFOX_CONTROL is no address: \"%.*s\" does not begin with http://",
-                       SHORT(text));
-    text = slice_from(text, scheme.n);
-    text.n = slice_find(text, '/');
-    return addr_parse(text, "OUTFOX_CONTROL", out, e);
-}
-
 static bool is_plain(char c)
 {
     return (c >= '0' && c <= '9') || is_letter(c) || (c && strchr("/-._*", c));
 }
-
-static void send_and_wait(struct asking *k, const struct addr *to, const char *method, slice target)
-{
-    struct head head = {.method = slice_of(method), .target = target};
-    struct client_request request = {
-        .to = to, .head = &head, .timeout_ns = ASK_NS, .body_max = CONTROL_ANSWER_MAX};
-    if (loop_init(&k->loop, NULL)) {
-        k->error = "there is no event loop";
-        return;
-    }
-    struct client *client = client_new(&k->loop, true);
-    client_send(client, &request, on_answer, k);
-    loop_run(&k->loop);
-    client_free(client);
-    loop_deinit(&k->loop);
-}
-
-/* ---- the answer ---- */
 
 /* The status, 0 when nobody answers who could know. */
 static int read_answer(const struct asking *k, const struct ask *ask, const struct node **answer,
@@ -95,7 +63,15 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
         (void)err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
         return 400;
     }
-    if (address_of(ask->control, &to, e))
+    slice at = slice_of(ask->control), scheme = SLICE("http://");
+    if (!slice_starts(at, scheme)) {
+        (void)err_set(e, 0, 0, "OUTFOX_CONTROL is no address: \"%.*s\" does not begin with http://",
+                      SHORT(at));
+        return 0;
+    }
+    at = slice_from(at, scheme.n);
+    at.n = slice_find(at, '/');
+    if (addr_parse(at, "OUTFOX_CONTROL", &to, e))
         return 0;
     buf_adds(&target, "/runs/");
     percent_encode(slice_of(ask->run), is_plain, &target);
@@ -103,7 +79,18 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
     if (ask->pattern.n)
         buf_addc(&target, '?');
     percent_encode(ask->pattern, is_plain, &target);
-    send_and_wait(&k, &to, ask->method, buf_slice(&target));
+    struct head head = {.method = slice_of(ask->method), .target = buf_slice(&target)};
+    struct client_request request = {
+        .to = &to, .head = &head, .timeout_ns = ASK_NS, .body_max = CONTROL_ANSWER_MAX};
+    if (loop_init(&k.loop, NULL)) {
+        k.error = "there is no event loop";
+    } else {
+        struct client *client = client_new(&k.loop, true);
+        client_send(client, &request, on_answer, &k);
+        loop_run(&k.loop);
+        client_free(client);
+        loop_deinit(&k.loop);
+    }
     buf_deinit(&target);
     return read_answer(&k, ask, answer, e);
 }

@@ -60,19 +60,6 @@ static int decode(slice text, struct buf *out, struct err *e)
     return 0;
 }
 
-/* The calls by names of our own. A call's path is that of its parent and one element. */
-static void copy_names(struct question *q)
-{
-    for (uint32_t i = 0; i < q->trace->calls.n; i++) {
-        const struct call *c = &q->trace->calls.at[i];
-        struct element el = *uid_element(q->names, c->uid);
-        uid above = c->parent == CALL_NONE ? UID_NONE : q->uids.at[c->parent];
-        el.service = names_sym(&q->own, names_text(q->names, el.service));
-        el.interface = names_sym(&q->own, names_text(q->names, el.interface));
-        vec_push(&q->uids, names_uid(&q->own, above, names_element(&q->own, el)));
-    }
-}
-
 static int read_pattern(struct question *q, slice query, struct err *e)
 {
     struct buf text = BUF_INIT(CONTROL_PATTERN_MAX);
@@ -85,8 +72,15 @@ static int read_pattern(struct question *q, slice query, struct err *e)
         struct vocabulary words = *q->words;
         words.names = &q->own;
         failed = pattern_parse(&q->pattern, &words, PATTERN_CALLS, buf_slice(&text), e);
-        if (!failed)
-            copy_names(q);
+    }
+    /* the calls by names of our own; a call's path is that of its parent and one element */
+    for (uint32_t i = 0; q->has_pattern && !failed && i < q->trace->calls.n; i++) {
+        const struct call *c = &q->trace->calls.at[i];
+        struct element el = *uid_element(q->names, c->uid);
+        uid above = c->parent == CALL_NONE ? UID_NONE : q->uids.at[c->parent];
+        el.service = names_sym(&q->own, names_text(q->names, el.service));
+        el.interface = names_sym(&q->own, names_text(q->names, el.interface));
+        vec_push(&q->uids, names_uid(&q->own, above, names_element(&q->own, el)));
     }
     buf_deinit(&text);
     return failed;

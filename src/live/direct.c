@@ -81,14 +81,7 @@ void live_address(const struct live *l, uint32_t service, struct buf *out)
 
 enum { BODY_MAX = 1 << 20 };
 
-/* The first message, without the bytes before it. */
-static slice grpc_first(slice bytes)
-{
-    struct grpc_framing f = {0};
-    bytes.n = grpc_feed(&f, bytes);
-    return bytes.n > GRPC_PREFIX ? slice_from(bytes, GRPC_PREFIX) : (slice){0};
-}
-
+/* All of it; of gRPC the first message, without the bytes before it. */
 static slice body_of(const struct chain *body, bool grpc, struct buf *text)
 {
     slice whole = {0};
@@ -98,7 +91,10 @@ static slice body_of(const struct chain *body, bool grpc, struct buf *text)
         chain_print(body, text);
         whole = buf_slice(text);
     }
-    return grpc ? grpc_first(whole) : whole;
+    if (!grpc)
+        return whole;
+    whole.n = grpc_feed(&(struct grpc_framing){0}, whole);
+    return whole.n > GRPC_PREFIX ? slice_from(whole, GRPC_PREFIX) : (slice){0};
 }
 
 /* Services that start, and commands around a run, may cause calls that belong to no run. */
@@ -138,17 +134,6 @@ static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate 
     return ARRIVED_DECIDED;
 }
 
-static void keep_answer(struct live *l, const struct call_fate *fate, const struct call_end *end)
-{
-    struct buf text = BUF_INIT(RUN_BODY_MAX);
-    struct buf plain = BUF_INIT(RUN_BODY_MAX);
-    chain_print(end->answer, &text);
-    bool read = end->coding.n && !coding_decode(end->coding, buf_slice(&text), &plain);
-    execution_keep(l, fate->run, fate->call, buf_slice(read ? &plain : &text));
-    buf_deinit(&plain);
-    buf_deinit(&text);
-}
-
 /* A mode that alters answers found nothing to alter. */
 static void note_unfit(struct live *l, const struct call_arrival *a, const struct call_fate *fate,
                        const char *why)
@@ -172,8 +157,15 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
         track_asked(l->tracker, fate->run, fate->call, a->head->target,
                     body_of(a->body, a->grpc, &text));
     buf_deinit(&text);
-    if (fate->client)
-        keep_answer(l, fate, end);
+    if (fate->client) {
+        struct buf plain = BUF_INIT(RUN_BODY_MAX);
+        text = BUF_INIT(RUN_BODY_MAX);
+        chain_print(end->answer, &text);
+        bool read = end->coding.n && !coding_decode(end->coding, buf_slice(&text), &plain);
+        execution_keep(l, fate->run, fate->call, buf_slice(read ? &plain : &text));
+        buf_deinit(&plain);
+        buf_deinit(&text);
+    }
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
                 end->end_ns);
     if (end->unfit)

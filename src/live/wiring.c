@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live/wiring.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,32 +18,12 @@
  * this process however that ends. */
 enum { PORT_FIRST = 10000, PORT_LAST = 32000, PORT_TRIES = 300 };
 
-static bool is_free(slice host, uint32_t port, struct addr *out)
+/* A descriptor that listens there, or -1. */
+static int listen_at(const char *text, struct addr *out)
 {
     struct err ignored = {0};
-    struct buf text = BUF_INIT(300);
-    buf_addf(&text, "%.*s:%u", SLICE_ARG(host), (unsigned)port);
-    bool parsed = addr_parse(buf_slice(&text), "host", out, &ignored) == 0;
-    int fd = parsed ? addr_listen(out, false, &ignored) : -1;
-    buf_deinit(&text);
-    if (fd >= 0)
-        sys_close(fd);
-    out->listening = false;
-    return fd >= 0;
-}
-
-/* A descriptor for as long as the port is ours; -1: it is another campaign's. */
-static int reserve(uint32_t port)
-{
-    struct err ignored = {0};
-    struct addr name;
-    struct buf text = BUF_INIT(100);
-    buf_addf(&text, "unix:@outfox-port-%u", (unsigned)port);
-    int fd = addr_parse(buf_slice(&text), "port", &name, &ignored) == 0
-                 ? addr_listen(&name, false, &ignored)
-                 : -1;
-    buf_deinit(&text);
-    return fd;
+    bool parsed = addr_parse(slice_of(text), "host", out, &ignored) == 0;
+    return parsed ? addr_listen(out, false, &ignored) : -1;
 }
 
 static int choose_ports(struct wiring *w, struct err *e)
@@ -58,12 +39,19 @@ static int choose_ports(struct wiring *w, struct err *e)
             bool taken = false;
             for (uint32_t k = 0; k < w->n_services; k++)
                 taken |= addr_port(&w->address[k]) == port;
-            int held = taken ? -1 : reserve(port);
-            found = held >= 0 && is_free(spec->host, port, &w->address[i]);
+            char name[64];
+            struct addr held_at;
+            (void)snprintf(name, sizeof name, "unix:@outfox-port-%u", (unsigned)port);
+            int held = taken ? -1 : listen_at(name, &held_at);
+            if (held < 0)
+                continue; /* another campaign's */
+            char *text = arena_printf(&w->arena, "%.*s:%u", SLICE_ARG(spec->host), (unsigned)port);
+            int fd = listen_at(text, &w->address[i]);
+            found = fd >= 0;
+            w->address[i].listening = false;
+            sys_close(found ? fd : held);
             if (found)
                 vec_push(&w->held, held);
-            else if (held >= 0)
-                sys_close(held);
         }
         if (!found)
             return err_set(e, spec->line, spec->col,
@@ -78,11 +66,8 @@ static int read_address(const struct campaign_config *config, const struct servi
                         struct addr *out, struct err *e)
 {
     struct buf text = BUF_INIT(400);
-    if (spec->address.n)
-        buf_add(&text, spec->address);
-    else
-        buf_addf(&text, "%.*s:%u", SLICE_ARG(spec->host), (unsigned)spec->port);
-    int failed = addr_parse(buf_slice(&text), "address", out, e);
+    buf_addf(&text, "%.*s:%u", SLICE_ARG(spec->host), (unsigned)spec->port);
+    int failed = addr_parse(spec->address.n ? spec->address : buf_slice(&text), "address", out, e);
     if (failed) {
         struct err inner = *e;
         *e = (struct err){0};
@@ -317,26 +302,6 @@ const char *wiring_door(const struct wiring *w, uint32_t caller, uint32_t callee
 
 /* ---- placeholders ---- */
 
-static void add_part(struct buf *out, enum placeholder_kind kind, slice address)
-{
-    size_t colon = address.n;
-    while (colon > 0 && address.p[colon - 1] != ':')
-        colon--;
-    slice host = {address.p, colon ? colon - 1 : 0};
-    switch (kind) {
-    case PLACEHOLDER_URL:
-        buf_adds(out, "http://");
-        buf_add(out, address);
-        break;
-    case PLACEHOLDER_ADDRESS: buf_add(out, address); break;
-    case PLACEHOLDER_HOST: buf_add(out, host); break;
-    case PLACEHOLDER_PORT: buf_add(out, slice_from(address, colon)); break;
-    case PLACEHOLDER_NONE:
-    case PLACEHOLDER_WRONG:
-    case PLACEHOLDER_TEXT: break;
-    }
-}
-
 int wiring_expand(const struct wiring *w, uint32_t caller, slice text, struct buf *out,
                   struct err *e)
 {
@@ -360,7 +325,14 @@ int wiring_expand(const struct wiring *w, uint32_t caller, slice text, struct bu
             buf_deinit(&own);
             return err_set(e, 0, 0, "%.*s cannot be known here", SLICE_ARG(p.text));
         }
-        add_part(out, p.kind, door ? slice_of(door) : buf_slice(&own));
+        slice address = door ? slice_of(door) : buf_slice(&own);
+        size_t colon = address.n;
+        while (colon > 0 && address.p[colon - 1] != ':')
+            colon--;
+        buf_adds(out, p.kind == PLACEHOLDER_URL ? "http://" : "");
+        if (p.kind == PLACEHOLDER_HOST)
+            address.n = colon ? colon - 1 : 0;
+        buf_add(out, p.kind == PLACEHOLDER_PORT ? slice_from(address, colon) : address);
         buf_deinit(&own);
     }
     return 0;

@@ -82,17 +82,6 @@ static void hint_tls(struct exchange *x, const char *what)
     plane_warn(x->worker->plane, exchange_setup(x)->door[x->door].spec->service.p, text);
 }
 
-/* There is no connection at all. */
-static void fail_unreachable(struct exchange *x, const struct link *l)
-{
-    const struct door *door = &exchange_setup(x)->door[x->door];
-    x->reply = OUTCOME(OUT_REFUSED, 0);
-    exchange_fail(x, 502,
-                  arena_printf(&x->arena, "%.*s at %s cannot be reached: %s",
-                               SLICE_ARG(door->spec->service), door->to.text,
-                               l->why ? l->why : ""));
-}
-
 /* What came is no answer; of a service that never answered in HTTP/2 it may be HTTP/1.1. */
 static void fail_malformed(struct exchange *x, const struct link *l, enum wire_cut why)
 {
@@ -165,12 +154,18 @@ static void up_abort(struct stream *s, enum wire_cut why, uint32_t code)
     }
     x->answer_ended = true;
     x->reply = OUTCOME(why == CUT_RESET || why == CUT_REFUSED ? OUT_RESET : OUT_CLOSED, 0);
-    if (l->failed)
-        fail_unreachable(x, l);
-    else if (why == CUT_BAD || why == CUT_LIMIT)
+    if (l->failed) { /* there is no connection at all */
+        const struct door *door = &exchange_setup(x)->door[x->door];
+        x->reply = OUTCOME(OUT_REFUSED, 0);
+        exchange_fail(x, 502,
+                      arena_printf(&x->arena, "%.*s at %s cannot be reached: %s",
+                                   SLICE_ARG(door->spec->service), door->to.text,
+                                   l->why ? l->why : ""));
+    } else if (why == CUT_BAD || why == CUT_LIMIT) {
         fail_malformed(x, l, why);
-    else
+    } else {
         mirror(x, l, why, code);
+    }
 }
 
 void exchange_consume(struct exchange *x, size_t n)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "data/yaml.h"
-#include "proxy/config_int.h"
 
 struct proxy_config *config_new(void)
 {

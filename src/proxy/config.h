@@ -93,6 +93,10 @@ int proxy_set(struct proxy_config *config, uint32_t proxy, slice key, slice valu
 /* A rule whose SERVICE says which proxy it is for; it may be left out where there is one proxy. */
 void config_add_fault(struct proxy_config *config, slice text);
 
+/* Puts an error to a place of the file, or leaves it where it is when line is 0. */
+int config_fail_at(const struct proxy_config *config, uint32_t line, uint32_t col,
+                   const struct err *inner, struct err *e);
+
 /* Checks the whole and makes the rules. */
 int config_finish(struct proxy_config *config, struct err *e) MUST_USE;
 

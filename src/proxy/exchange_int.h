@@ -158,13 +158,11 @@ struct reply_way {
 extern const struct reply_way way_pass, way_drop;
 const struct reply_way *reply_way_for(mode m);
 
-/* ---- naming.c ---- */
+/* ---- record.c ---- */
 
 /* Finds its interface, and how many calls of its name came before it. */
 void naming_interface(struct exchange *x);
 uint32_t naming_count(const struct exchange *x);
-
-/* ---- record.c ---- */
 
 /* One line, when there is a log. */
 void record_call(struct exchange *x);

@@ -103,25 +103,20 @@ void plane_part(struct plane *p)
             link_part(l);
 }
 
-/* Sockets are handed on from setup to setup by the workers, so they take up each of them. */
-static bool all_took_up(const struct plane *p)
+int plane_reload(struct plane *p, struct proxy_config *config, struct err *e)
 {
-    for (int i = 0; i < TAKE_UP_MS; i++) {
+    struct setup *setup, *old = p->setup;
+    /* sockets are handed on from setup to setup by the workers, so they take up each of them */
+    for (int ms = 0; ms <= TAKE_UP_MS; ms++) {
         bool all = true;
         for (uint32_t k = 0; k < p->n_workers; k++)
             all &= atomic_load(&p->worker[k].taken) == p->setup;
         if (all)
-            return true;
+            break;
+        if (ms == TAKE_UP_MS)
+            return err_set(e, 0, 0, "the last reload is still under way; try again");
         uv_sleep(1);
     }
-    return false;
-}
-
-int plane_reload(struct plane *p, struct proxy_config *config, struct err *e)
-{
-    struct setup *setup, *old = p->setup;
-    if (!all_took_up(p))
-        return err_set(e, 0, 0, "the last reload is still under way; try again");
     if (setup_new(config, old, &setup, e))
         return -1;
     setup->naming = p->naming;

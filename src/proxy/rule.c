@@ -14,16 +14,6 @@ enum { CHANCE_ALWAYS = 1000000000 };
 
 /* ---- the tally ---- */
 
-static struct rule_tally *tally_new(void)
-{
-    struct rule_tally *tally = mem_zero(sizeof *tally);
-    atomic_init(&tally->refs, 1);
-    atomic_init(&tally->seen, 0);
-    atomic_init(&tally->fired, 0);
-    tally->since_ns = RULE_NOT_YET;
-    return tally;
-}
-
 static void tally_release(struct rule_tally *tally)
 {
     if (tally && atomic_fetch_sub_explicit(&tally->refs, 1, memory_order_acq_rel) == 1)
@@ -67,7 +57,9 @@ int rule_add(struct rulebook *book, slice text, struct rule **out, struct err *e
     rule->text = slice_copy(&book->arena, slice_trim(text));
     if (rule_parse(book, rule->text, rule, e))
         return -1;
-    rule->tally = tally_new();
+    rule->tally = mem_zero(sizeof *rule->tally);
+    atomic_init(&rule->tally->refs, 1);
+    rule->tally->since_ns = RULE_NOT_YET;
     vec_push(&book->list, rule);
     *out = rule;
     return 0;

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "io/sys.h"
-#include "proxy/config_int.h"
 
 /* Port 0 is chosen anew for each proxy, so the text alone does not say which it was. */
 bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b)

@@ -97,17 +97,6 @@ static void close_site(struct worker *w, struct site *site)
     }
 }
 
-static struct site *find_site(struct worker *w, const struct setup *old,
-                              const struct proxy_spec *spec)
-{
-    for (uint32_t i = 0; old && i < w->sites.n; i++) {
-        struct site *site = w->sites.at[i];
-        if (!site->gone && same_listener(old->door[site->door].spec, spec))
-            return site;
-    }
-    return NULL;
-}
-
 static int open_site(struct worker *w, struct door *d, uint32_t index)
 {
     struct site *site = mem_zero(sizeof *site);
@@ -139,15 +128,17 @@ static int take_up(struct worker *w, struct setup *setup)
     *w->current = (struct generation){.setup = setup, .users = 1};
     peers_init(w, w->current);
     for (uint32_t i = 0; i < setup->n_doors; i++) {
-        struct site *site = find_site(w, old, setup->door[i].spec);
-        if (!site) {
-            int code = open_site(w, &setup->door[i], i);
-            failed = failed ? failed : code;
+        uint32_t k = 0; /* the site that it has already */
+        while (k < n_before &&
+               (w->sites.at[k]->gone ||
+                !same_listener(old->door[w->sites.at[k]->door].spec, setup->door[i].spec)))
+            k++;
+        if (k < n_before) {
+            doors.at[k] = i;
             continue;
         }
-        for (uint32_t k = 0; k < n_before; k++)
-            if (w->sites.at[k] == site)
-                doors.at[k] = i;
+        int code = open_site(w, &setup->door[i], i);
+        failed = failed ? failed : code;
     }
     for (uint32_t k = 0; k < n_before; k++) {
         struct site *site = w->sites.at[k];

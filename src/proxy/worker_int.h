@@ -168,7 +168,7 @@ struct plane {
 /* A sentence for whoever runs the proxy, at most one a second. service: NULL, or whose it is. */
 void plane_warn(struct plane *p, const char *service, const char *text);
 
-/* ---- naming.c ---- */
+/* ---- record.c ---- */
 
 /* How often each call was seen. */
 struct naming *naming_new(void);

@@ -146,35 +146,14 @@ static void handle_ready(struct server_link *sl)
 static bool go_on(struct server_link *sl)
 {
     struct wire *w = sl->link->wire;
-    handle_ready(sl);
-    if (block_link_flush(sl->link) != 0)
-        return false;
-    while (w->resume && w->finish == FINISH_NOT) {
-        wire_resume(w);
+    for (;;) {
         handle_ready(sl);
-        if (block_link_flush(sl->link) != 0)
+        if (block_link_flush(sl->link) != 0 || w->finish != FINISH_NOT)
             return false;
+        if (!w->resume)
+            return true;
+        wire_resume(w);
     }
-    return w->finish == FINISH_NOT;
-}
-
-static void serve_on(struct server_link *sl)
-{
-    ssize_t got = 1;
-    if (!block_link_accept(sl->link, &events, &limits))
-        return;
-    pthread_mutex_lock(&sl->lock);
-    while (go_on(sl) && got > 0) {
-        pthread_mutex_unlock(&sl->lock);
-        got = block_link_get(sl->link, 0);
-        pthread_mutex_lock(&sl->lock);
-        block_link_feed(sl->link, got);
-    }
-    wire_broken(sl->link->wire);
-    handle_ready(sl);
-    while (sl->jobs)
-        pthread_cond_wait(&sl->done, &sl->lock);
-    pthread_mutex_unlock(&sl->lock);
 }
 
 void server_serve(struct serve *s, int fd, uint32_t service)
@@ -186,7 +165,21 @@ void server_serve(struct serve *s, int fd, uint32_t service)
     block_init(fd);
     sl.link = block_link_new(&s->links, fd, SERVE_SILENCE_NS, SERVE_WAIT_NS);
     sl.link->user = &sl;
-    serve_on(&sl);
+    if (block_link_accept(sl.link, &events, &limits)) {
+        ssize_t got = 1;
+        pthread_mutex_lock(&sl.lock);
+        while (go_on(&sl) && got > 0) {
+            pthread_mutex_unlock(&sl.lock);
+            got = block_link_get(sl.link, 0);
+            pthread_mutex_lock(&sl.lock);
+            block_link_feed(sl.link, got);
+        }
+        wire_broken(sl.link->wire);
+        handle_ready(&sl);
+        while (sl.jobs)
+            pthread_cond_wait(&sl.done, &sl.lock);
+        pthread_mutex_unlock(&sl.lock);
+    }
     block_link_free(sl.link);
     pthread_cond_destroy(&sl.done);
     pthread_mutex_destroy(&sl.lock);
