@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "search/frontier.h"
+#include "search/search_int.h"
 
 static struct frontier_bucket *bucket(struct frontier *f, uint32_t i)
 {
@@ -76,29 +76,32 @@ static struct frontier_item peek_random(const struct frontier *f, uint64_t after
     return b->items.at[rng_below(&rng, (uint32_t)(b->items.n - after))];
 }
 
+static uint32_t size_of(const struct search *s, faultload f)
+{
+    return faultload_size(s->fl, f);
+}
+
 static const struct order_row rows[] = {
-    {"size", "fewest faults first, so that a finding is minimal when it is first seen", false},
-    {"depth", "follows the newest discovery: deep combinations early", false},
-    {"random", "any queued faultload, drawn with --seed", false},
-    {"soon", "fewest failing calls first, with all their tries; what makes callers wait later",
-     true},
+    {"size", "fewest faults first, so that a finding is minimal when it is first seen"},
+    {"depth", "follows the newest discovery: deep combinations early"},
+    {"random", "any queued faultload, drawn with --seed"},
+    {"soon", "fewest failing calls first, with all their tries; what makes callers wait later"},
 };
 
-static const struct {
-    void (*push)(struct frontier *f, struct frontier_item item, uint32_t size);
-    struct frontier_item (*pop)(struct frontier *f);
-    struct frontier_item (*peek)(const struct frontier *f, uint64_t after);
-} ops[] = {{push_by_size, pop_by_size, peek_by_size},
-           {push_last, pop_last, peek_last},
-           {push_last, pop_random, peek_random},
-           {push_by_size, pop_by_size, peek_by_size}};
+static const struct order_ops ops[] = {
+    {.score = size_of, .push = push_by_size, .pop = pop_by_size, .peek = peek_by_size},
+    {.score = size_of, .push = push_last, .pop = pop_last, .peek = peek_last},
+    {.score = size_of, .push = push_last, .pop = pop_random, .peek = peek_random},
+    {.score = rank_of, .push = push_by_size, .pop = pop_by_size, .peek = peek_by_size},
+};
 
+const struct order_ops *const order_ops = ops;
 const struct order_row *const order_rows = rows;
 const uint32_t order_count = sizeof rows / sizeof *rows;
 
-void frontier_init(struct frontier *f, uint32_t order, uint64_t seed)
+void frontier_init(struct frontier *f, const struct order_ops *with, uint64_t seed)
 {
-    *f = (struct frontier){.order = order, .rng = {seed}};
+    *f = (struct frontier){.ops = with, .rng = {seed}};
 }
 
 void frontier_deinit(struct frontier *f)
@@ -108,9 +111,9 @@ void frontier_deinit(struct frontier *f)
     vec_deinit(&f->buckets);
 }
 
-void frontier_push(struct frontier *f, struct frontier_item item, uint32_t size)
+void frontier_push(struct frontier *f, struct frontier_item item, uint32_t score)
 {
-    ops[f->order].push(f, item, size);
+    f->ops->push(f, item, score);
     f->n++;
 }
 
@@ -119,14 +122,21 @@ bool frontier_pop(struct frontier *f, struct frontier_item *out)
     if (f->n == 0)
         return false;
     f->n--;
-    *out = ops[f->order].pop(f);
+    *out = f->ops->pop(f);
     return true;
+}
+
+void frontier_observed(struct frontier *f, struct frontier_item item, const struct trace *trace,
+                       const struct verdict *verdict)
+{
+    if (f->ops->observed)
+        f->ops->observed(f, item, trace, verdict);
 }
 
 bool frontier_peek(const struct frontier *f, uint64_t after, struct frontier_item *out)
 {
     if (after >= f->n)
         return false;
-    *out = ops[f->order].peek(f, after);
+    *out = f->ops->peek(f, after);
     return true;
 }

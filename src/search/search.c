@@ -51,7 +51,7 @@ struct search *search_new(struct names *names, struct faultloads *fl,
         s->opt.assume |= 1u << REDUCE_MODES;
     s->audit_rng.state = options->seed + 1;
     tree_init(&s->tree, ASSUMES(s, REDUCE_STATELESS));
-    frontier_init(&s->frontier, options->order, options->seed);
+    frontier_init(&s->frontier, &order_ops[options->order], options->seed);
     return s;
 }
 
@@ -118,9 +118,7 @@ void search_queue(struct search *s, struct frontier_item item)
 {
     if (item.edge != NODE_NONE)
         s->tree.nodes.at[item.edge].state = EDGE_QUEUED;
-    frontier_push(&s->frontier, item,
-                  order_rows[s->opt.order].ranked ? rank_of(s, item.faultload)
-                                                  : faultload_size(s->fl, item.faultload));
+    frontier_push(&s->frontier, item, s->frontier.ops->score(s, item.faultload));
 }
 
 void search_count_skip(struct search *s, struct frontier_item item, enum reduction why)
@@ -297,6 +295,7 @@ void search_observe(struct search *s, faultload f, const struct trace *trace,
     reading_fill(s, trace);
     bool fired = came_true(s);
     record(s, verdict, fired);
+    frontier_observed(&s->frontier, s->now.item, trace, verdict);
     if (!fired) {
         if (s->now.attempt + 1 < s->opt.attempts) /* again, as often as is allowed */
             flight_again(s, s->now);

@@ -38,7 +38,6 @@ extern const struct reduction_row reduction_rows[REDUCTIONS];
 /* Orders: which of the queued faultloads comes next. */
 struct order_row {
     const char *name, *doc;
-    bool ranked; /* by rank.c */
 };
 
 extern const struct order_row *const order_rows;

@@ -13,22 +13,22 @@
 /* ---- text ---- */
 
 static const char *const lines[] = {
-    "{\"outfox\": \"event\", \"version\": 1, \"type\": \"campaign\", \"scenario\": \"a\\\"b\", "
-    "\"at_ns\": 0, \"system\": \"shop\", \"file\": \"outfox.yaml\", \"modes\": \"503, reset\", "
-    "\"order\": \"soon\", \"max_runs\": 0, \"max_time_ns\": 5, \"resumed\": false}",
-    "{\"outfox\": \"event\", \"version\": 1, \"type\": \"run\", \"scenario\": \"s\", \"at_ns\": 12, "
-    "\"number\": 7, \"purpose\": \"search\", \"faultload\": \"front GET / > a GET / : 503\", "
-    "\"pass\": false, \"status\": \"500\", \"why\": \"no\", \"took_ns\": 99, \"calls\": 3, "
-    "\"hung\": false, \"crashed\": true, \"repeated\": false, \"restored\": false, "
-    "\"counted\": \"repeat\", \"fired\": true, \"size\": 1, \"hits\": 1, \"runs\": 5, "
-    "\"queued\": 2, \"findings\": 1, \"failed_runs\": 4}",
-    "{\"outfox\": \"event\", \"version\": 1, \"type\": \"finding\", \"scenario\": \"s\", "
-    "\"at_ns\": 1, \"number\": 0, \"faultload\": \"none\", \"why\": \"w\", \"runs\": 2, "
-    "\"stage\": \"told\", \"kind\": \"blast-radius\", \"state\": \"flaky\", "
-    "\"key\": \"fedcba9876543210\"}",
-    "{\"outfox\": \"event\", \"version\": 1, \"type\": \"died\", \"at_ns\": 0, \"text\": \"x\"}",
-    "{\"outfox\": \"event\", \"version\": 1, \"type\": \"skip\", \"at_ns\": 0, \"name\": \"n\", "
-    "\"combinations\": 244140624.5, \"text\": \"why\"}",
+    ("{\"outfox\": \"event\", \"version\": 1, \"type\": \"campaign\", \"scenario\": \"a\\\"b\", "
+     "\"at_ns\": 0, \"system\": \"shop\", \"file\": \"outfox.yaml\", \"modes\": \"503, reset\", "
+     "\"order\": \"soon\", \"max_runs\": 0, \"max_time_ns\": 5, \"resumed\": false}"),
+    ("{\"outfox\": \"event\", \"version\": 1, \"type\": \"run\", \"scenario\": \"s\", \"at_ns\": 12, "
+     "\"number\": 7, \"purpose\": \"search\", \"faultload\": \"front GET / > a GET / : 503\", "
+     "\"pass\": false, \"status\": \"500\", \"why\": \"no\", \"took_ns\": 99, \"calls\": 3, "
+     "\"hung\": false, \"crashed\": true, \"repeated\": false, \"restored\": false, "
+     "\"counted\": \"repeat\", \"fired\": true, \"size\": 1, \"hits\": 1, \"runs\": 5, "
+     "\"queued\": 2, \"findings\": 1, \"failed_runs\": 4}"),
+    ("{\"outfox\": \"event\", \"version\": 1, \"type\": \"finding\", \"scenario\": \"s\", "
+     "\"at_ns\": 1, \"number\": 0, \"faultload\": \"none\", \"why\": \"w\", \"runs\": 2, "
+     "\"stage\": \"told\", \"kind\": \"blast-radius\", \"state\": \"flaky\", "
+     "\"key\": \"fedcba9876543210\"}"),
+    ("{\"outfox\": \"event\", \"version\": 1, \"type\": \"died\", \"at_ns\": 0, \"text\": \"x\"}"),
+    ("{\"outfox\": \"event\", \"version\": 1, \"type\": \"skip\", \"at_ns\": 0, \"name\": \"n\", "
+     "\"combinations\": 244140624.5, \"text\": \"why\"}"),
 };
 
 static void test_text(void **state)
