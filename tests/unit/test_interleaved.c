@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/intern.h"
 #include "campaign/drive.h"
 #include "config/config.h"
 #include "data/yaml.h"
-#include "findings/expect.h"
 #include "support/unit.h"
 
 /* The scenarios share services, of which one learns that payloads tell calls apart, and the other
@@ -43,7 +43,7 @@ struct bench {
     struct sim *sim;
     struct rewrite *rules;
     struct vocabulary words;
-    struct sentences *sentences;
+    struct intern sentences;
     struct live *live;
 };
 
@@ -85,7 +85,6 @@ static void bench_open(struct bench *b, uint32_t slots)
     assert_non_null(mkdtemp(b->dir));
     names_init(&b->names);
     faultloads_init(&b->faultloads);
-    b->sentences = sentences_new();
     buf_addf(&path, "%s/pair.yaml", b->dir);
     write_file(buf_text(&path), system_text);
     buf_clear(&path);
@@ -100,7 +99,7 @@ static void bench_open(struct bench *b, uint32_t slots)
     b->words = config_vocabulary(b->config, &b->names, b->rules, &b->arena);
     struct live_options o = {.names = &b->names,
                              .words = &b->words,
-                             .sentences = b->sentences,
+                             .sentences = &b->sentences,
                              .sim = b->sim,
                              .slots = slots,
                              .seed = 7,
@@ -117,7 +116,7 @@ static void bench_close(struct bench *b)
     rewrite_free(b->rules);
     sim_free(b->sim);
     campaign_config_free(b->config);
-    sentences_free(b->sentences);
+    intern_deinit(&b->sentences);
     faultloads_deinit(&b->faultloads);
     names_deinit(&b->names);
     arena_deinit(&b->arena);
