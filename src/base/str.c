@@ -220,6 +220,13 @@ void buf_deinit(struct buf *b)
     *b = BUF_INIT(b->max);
 }
 
+slice buf_keep(struct buf *b, struct arena *a)
+{
+    slice kept = slice_copy(a, buf_slice(b));
+    buf_deinit(b);
+    return kept;
+}
+
 void buf_add_ns(struct buf *b, int64_t ns)
 {
     size_t i = 0;

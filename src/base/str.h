@@ -161,6 +161,9 @@ slice buf_slice(const struct buf *b);
 void buf_clear(struct buf *b);
 void buf_deinit(struct buf *b);
 
+/* A copy of the text that the arena keeps; the buffer is given back. */
+slice buf_keep(struct buf *b, struct arena *a);
+
 /* One word for a shell, whatever is in it. */
 void buf_add_shell(struct buf *b, slice word);
 

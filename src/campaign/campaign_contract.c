@@ -83,8 +83,7 @@ void campaign_contract_finish(struct campaign *c)
     bool complete = search_done(c->search) && c->opt.search.shards <= 1 && !c->summary.broken;
     contract_remark(c->opt.contract, complete, &c->summary, add_note, c);
     (void)contract_propose(c->opt.contract, &lines);
-    c->lines = arena_copy(&c->keep, buf_text(&lines), lines.n);
-    buf_deinit(&lines);
+    c->lines = buf_keep(&lines, &c->keep).p;
 }
 
 const char *campaign_lines(const struct campaign *c)

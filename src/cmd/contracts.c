@@ -16,9 +16,7 @@ const char *contracts_file(struct session *s, uint32_t i)
     if (dir.n && !slice_is(dir, "."))
         buf_addf(&path, "%.*s/", SLICE_ARG(dir));
     buf_addf(&path, "resilience/%s.yaml", spec->name.p);
-    const char *out = arena_copy(&s->arena, buf_text(&path), path.n);
-    buf_deinit(&path);
-    return out;
+    return buf_keep(&path, &s->arena).p;
 }
 
 /* `outfox learn` writes it where a human must decide; it is a comment, so no reader of YAML sees

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "config/reach.h"
 #include "config/starter.h"
+#include "data/json_out.h"
 #include "report/report.h"
 
 struct plan_of_files {
@@ -122,16 +123,14 @@ static int write_file(const char *path, const struct buf *text, bool force)
 static void print_json(const struct plan_of_files *p)
 {
     struct buf text = BUF_INIT(1 << 16);
-    buf_addf(&text, "{\n  \"schema_version\": %d,\n  \"file\": ", REPORT_SCHEMA_VERSION);
-    buf_add_json_string(&text, slice_of(p->file));
-    buf_adds(&text, ",\n  \"schema\": ");
-    if (p->schema)
-        buf_add_json_string(&text, buf_slice(&p->schema_path));
-    else
-        buf_adds(&text, "null");
-    puts(buf_text(&text));
-    puts("}");
-    buf_deinit(&text);
+    struct json_out j = json_out(&text, JSON_PRETTY);
+    json_map(&j, NULL);
+    json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+    json_text(&j, "file", p->file);
+    json_text(&j, "schema", p->schema ? buf_text(&p->schema_path) : NULL);
+    json_map_end(&j);
+    buf_addc(&text, '\n');
+    cmd_print(&text, stdout);
 }
 
 static void warn(void *ctx, const char *text)

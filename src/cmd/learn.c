@@ -27,10 +27,7 @@ static int make_directory(struct session *s, const char *file, struct err *e)
 /* All of it or nothing. */
 static int write_whole(struct session *s, const char *file, const struct buf *text, struct err *e)
 {
-    struct buf other = BUF_INIT(8192);
-    buf_addf(&other, "%s.%ld.new", file, (long)getpid());
-    const char *name = arena_copy(&s->arena, buf_text(&other), other.n);
-    buf_deinit(&other);
+    const char *name = arena_printf(&s->arena, "%s.%ld.new", file, (long)getpid());
     if (make_directory(s, file, e))
         return -1;
     FILE *out = fopen(name, "wex");

@@ -3,7 +3,7 @@
  * outfox modes: the tables of modes and of sets of them, for people and as JSON. */
 #include "cmd/cmd.h"
 #include "core/mode_set.h"
-#include "data/node.h"
+#include "data/json_out.h"
 #include "report/report.h"
 
 static const char *const argument_names[ARG_KINDS] = {
@@ -15,52 +15,73 @@ static const char *const argument_names[ARG_KINDS] = {
 static const char lost_reply[] =
     "The service gets the request and does its work; then the caller is failed by MODE.";
 
-static void print_mode(const char *name, const char *argument, const char *doc, bool json,
-                       bool last)
+static void add_json_mode(struct json_out *j, const char *name, const char *argument,
+                          const char *doc)
 {
-    struct buf text = BUF_INIT(1000);
-    if (json) {
-        buf_add_json_string(&text, slice_of(doc));
-        printf("    { \"name\": \"%s\", \"argument\": \"%s\", \"doc\": %s }%s\n", name, argument,
-               buf_text(&text), last ? "" : ",");
-    } else {
-        buf_addf(&text, "%s%s", name, argument);
-        printf("%-16s %s\n", buf_text(&text), doc);
-    }
-    buf_deinit(&text);
+    json_map(j, NULL);
+    json_text(j, "name", name);
+    json_text(j, "argument", argument);
+    json_text(j, "doc", doc);
+    json_map_end(j);
 }
 
-static void print_modes(slice modes, bool json)
+static void print_json(struct buf *out)
 {
-    slice word;
-    for (const char *between = ""; slice_cut(&modes, ',', &word); between = ", ") {
-        word = slice_trim(word);
-        printf(json ? "%s\"%.*s\"" : "%s%.*s", between, SLICE_ARG(word));
+    struct json_out j = json_out(out, JSON_PRETTY);
+    json_map(&j, NULL);
+    json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+    json_list(&j, "modes");
+    for (enum mode_kind k = MODE_STATUS; k < MODE_KINDS; k++)
+        add_json_mode(&j, mode_rows[k].name, argument_names[mode_rows[k].argument],
+                      mode_rows[k].doc);
+    add_json_mode(&j, "lost-reply", ":MODE", lost_reply);
+    json_list_end(&j);
+    json_list(&j, "sets");
+    for (size_t i = 0; i < MODE_SETS; i++) {
+        slice modes = slice_of(mode_sets[i].modes), word;
+        json_map(&j, NULL);
+        json_text(&j, "name", mode_sets[i].name);
+        json_list(&j, "modes");
+        while (slice_cut(&modes, ',', &word))
+            json_str(&j, NULL, slice_trim(word));
+        json_list_end(&j);
+        json_text(&j, "doc", mode_sets[i].doc);
+        json_map_end(&j);
     }
+    json_list_end(&j);
+    json_map_end(&j);
+    buf_addc(out, '\n');
 }
 
-static void print_set(const struct mode_set *set, bool json, bool last)
+static void print_text(struct buf *out)
 {
-    printf(json ? "    { \"name\": \"%s\", \"modes\": [" : "%-16s ", set->name);
-    print_modes(slice_of(set->modes), json);
-    if (json)
-        printf("], \"doc\": \"%s\" }%s\n", set->doc, last ? "" : ",");
-    else
-        printf("\n%-16s %s\n", "", set->doc);
+    struct buf name = BUF_INIT(100);
+    for (enum mode_kind k = MODE_STATUS; k < MODE_KINDS; k++) {
+        buf_clear(&name);
+        buf_addf(&name, "%s%s", mode_rows[k].name, argument_names[mode_rows[k].argument]);
+        buf_addf(out, "%-16s %s\n", buf_text(&name), mode_rows[k].doc);
+    }
+    buf_deinit(&name);
+    buf_addf(out, "%-16s %s\n\nsets of modes, which can be listed like modes:\n", "lost-reply:MODE",
+             lost_reply);
+    for (size_t i = 0; i < MODE_SETS; i++) {
+        slice modes = slice_of(mode_sets[i].modes), word;
+        buf_addf(out, "%-16s ", mode_sets[i].name);
+        for (const char *between = ""; slice_cut(&modes, ',', &word); between = ", ") {
+            buf_adds(out, between);
+            buf_add(out, slice_trim(word));
+        }
+        buf_addf(out, "\n%-16s %s\n", "", mode_sets[i].doc);
+    }
 }
 
 int cmd_modes(const struct args *args)
 {
+    struct buf out = BUF_INIT(SIZE_MAX);
     if (args->json)
-        printf("{\n  \"schema_version\": %d,\n  \"modes\": [\n", REPORT_SCHEMA_VERSION);
-    for (enum mode_kind k = MODE_STATUS; k < MODE_KINDS; k++)
-        print_mode(mode_rows[k].name, argument_names[mode_rows[k].argument], mode_rows[k].doc,
-                   args->json, false);
-    print_mode("lost-reply", ":MODE", lost_reply, args->json, true);
-    puts(args->json ? "  ],\n  \"sets\": [" : "\nsets of modes, which can be listed like modes:");
-    for (size_t i = 0; i < MODE_SETS; i++)
-        print_set(&mode_sets[i], args->json, i + 1 == MODE_SETS);
-    if (args->json)
-        puts("  ]\n}");
+        print_json(&out);
+    else
+        print_text(&out);
+    cmd_print(&out, stdout);
     return EXIT_OK;
 }

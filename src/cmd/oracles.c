@@ -4,6 +4,7 @@
  * those of docs/oracles (pages.h). */
 #include "cmd/cmd.h"
 #include "cmd/pages.h"
+#include "data/json_out.h"
 #include "judge/judge.h"
 #include "report/report.h"
 
@@ -17,31 +18,37 @@ static int unknown_oracle(const char *name)
     return EXIT_USAGE;
 }
 
-static void print_json(const struct oracle_row *o, bool page, bool last)
+static void add_json(struct json_out *j, const struct oracle_row *o, bool page)
 {
-    printf("    { \"name\": \"%s\", \"severity\": \"%s\", \"doc\": \"%s\"", o->name,
-           severity_names[o->severity], o->says);
+    json_map(j, NULL);
+    json_text(j, "name", o->name);
+    json_text(j, "severity", severity_names[o->severity]);
+    json_text(j, "doc", o->says);
     if (page) {
-        struct buf text = BUF_INIT(1 << 16), quoted = BUF_INIT(1 << 17);
+        struct buf text = BUF_INIT(1 << 16);
         page_add(o->name, &text);
-        buf_add_json_string(&quoted, buf_slice(&text));
-        printf(", \"page\": %s", buf_text(&quoted));
+        json_take(j, "page", &text);
         buf_deinit(&text);
-        buf_deinit(&quoted);
     }
-    printf(" }%s\n", last ? "" : ",");
+    json_map_end(j);
 }
 
-static void print_page(const struct oracle_row *o)
+static void print_json(uint32_t from, uint32_t to, bool page, struct buf *out)
 {
-    struct buf text = BUF_INIT(1 << 16);
-    page_add(o->name, &text);
-    printf("%s (%s)\n\n%s", o->name, severity_names[o->severity], buf_text(&text));
-    buf_deinit(&text);
+    struct json_out j = json_out(out, JSON_PRETTY);
+    json_map(&j, NULL);
+    json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+    json_list(&j, "oracles");
+    for (uint32_t i = from; i < to; i++)
+        add_json(&j, &oracle_rows[i], page);
+    json_list_end(&j);
+    json_map_end(&j);
+    buf_addc(out, '\n');
 }
 
 int cmd_oracles(const struct args *args)
 {
+    struct buf out = BUF_INIT(SIZE_MAX);
     const char *name = args->positional[0];
     uint32_t from = 0, to = ORACLES;
     if (name) {
@@ -52,17 +59,17 @@ int cmd_oracles(const struct args *args)
         to = from + 1;
     }
     if (args->json)
-        printf("{\n  \"schema_version\": %d,\n  \"oracles\": [\n", REPORT_SCHEMA_VERSION);
-    for (uint32_t i = from; i < to; i++) {
+        print_json(from, to, name != NULL, &out);
+    for (uint32_t i = from; i < to && !args->json; i++) {
         const struct oracle_row *o = &oracle_rows[i];
-        if (args->json)
-            print_json(o, name != NULL, i + 1 == to);
-        else if (name)
-            print_page(o);
-        else
-            printf("%-22s %-8s %s\n", o->name, severity_names[o->severity], o->says);
+        const char *severity = severity_names[o->severity];
+        if (!name) {
+            buf_addf(&out, "%-22s %-8s %s\n", o->name, severity, o->says);
+        } else {
+            buf_addf(&out, "%s (%s)\n\n", o->name, severity);
+            page_add(o->name, &out);
+        }
     }
-    if (args->json)
-        puts("  ]\n}");
+    cmd_print(&out, stdout);
     return EXIT_OK;
 }

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "data/node.h"
+#include "data/json_out.h"
 #include "proxy/proxy.h"
 
 /* Options whose key in the configuration has another name, or that stand for a value. */
@@ -75,13 +75,13 @@ static void describe(const struct plane *plane, bool json, struct buf *printed)
         slice service = config->proxies.at[i].service;
         plane_where(plane, i, &listen, &to);
         if (json) {
-            buf_adds(&line, "{\"service\": ");
-            buf_add_json_string(&line, service);
-            buf_adds(&line, ", \"listen\": ");
-            buf_add_json_string(&line, buf_slice(&listen));
-            buf_adds(&line, ", \"to\": ");
-            buf_add_json_string(&line, buf_slice(&to));
-            buf_adds(&line, "}\n");
+            struct json_out j = json_out(&line, JSON_SPACED);
+            json_map(&j, NULL);
+            json_str(&j, "service", service);
+            json_take(&j, "listen", &listen);
+            json_take(&j, "to", &to);
+            json_map_end(&j);
+            buf_addc(&line, '\n');
         } else {
             buf_addf(&line, "%.*s: listening on %s, to %s\n", SLICE_ARG(service), buf_text(&listen),
                      buf_text(&to));

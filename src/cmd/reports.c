@@ -130,9 +130,7 @@ static void add_option(struct buf *out, const char *option, const char *value)
 
 static const char *keep(struct session *s, struct buf *text)
 {
-    const char *out = arena_copy(&s->arena, buf_text(text), text->n);
-    buf_deinit(text);
-    return out;
+    return buf_keep(text, &s->arena).p;
 }
 
 /* What a replay command must say so that it finds the same campaign. */

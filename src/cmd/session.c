@@ -64,8 +64,7 @@ static void use_store(struct session *s, const char *path)
         dir.n--;
     buf_addf(&logs, "%.*slogs", SLICE_ARG(dir));
     s->config->store = slice_of(path);
-    s->config->logs = slice_copy(&s->arena, buf_slice(&logs));
-    buf_deinit(&logs);
+    s->config->logs = buf_keep(&logs, &s->arena);
 }
 
 /* Flags over the file over defaults. */

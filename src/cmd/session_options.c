@@ -71,9 +71,7 @@ const char *session_options(struct session *s, uint32_t scenario)
     for (uint32_t i = 0; i < c->ignore.n; i++)
         buf_addf(&text, "ignore: %s\n", c->ignore.at[i].p);
     print_scenario(&c->scenarios.at[scenario], &text);
-    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return out;
+    return buf_keep(&text, &s->arena).p;
 }
 
 const char *session_origin(struct session *s)
@@ -85,9 +83,7 @@ const char *session_origin(struct session *s)
         buf_addf(&text, " %s", c->services.at[i].name.p);
     buf_addc(&text, '\n');
     search_options_print(&s->search, &text);
-    const char *out = arena_copy(&s->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
-    return out;
+    return buf_keep(&text, &s->arena).p;
 }
 
 /* ---- and back ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/cmd.h"
 #include "config/config.h"
+#include "data/json_out.h"
 #include "report/report.h"
 
 static void print_schema(void)
@@ -44,25 +45,28 @@ static void warn(void *ctx, const char *text)
 
 static void add_warning(void *ctx, const char *text)
 {
-    struct buf *out = ctx;
-    buf_adds(out, out->n ? ", " : "");
-    buf_add_json_string(out, slice_of(text));
+    json_text(ctx, NULL, text);
 }
 
 static void print_json(struct campaign_config *c)
 {
-    struct buf text = BUF_INIT(1 << 20), warnings = BUF_INIT(1 << 20);
-    config_warn(c, add_warning, &warnings);
-    buf_addf(&text, "{\n  \"schema_version\": %d,\n  \"file\": ", REPORT_SCHEMA_VERSION);
-    buf_add_json_string(&text, slice_of(c->source));
-    buf_adds(&text, ",\n  \"name\": ");
-    buf_add_json_string(&text, c->name);
-    buf_addf(&text, ",\n  \"services\": %u,\n  \"started\": %u,\n  \"simulated\": %s,\n",
-             c->services.n, started(c), c->simulate.n ? "true" : "false");
-    buf_addf(&text, "  \"scenarios\": %u,\n  \"modes\": %u,\n", c->scenarios.n, c->modes.n);
-    printf("%s  \"warnings\": [%s]\n}\n", buf_text(&text), buf_text(&warnings));
-    buf_deinit(&text);
-    buf_deinit(&warnings);
+    struct buf text = BUF_INIT(SIZE_MAX);
+    struct json_out j = json_out(&text, JSON_PRETTY);
+    json_map(&j, NULL);
+    json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+    json_text(&j, "file", c->source);
+    json_str(&j, "name", c->name);
+    json_uint(&j, "services", c->services.n);
+    json_uint(&j, "started", started(c));
+    json_bool(&j, "simulated", c->simulate.n > 0);
+    json_uint(&j, "scenarios", c->scenarios.n);
+    json_uint(&j, "modes", c->modes.n);
+    json_list(&j, "warnings");
+    config_warn(c, add_warning, &j);
+    json_list_end(&j);
+    json_map_end(&j);
+    buf_addc(&text, '\n');
+    cmd_print(&text, stdout);
 }
 
 int cmd_validate(const struct args *args)

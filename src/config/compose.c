@@ -40,9 +40,7 @@ static slice noted(struct compose *c, const char *format, ...)
     va_start(args, format);
     buf_addv(&text, format, args);
     va_end(args);
-    slice copy = slice_copy(&c->s->arena, buf_slice(&text));
-    buf_deinit(&text);
-    return copy;
+    return buf_keep(&text, &c->s->arena);
 }
 
 /* ---- ports ---- */

@@ -55,9 +55,7 @@ slice conf_path(struct campaign_config *c, slice path)
     if (c->dir.p[c->dir.n - 1] != '/')
         buf_addc(&joined, '/');
     buf_add(&joined, path);
-    slice copy = slice_copy(&c->arena, buf_slice(&joined));
-    buf_deinit(&joined);
-    return copy;
+    return buf_keep(&joined, &c->arena);
 }
 
 int conf_method(struct keys_reader *r, const struct node *at, slice method)

@@ -105,8 +105,7 @@ static void make_request(struct client_call *k, const struct client_request *r)
     } else if (h->authority.n == 0) {
         struct buf text = BUF_INIT(sizeof r->to->text);
         addr_print(r->to, &text);
-        h->authority = slice_copy(a, buf_slice(&text));
-        buf_deinit(&text);
+        h->authority = buf_keep(&text, a);
     }
     if (!slice_starts(h->target, SLICE("/")) && !slice_is(h->target, "*"))
         h->target = join(a, SLICE("/"), h->target);
@@ -267,8 +266,7 @@ static void on_deadline(struct timer *t)
         struct buf text = BUF_INIT(120);
         buf_adds(&text, k->in.head ? "the answer was not complete within " : "no answer within ");
         buf_add_ns(&text, k->timeout_ns);
-        k->answer.error = arena_copy(&k->arena, buf_text(&text), text.n);
-        buf_deinit(&text);
+        k->answer.error = buf_keep(&text, &k->arena).p;
         call_over(k, OUTCOME(OUT_TIMEOUT, 0));
     }
 }
@@ -305,8 +303,7 @@ static void explain(struct client_call *k, const struct link *l, enum wire_cut w
         if (k->grpc && lost && !k->in.head)
             buf_adds(&text, " (gRPC takes a service that speaks HTTP/2)");
     }
-    k->answer.error = arena_copy(&k->arena, buf_text(&text), text.n);
-    buf_deinit(&text);
+    k->answer.error = buf_keep(&text, &k->arena).p;
 }
 
 static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)

@@ -259,8 +259,7 @@ static void list_volatile(struct judge *j, struct summary *out)
             if (j->calm.usual.n > 1)
                 buf_addf(&text, "%s: ", say_name(j, u->request));
             buf_add(&text, u->mask.names.at[k]);
-            vec_push(&out->volatile_, slice_copy(&j->keep, buf_slice(&text)).p);
-            buf_deinit(&text);
+            vec_push(&out->volatile_, buf_keep(&text, &j->keep).p);
         }
     }
 }

@@ -316,8 +316,7 @@ static void add_name(struct mask *m, const char *before, slice name)
     buf_adds(&text, before);
     for (size_t i = 0; i < name.n; i++) /* keys of answers may have any bytes */
         buf_addc(&text, (unsigned char)name.p[i] < 0x20 || name.p[i] == 0x7f ? '?' : name.p[i]);
-    vec_push(&m->names, slice_copy(&m->arena, buf_slice(&text)));
-    buf_deinit(&text);
+    vec_push(&m->names, buf_keep(&text, &m->arena));
 }
 
 static void mark(struct walk *w, uint32_t marks)

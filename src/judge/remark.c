@@ -175,9 +175,7 @@ void remarks_drop_larger(struct judge *j, enum oracle o)
 
 static const char *keep(struct judge *j, struct buf *text)
 {
-    const char *out = arena_copy(&j->keep, buf_text(text), text->n);
-    buf_deinit(text);
-    return out;
+    return buf_keep(text, &j->keep).p;
 }
 
 const char *say_name(struct judge *j, uid call)

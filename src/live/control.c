@@ -14,7 +14,7 @@
 
 #include "base/percent.h"
 #include "core/pattern.h"
-#include "data/node.h"
+#include "data/json_out.h"
 #include "report/escape.h"
 
 enum { CONNECTIONS_MAX = 1000 };
@@ -33,20 +33,33 @@ struct question {
 /* ---- text ---- */
 
 /* Names come from requests, sentences quote them: whatever it is, it becomes valid UTF-8. */
-static void add_text(struct buf *out, slice text)
+static void add_text(struct json_out *j, const char *key, slice text)
 {
     struct buf line = BUF_INIT(CONTROL_ANSWER_MAX);
     escape_line(text, &line);
-    buf_add_json_string(out, buf_slice(&line));
+    json_take(j, key, &line);
     buf_deinit(&line);
+}
+
+static struct json_out begin(struct buf *out)
+{
+    struct json_out j = json_out(out, JSON_SPACED);
+    json_map(&j, NULL);
+    return j;
+}
+
+static uint16_t end(struct json_out *j, uint16_t status)
+{
+    json_map_end(j);
+    buf_addc(j->to, '\n');
+    return status;
 }
 
 static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
 {
-    buf_adds(out, "{\"error\": ");
-    add_text(out, slice_of(sentence));
-    buf_adds(out, "}\n");
-    return status;
+    struct json_out j = begin(out);
+    add_text(&j, "error", slice_of(sentence));
+    return end(&j, status);
 }
 
 /* ---- patterns ---- */
@@ -108,61 +121,67 @@ static uint32_t count_calls(const struct question *q, bool failed)
 }
 
 /* "injected": ..., "count": ..., "faults": [...] */
-static void add_faults(const struct question *q, struct buf *out)
+static void add_faults(const struct question *q, struct json_out *j)
 {
-    const char *comma = "";
     uint32_t n = count_calls(q, true);
-    buf_addf(out, "\"injected\": %s, \"count\": %u, \"faults\": [", n ? "true" : "false",
-             (unsigned)n);
+    json_bool(j, "injected", n > 0);
+    json_uint(j, "count", n);
+    json_list(j, "faults");
     for (uint32_t i = 1; i < q->trace->calls.n; i++) {
         const struct call *c = &q->trace->calls.at[i];
         if (c->mode == MODE_NONE || !is_meant(q, i))
             continue;
-        struct buf fault = BUF_INIT(CONTROL_ANSWER_MAX), text = BUF_INIT(CONTROL_ANSWER_MAX);
+        struct buf fault = BUF_INIT(CONTROL_ANSWER_MAX);
+        struct json_out before = *j;
+        size_t n_before = j->to->n;
         uid_print(q->names, c->uid, &fault);
         buf_adds(&fault, " : ");
         mode_print(c->mode, &fault);
-        add_text(&text, buf_slice(&fault));
-        bool fits = !text.full && out->n + text.n + 100 < CONTROL_ANSWER_MAX; /* and what follows */
-        if (fits) {
-            buf_adds(out, comma);
-            buf_add(out, buf_slice(&text));
-            comma = ", ";
+        add_text(j, NULL, buf_slice(&fault));
+        if (fault.full || j->to->full ||
+            j->to->n + 100 >= CONTROL_ANSWER_MAX) { /* and what follows */
+            *j = before;
+            j->to->n = n_before;
+            j->to->full = false;
         }
         buf_deinit(&fault);
-        buf_deinit(&text);
     }
-    buf_adds(out, "]");
+    json_list_end(j);
 }
 
 static uint16_t answer_run(const struct question *q, struct buf *out)
 {
-    buf_addf(out, "{\"schema_version\": 1, \"run\": \"%016llx\", \"hushed\": %s, \"calls\": %u, ",
-             (unsigned long long)track_secret(q->run), track_hushed(q->run) ? "true" : "false",
-             (unsigned)count_calls(q, false));
-    add_faults(q, out);
-    buf_adds(out, "}\n");
-    return 200;
+    struct json_out j = begin(out);
+    struct buf run = BUF_INIT(16);
+    buf_addf(&run, "%016llx", (unsigned long long)track_secret(q->run));
+    json_int(&j, "schema_version", 1);
+    json_take(&j, "run", &run);
+    json_bool(&j, "hushed", track_hushed(q->run));
+    json_uint(&j, "calls", count_calls(q, false));
+    add_faults(q, &j);
+    buf_deinit(&run);
+    return end(&j, 200);
 }
 
 static uint16_t answer_injected(const struct question *q, struct buf *out)
 {
-    buf_adds(out, "{");
-    add_faults(q, out);
-    buf_adds(out, "}\n");
-    return 200;
+    struct json_out j = begin(out);
+    add_faults(q, &j);
+    return end(&j, 200);
 }
 
 static uint16_t answer_calls(const struct question *q, struct buf *out)
 {
-    buf_addf(out, "{\"calls\": %u}\n", (unsigned)count_calls(q, false));
-    return 200;
+    struct json_out j = begin(out);
+    json_uint(&j, "calls", count_calls(q, false));
+    return end(&j, 200);
 }
 
 static uint16_t answer_hushed(const struct question *q, struct buf *out)
 {
-    buf_addf(out, "{\"hushed\": %s}\n", track_hushed(q->run) ? "true" : "false");
-    return 200;
+    struct json_out j = begin(out);
+    json_bool(&j, "hushed", track_hushed(q->run));
+    return end(&j, 200);
 }
 
 static uint16_t begin_block(const struct question *q, struct buf *out)

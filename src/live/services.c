@@ -281,8 +281,7 @@ static const char *expanded(struct service *s, slice text, struct arena *a, slic
         service_err(s, e, "has a command or an environment that is too long");
         rc = -1;
     }
-    *out = slice_copy(a, buf_slice(&b));
-    buf_deinit(&b);
+    *out = buf_keep(&b, a);
     return rc ? NULL : out->p;
 }
 

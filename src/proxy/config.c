@@ -86,8 +86,7 @@ static int read_fault(struct keys_reader *r, const struct key *key, void *into,
         struct buf text = BUF_INIT(YAML_BYTES_MAX + 8);
         buf_addf(&text, "%.*s : %.*s", SLICE_ARG(value->map[0].key),
                  SLICE_ARG(value->map[0].value->text));
-        fault.text = slice_copy(&config->arena, buf_slice(&text));
-        buf_deinit(&text);
+        fault.text = buf_keep(&text, &config->arena);
     } else if (value->type == NODE_MAP ? keys_read(r, &fault_keys, &fault, value)
                                        : keys_want_scalar(r, key->name, value)) {
         return -1;

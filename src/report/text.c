@@ -4,6 +4,7 @@
  * it and how to replay it, then what else is worth knowing, then the figures. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "report/card.h"
 #include "report/words.h"
 
@@ -369,7 +370,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     print_notes(s, st, out);
     text_figures(s, out);
     if (s->took_ns > 0) {
-        int64_t unit = s->took_ns >= 1000000000 ? 100000000 : 1000000;
+        int64_t unit = s->took_ns >= SECONDS(1) ? MS(100) : MS(1);
         buf_adds(out, "  took ");
         buf_add_ns(out, s->took_ns / unit * unit);
         buf_addf(out, report_rate(s) < 10 ? ", %.1f runs per second\n" : ", %.0f runs per second\n",

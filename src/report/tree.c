@@ -7,14 +7,13 @@
  *   +  the call is not made without faults
  *   -  the call is only made without faults
  *   ~  its caller sees something else than without faults */
+#include "base/clock.h"
 #include "base/index.h"
 #include "report/escape.h"
 #include "report/report.h"
 #include "report/words.h"
 
 enum { NAME_COLUMNS = 66, NAME_LEAST = 20, LINES_MAX = 2000, BODY_SHOWN = 2048, BODY_LINES = 40 };
-
-#define MS_NS 1000000
 
 enum mark { MARK_SAME, MARK_INJECTED, MARK_NEW, MARK_GONE, MARK_CHANGED, MARKS };
 
@@ -241,7 +240,7 @@ void report_replay(const struct summary *s, const struct run *plain, const struc
     words_add(out, s->names,
               command ? "the command ended with %s%o%s after " : "the client got %s%o%s after ",
               style->bold, v->status, style->off);
-    buf_add_ns(out, faulty->took_ns < MS_NS ? faulty->took_ns : faulty->took_ns / MS_NS * MS_NS);
+    buf_add_ns(out, faulty->took_ns < MS(1) ? faulty->took_ns : faulty->took_ns / MS(1) * MS(1));
     buf_adds(out, faulty->body.n ? ":\n" : "\n");
     print_body(faulty->body, out);
     if (faulty->event)

@@ -65,8 +65,7 @@ static int read_url(struct serve *s, slice url, struct route *out, struct err *e
         buf_clear(&text);
         buf_addf(&text, "127.0.0.1:%u", (unsigned)addr_port(&out->addr));
     }
-    out->authority = slice_copy(&s->arena, buf_slice(&text));
-    buf_deinit(&text);
+    out->authority = buf_keep(&text, &s->arena);
     return 0;
 }
 

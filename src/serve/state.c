@@ -8,6 +8,8 @@
  *    large: then those in use move to a new one. */
 #include "serve/serve_int.h"
 
+#include "data/json_out.h"
+
 enum { COMPACT_BYTES = 256 * 1024, COMPACT_TIMES = 4 };
 
 struct set {
@@ -147,23 +149,19 @@ void states_print(struct states *st, uint64_t trace, const bool *served, struct 
     pthread_mutex_lock(&st->lock);
     struct set *set = find(st, trace);
     set = set ? set : find_or_make(st, 0);
-    const char *comma = "";
-    buf_adds(out, "{");
+    struct json_out j = json_out(out, JSON_SPACED);
+    json_map(&j, NULL);
     for (uint32_t i = 0; i < sim_service_count(st->sim); i++) {
         const struct node *init = sim_service_state(st->sim, i);
         if (!served[i] || !init || !init->n)
             continue;
-        buf_adds(out, comma);
-        comma = ", ";
-        buf_add_json_string(out, slice_of(sim_service_name(st->sim, i)));
+        json_map(&j, sim_service_name(st->sim, i));
         for (uint32_t k = 0; k < init->n; k++) {
-            buf_adds(out, k ? ", " : ": {");
-            buf_add_json_string(out, init->map[k].key);
-            buf_adds(out, ": ");
-            node_print(set->value[i][k], out);
+            json_key(&j, init->map[k].key);
+            json_node(&j, NULL, set->value[i][k]);
         }
-        buf_adds(out, "}");
+        json_map_end(&j);
     }
-    buf_adds(out, "}");
+    json_map_end(&j);
     pthread_mutex_unlock(&st->lock);
 }

@@ -14,9 +14,7 @@ slice node_as_text(const struct node *node, struct arena *a)
         return node->text;
     struct buf text = BUF_INIT(1 << 16);
     node_print(node, &text);
-    slice copy = slice_copy(a, buf_slice(&text));
-    buf_deinit(&text);
-    return copy;
+    return buf_keep(&text, a);
 }
 
 static const struct node *of_bool(bool b)
@@ -76,8 +74,7 @@ static const struct node *eval_random(struct env *env)
 {
     struct buf text = BUF_INIT(32);
     buf_addf(&text, "r%012llx", (unsigned long long)(rng_next(env->rng) >> 16));
-    slice copy = slice_copy(env->arena, buf_slice(&text));
-    buf_deinit(&text);
+    slice copy = buf_keep(&text, env->arena);
     return node_str(env->arena, copy);
 }
 
@@ -104,8 +101,7 @@ static const struct node *eval_text(const struct expr *ex, struct env *env)
     struct buf text = BUF_INIT(1 << 16);
     for (uint32_t i = 0; i < ex->n; i++)
         buf_add(&text, node_as_text(expr_eval(ex->part[i], env), env->arena));
-    slice copy = slice_copy(env->arena, buf_slice(&text));
-    buf_deinit(&text);
+    slice copy = buf_keep(&text, env->arena);
     return node_str(env->arena, copy);
 }
 

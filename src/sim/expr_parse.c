@@ -25,9 +25,7 @@ static slice literal(struct source *src)
         buf_addc(&text, c);
         src->rest = slice_from(src->rest, (c == '{' || c == '}') && doubled ? 2 : 1);
     }
-    slice copy = slice_copy(&src->scope->sim->arena, buf_slice(&text));
-    buf_deinit(&text);
-    return copy;
+    return buf_keep(&text, &src->scope->sim->arena);
 }
 
 static int compile_text(const struct scope *scope, const struct node *node, struct expr **out,

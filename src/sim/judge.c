@@ -88,8 +88,7 @@ void sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a
     if (payload->type != NODE_NULL) {
         struct buf text = BUF_INIT(SIM_BYTES_MAX);
         node_print(payload, &text);
-        *payload_json = slice_copy(a, buf_slice(&text));
-        buf_deinit(&text);
+        *payload_json = buf_keep(&text, a);
     }
 }
 

@@ -12,9 +12,7 @@ slice path_decode(struct arena *a, slice s)
         return s;
     struct buf text = BUF_INIT(s.n);
     (void)percent_decode(s, false, &text);
-    slice decoded = slice_copy(a, buf_slice(&text));
-    buf_deinit(&text);
-    return decoded;
+    return buf_keep(&text, a);
 }
 
 static bool is_plain(char c)
@@ -31,7 +29,5 @@ slice sim_path_encode(struct arena *a, slice path)
         return path;
     struct buf text = BUF_INIT(path.n * 3);
     percent_encode(path, is_plain, &text);
-    slice encoded = slice_copy(a, buf_slice(&text));
-    buf_deinit(&text);
-    return encoded;
+    return buf_keep(&text, a);
 }

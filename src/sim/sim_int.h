@@ -11,6 +11,7 @@
 #ifndef OUTFOX_SIM_SIM_INT_H
 #define OUTFOX_SIM_SIM_INT_H
 
+#include "base/clock.h"
 #include "data/keys.h"
 #include "sim/expr_int.h"
 #include "sim/program_int.h"
@@ -29,8 +30,8 @@ enum {
     BODY_BYTES_MAX = 1 << 16, /* as how large an answer's body can count */
 };
 
-#define SIM_LATENCY_NS 1000000     /* an answer takes 1ms unless the service says otherwise */
-#define SIM_HOLD_NS    60000000000 /* how long `hold` holds a caller without a timeout */
+#define SIM_LATENCY_NS MS(1)       /* an answer takes 1ms unless the service says otherwise */
+#define SIM_HOLD_NS    SECONDS(60) /* how long `hold` holds a caller without a timeout */
 #define SIM_FAULT_NS   1000        /* how soon an injected failure is there */
 
 /* Time stops in the far future rather than overflow. */

@@ -158,9 +158,7 @@ slice target_pattern(struct arena *a, const struct expr *target)
     for (uint32_t i = 0; i < target->n; i++)
         buf_add(&text,
                 target->part[i]->op == EX_CONST ? target->part[i]->constant->text : SLICE("{}"));
-    slice copy = slice_copy(a, buf_slice(&text));
-    buf_deinit(&text);
-    return copy;
+    return buf_keep(&text, a);
 }
 
 const struct target *target_find(struct sim *sim, slice text)
