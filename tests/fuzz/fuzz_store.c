@@ -361,7 +361,7 @@ static void read_store(struct world *w, struct store *s, const struct campaign_c
                                  .options = options};
     struct telling t = {.store = s, .world = w, .campaign = campaign_new(&o)};
     int status = campaign_restore(t.campaign, &e);
-    MUST((status >= 0 && status != CAMPAIGN_OTHER) || e.text[0]);
+    MUST((status >= 0 && status != STATUS_OTHER) || e.text[0]);
     if (status == 0) {
         struct summary *summary = campaign_summary(t.campaign);
         summary->system = "shop";
