@@ -4,7 +4,6 @@
  */
 #include "base/hash.h"
 #include "contract/contract_int.h"
-#include "core/outcome.h"
 #include "data/keys.h"
 #include "data/pointer.h"
 

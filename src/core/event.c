@@ -3,7 +3,6 @@
  * The text of events, both ways by one table; and what they come to. */
 #include "core/event.h"
 
-#include "core/outcome.h"
 #include "data/json.h"
 #include "data/json_out.h"
 

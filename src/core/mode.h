@@ -129,6 +129,11 @@ bool outcome_error(outcome o);
 
 void outcome_print(outcome o, struct buf *out);
 
+/* What outcome_print prints, back to the outcome: any status or gRPC code that a service may answer
+ * with, and the words for not being answered. False when the text is none. (What people write in
+ * the file of a simulated system is narrower, see sim.) */
+bool outcome_read(slice text, outcome *out) MUST_USE;
+
 mode mode_make(enum mode_kind kind, uint32_t argument);
 
 static inline enum mode_kind mode_kind(mode m)

@@ -5,7 +5,6 @@
 #define OUTFOX_CORE_RUN_H
 
 #include "core/trace.h"
-#include "core/verdict.h"
 
 /* Why a run was made. The order is part of stored data: append only. */
 enum run_purpose {

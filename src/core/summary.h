@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 #include "core/reason.h"
-#include "core/verdict.h"
+#include "core/trace.h"
 
 enum { FINDING_STATUSES = 8, FINDING_MODES = 16 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/trace.h"
+#include "base/hash.h"
 
 bool call_flags_take(uint8_t flags, mode m)
 {
@@ -103,4 +104,148 @@ void trace_copy_tested(const struct trace *from, struct trace *out)
         vec_push(&out->calls, c);
     }
     vec_deinit(&place);
+}
+
+/* ---- calls that are made at the same time ---- */
+
+/* Calls that are made at the same time. The calls of a handler are a partial order: one comes
+ * before another when it started first and the two were never seen to overlap. Each call gets the
+ * lowest level that is above the levels of all that come before it, and the calls of one level
+ * start together.
+ *
+ * 1. A call that depends on the outcome of another never overlaps with it, so it is on a higher
+ *    level.
+ * 2. The first start of a level is later than that of the level below, because each of its calls
+ *    started after one of those below. */
+
+static uint64_t pair_key(uid handler, uint32_t a, uint32_t b)
+{
+    return hash_mix(hash_mix(handler, a < b ? a : b), (uint64_t)(a < b ? b : a) + 1);
+}
+
+static uint64_t handler_key(uid handler)
+{
+    return hash_mix(hash_mix(handler, 0), 0);
+}
+
+static uint32_t element_of(const struct names *names, const struct call *c)
+{
+    return names->uids.at[c->uid].element;
+}
+
+/* Did its caller wait for its end? */
+static bool awaited(const struct call *c)
+{
+    enum outcome_kind kind = outcome_kind(c->seen);
+    return !(c->flags & CALL_OPEN) && kind != OUT_TIMEOUT && kind != OUT_CANCELLED;
+}
+
+/* Have they one name but for their number, and what ended before them? */
+static bool equal_names(const struct names *names, const struct call *a, const struct call *b)
+{
+    const struct element *x = uid_element(names, a->uid), *y = uid_element(names, b->uid);
+    return x->service == y->service && x->interface == y->interface && x->payload == y->payload;
+}
+
+/* The second of them starts while the first, and `most` of them in all, are under way. */
+static void learn_equal(struct overlaps *o, const struct names *names, uid handler,
+                        const struct call *first, const struct call *second, uint32_t most)
+{
+    const struct element *el = uid_element(names, first->uid);
+    uint64_t key =
+        hash_mix(hash_mix(handler, (uint64_t)el->service << 32 | el->interface), el->payload);
+    const uint32_t *at = map_get(&o->equal_at, key);
+    uint32_t i = at ? *at : o->equal.n;
+    if (!at) {
+        map_set(&o->equal_at, key, i);
+        vec_push(&o->equal,
+                 (struct overlap_equal){.handler = handler, .element = element_of(names, first)});
+    }
+    struct overlap_equal *e = &o->equal.at[i];
+    e->most = most > e->most ? most : e->most;
+    e->differ |= first->request && second->request && first->request != second->request;
+    e->together |= second->start_ns - first->start_ns < OVERLAP_TOGETHER_NS;
+}
+
+/* The calls of one handler, in order of start. Those that are under way when another starts are
+ * few, unless they overlap. */
+static void learn_handler(struct overlaps *o, const struct names *names, const struct call *calls,
+                          uid handler, const uint32_t *child, uint32_t n)
+{
+    VEC(uint32_t) open = {0};
+    for (uint32_t i = 0; i < n && o->pairs.items.n < OVERLAPS_MAX; i++) {
+        const struct call *c = &calls[child[i]];
+        uint32_t kept = 0, equal = 1;
+        for (uint32_t k = 0; k < open.n; k++) {
+            const struct call *other = &calls[open.at[k]];
+            if (other->end_ns <= c->start_ns)
+                continue;
+            open.at[kept++] = open.at[k];
+            if (!(c->flags & CALL_HUSHED) && equal_names(names, other, c))
+                learn_equal(o, names, handler, other, c, ++equal);
+            uint64_t key = pair_key(handler, element_of(names, other), element_of(names, c));
+            if (!map_get(&o->pairs, key)) {
+                map_set(&o->pairs, key, 1);
+                map_set(&o->pairs, handler_key(handler), 1);
+            }
+        }
+        open.n = kept;
+        if (awaited(c))
+            vec_push(&open, child[i]);
+    }
+    vec_deinit(&open);
+}
+
+void overlaps_learn(struct overlaps *o, const struct names *names, const struct trace *trace)
+{
+    trace_order(trace, names, &o->order);
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        uint32_t first = o->order.first.at[i], n = o->order.first.at[i + 1] - first;
+        if (n > 1 && n <= ALIGN_MAX)
+            learn_handler(o, names, trace->calls.at, trace->calls.at[i].uid,
+                          o->order.child.at + first, n);
+    }
+}
+
+void overlaps_deinit(struct overlaps *o)
+{
+    map_deinit(&o->pairs);
+    map_deinit(&o->equal_at);
+    vec_deinit(&o->equal);
+    trace_order_deinit(&o->order);
+}
+
+/* The calls of one handler, in order of start. */
+static void align_handler(struct overlaps *o, const struct names *names, struct call *calls,
+                          uid handler, const uint32_t *child, uint32_t n)
+{
+    uint32_t level[ALIGN_MAX], highest = 0; /* of the calls so far, + 1 */
+    int64_t start_ns[ALIGN_MAX], level_ns[ALIGN_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        const struct call *c = &calls[child[i]];
+        level[i] = 0;
+        start_ns[i] = c->start_ns;
+        for (uint32_t k = i; k-- > 0 && level[i] < highest;)
+            if (level[k] >= level[i] && start_ns[k] < start_ns[i] &&
+                !map_get(&o->pairs, pair_key(handler, element_of(names, &calls[child[k]]),
+                                             element_of(names, c))))
+                level[i] = level[k] + 1;
+        if (level[i] == highest)
+            level_ns[highest++] = start_ns[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        calls[child[i]].start_ns = level_ns[level[i]];
+}
+
+void trace_align(struct trace *trace, struct overlaps *o, const struct names *names)
+{
+    if (o->pairs.items.n == 0)
+        return;
+    trace_order(trace, names, &o->order);
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        uint32_t first = o->order.first.at[i], n = o->order.first.at[i + 1] - first;
+        if (n > 1 && n <= ALIGN_MAX && map_get(&o->pairs, handler_key(trace->calls.at[i].uid)))
+            align_handler(o, names, trace->calls.at, trace->calls.at[i].uid,
+                          o->order.child.at + first, n);
+    }
 }

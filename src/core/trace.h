@@ -144,4 +144,14 @@ void overlaps_deinit(struct overlaps *o);
  * ones that it followed. So what is stored, to be learned from again, is the trace as it was. */
 void trace_align(struct trace *trace, struct overlaps *o, const struct names *names);
 
+/* What a scenario's expectation says of one run. */
+struct verdict {
+    bool pass;
+    outcome status;  /* what the client saw */
+    const char *why; /* the sentence of the broken expectation; "" when it passed. Lives as long as
+                        the scenario; equal for equal reasons, so without figures of one run */
+    const char *detail; /* what it was in this run: "status 503, not 200"; NULL: nothing to add.
+                           Lives as long as the run */
+};
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/intern.h"
 #include "config/config.h"
-#include "core/verdict.h"
+#include "core/trace.h"
 #include "findings/answer.h"
 
 enum { EXPECT_DETAIL_MAX = 300 };

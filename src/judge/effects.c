@@ -6,7 +6,6 @@
  * /shipping-costs. Of gRPC the method's name does, by its first word: GetUser reads,
  * Getaway does not. A name that goes on with "And" or "Or" and something that writes, such as
  * GetOrCreate, is no read. */
-#include "core/outcome.h"
 #include "judge/judge.h"
 #include "judge/judge_int.h"
 

@@ -163,38 +163,53 @@ static enum reduction reduced_by(struct search *s, const struct trace *trace, ui
     return REDUCTIONS;
 }
 
+/* Has this search to show the edge, and has it not dealt with it? */
+static bool admits(struct search *s, const struct candidate *c)
+{
+    uint8_t state = s->tree.nodes.at[c->edge].state;
+    bool tried = state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
+    return state != EDGE_SEEN && state != EDGE_QUEUED && (!tried || c->again) &&
+           !shard_elsewhere(s, c->causes, c->fault);
+}
+
+/* Where it goes: skipped (why: by which reduction, or REDUCTIONS), kept for a later phase of t-way,
+ * or queued. again: although it was queued before. */
+static void place(struct search *s, struct frontier_item item, enum reduction why, bool later,
+                  bool again)
+{
+    if (why != REDUCTIONS) {
+        search_skip(s, item, why);
+    } else if (later) {
+        s->tree.nodes.at[item.edge].state = EDGE_QUEUED;
+        vec_push(&s->tway.waiting, item);
+    } else if (queued_before(s, item.faultload) && !again) {
+        s->tree.nodes.at[item.edge].state = EDGE_MISSED; /* unless that shows it too */
+    } else {
+        search_queue(s, item);
+    }
+}
+
+/* A candidate is admitted, built as the reductions want it, and placed. */
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
                      bool duplicate)
 {
-    struct candidate chosen = c;
-    uint8_t state = s->tree.nodes.at[c.edge].state;
-    bool tried = state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
-    if (state == EDGE_SEEN || state == EDGE_QUEUED || (tried && !c.again) ||
-        shard_elsewhere(s, c.causes, c.fault))
+    struct candidate built = c;
+    if (!admits(s, &c))
         return;
-    enum reduction why = reduced_by(s, trace, call, &chosen, duplicate);
-    if (why != REDUCTIONS && state == EDGE_SKIPPED)
+    enum reduction why = reduced_by(s, trace, call, &built, duplicate);
+    if (why != REDUCTIONS && s->tree.nodes.at[c.edge].state == EDGE_SKIPPED)
         return; /* skipped before, and counted then */
     struct frontier_item item = {.edge = c.edge};
-    item.faultload = faultload_extend(s->fl, chosen.causes, chosen.fault);
+    item.faultload = faultload_extend(s->fl, built.causes, built.fault);
     enum tway_answer answer = TWAY_RUN;
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
         answer = tway_ask(s, item.faultload);
-    if (why == REDUCTIONS && chosen.fault.point != c.fault.point) {
+    if (why == REDUCTIONS && built.fault.point != c.fault.point) {
         /* a lasting fault is tried in its place */
         faultload original = faultload_extend(s->fl, c.causes, c.fault);
         search_count_skip(s, (struct frontier_item){original, NODE_NONE}, REDUCE_RETRIES);
     }
-    if (why != REDUCTIONS || answer == TWAY_SKIP) {
-        search_skip(s, item, why != REDUCTIONS ? why : REDUCE_T_WAY);
-    } else if (answer == TWAY_WAIT) {
-        s->tree.nodes.at[c.edge].state = EDGE_QUEUED;
-        vec_push(&s->tway.waiting, item);
-    } else if (queued_before(s, item.faultload) && !c.again) {
-        s->tree.nodes.at[c.edge].state = EDGE_MISSED; /* unless that shows it too */
-    } else {
-        search_queue(s, item);
-    }
+    place(s, item, answer == TWAY_SKIP ? REDUCE_T_WAY : why, answer == TWAY_WAIT, c.again);
 }
 
 /* Under t-way: does this mode wait for its phase, or is it skipped? Neither makes an edge. */

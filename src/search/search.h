@@ -12,7 +12,6 @@
 #include "core/pattern.h"
 #include "core/suspect.h"
 #include "core/trace.h"
-#include "core/verdict.h"
 
 /* ---- options ---- */
 

@@ -126,10 +126,6 @@ bool skip_unmade(struct search *s, uint32_t node, enum reduction why) MUST_USE;
 void skip_mode(struct search *s, uint32_t node, faultload causes, struct fault fault,
                enum reduction why);
 
-/* policies.c: shares n impossible faultloads between exclusion, inclusion and unreachability.
- * True when the shares are estimated. */
-bool policies_share(const struct search *s, double space, double n, double *saved);
-
 /* explain.c: like search_explain, without looking for the faultload among the runs; without
  * details, also without looking for the call that decides. */
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
@@ -137,7 +133,7 @@ void explain_predict(const struct search *s, faultload f, bool details, struct e
 /* rank.c: how late it comes by an order that goes by ranks. */
 uint32_t rank_of(const struct search *s, faultload f);
 
-/* shard.c: does this faultload fall to another shard? Counts it if so. */
+/* skip.c: does this faultload fall to another shard? Counts it if so. */
 bool shard_elsewhere(struct search *s, faultload causes, struct fault fault);
 
 /* flight.c */

@@ -8,7 +8,6 @@
 #include "core/aim.h"
 #include "core/mode_set.h"
 #include "core/trace.h"
-#include "core/verdict.h"
 #include "data/node.h"
 
 struct sim;

@@ -8,7 +8,6 @@
  *    run as a whole for being one (run_flaw). Nobody behind this file checks any of that again. */
 #include "base/hash.h"
 #include "base/intern.h"
-#include "core/outcome.h"
 #include "store/store_int.h"
 
 struct reader {

@@ -19,7 +19,6 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "core/outcome.h"
 #include "store/store_int.h"
 #include "support/store_case.h"
 #include "support/store_sums.h"
