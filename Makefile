@@ -205,7 +205,7 @@ fmt: ## format the sources in place (clang-format 14)
 fmt-check: ## say where the sources are not formatted
 	$(Q)$(if $(FORMATTED),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED))
 
-# The same checks, but the analyzer ends its walk of a function after fewer steps, a sixth of the
+# The same checks, but the analyzer ends its walk of a function after fewer steps, a tenth of the
 # time; and only for what was compiled since. Part of `make test`.
 TIDIED := $(patsubst %.c,build/tidy/%.ok,$(LIB_SRCS) $(CMD_SRCS))
 
@@ -215,7 +215,7 @@ build/tidy/%.ok: $(OBJ)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	$(call say,TIDY,$*.c)
 	$(Q)said=$$(clang-tidy --quiet $*.c -- $(TIDY_CFLAGS) -Xclang -analyzer-config \
-	    -Xclang max-nodes=20000 2>&1) || { printf '%s\n' "$$said"; exit 1; }
+	    -Xclang max-nodes=8000 2>&1) || { printf '%s\n' "$$said"; exit 1; }
 	@touch $@
 
 clean: ## remove all that was built

@@ -229,7 +229,7 @@ static int read_typed(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     void *field = key_field(key, into);
-    slice text;
+    slice text = {0};
     switch (key->type) {
     case KEY_OTHER: return 0;
     case KEY_TEXT: return read_text(r, key->name, value, field);

@@ -17,6 +17,8 @@
  *    call must still be waited for as long, although the caller has left. */
 #include "judge/oracle_int.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 
 /* How long `hold` holds a caller that does not give up, in memory and at a door. */
@@ -230,6 +232,7 @@ uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most)
     const struct wait *last = NULL;
     for (uint32_t i = 0; j->waits && j->timed && i < j->waits->all.n && n < most; i++) {
         const struct wait *below = &j->waits->all.at[i];
+        assert(below); /* the linter cannot know */
         const struct wait *above = wait_of(j, uid_parent(j->opt.names, judge_path(j, below->call)));
         int64_t more = above ? below->took_ns - above->took_ns : 0;
         if (!above || more < -slack_of(above->took_ns) || more > slack_of(above->took_ns) ||

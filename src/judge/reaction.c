@@ -5,6 +5,8 @@
  * its behalf, and so on down to the fault itself: a failure below makes those above it fail as if
  * they had been made to. */
 
+#include <assert.h>
+
 #include "base/hash.h"
 #include "judge/oracle_int.h"
 
@@ -221,6 +223,7 @@ void contrast_find(struct judge *j, const struct contrast *c)
         uint32_t k = map_index(&at, r->group, pairs.n);
         if (k == pairs.n)
             vec_push(&pairs, (struct pair){UINT32_MAX, UINT32_MAX});
+        assert(pairs.at); /* the linter cannot know */
         if (silent && rather(j, i, pairs.at[k].silent, 1))
             pairs.at[k].silent = i;
         if (shows && rather(j, i, pairs.at[k].shows, -1))
