@@ -16,8 +16,6 @@
 
 #include <stdlib.h>
 
-#include "track/context_int.h"
-
 enum {
     SAMPLES_MAX = 1 << 16,              /* calls that are remembered */
     SAMPLE_FIELDS_MAX = 1 << 20,        /* and their fields */
@@ -371,18 +369,18 @@ void payload_rules_print(const struct payload_rules *r, struct buf *out)
 static bool line_parse(slice line, struct decided *out)
 {
     struct rule rule = {.first = out->paths.n};
-    struct trace_id number;
+    uint64_t number;
     slice word;
     bool first = true;
     while (slice_cut(&line, ' ', &word)) {
-        if (word.n != 16 || !dialect_parse_hex(word, 16, &number))
+        if (word.n != 16 || !slice_to_hex(word, &number))
             return false;
         if (first)
-            rule.interface = number.low;
-        else if (rule.n == PATHS_MAX || (rule.n && vec_last(&out->paths) >= number.low))
+            rule.interface = number;
+        else if (rule.n == PATHS_MAX || (rule.n && vec_last(&out->paths) >= number))
             return false;
         else {
-            vec_push(&out->paths, number.low);
+            vec_push(&out->paths, number);
             rule.n++;
         }
         first = false;

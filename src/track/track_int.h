@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of track/: track.c (runs, and what happens to their calls), parent.c (on behalf of
- * which call), name.c (names, and learning about payloads). */
+ * The inside of track/: track.c (runs, and what happens to their calls), name.c (names, and
+ * learning about payloads). */
 #ifndef OUTFOX_TRACK_TRACK_INT_H
 #define OUTFOX_TRACK_TRACK_INT_H
 
@@ -67,17 +67,6 @@ struct tracker {
     uint64_t n_ended;
     VEC(struct ignore) ignore; /* the first is ours */
 };
-
-/* ---- parent.c ---- */
-
-struct track_parent {
-    struct track_run *run; /* NULL: it belongs to none */
-    uint32_t call;
-    bool ambiguous;
-    enum track_level by;
-};
-
-void parent_find(const struct tracker *t, const struct track_arrival *a, struct track_parent *out);
 
 /* ---- name.c ---- */
 
