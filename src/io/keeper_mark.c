@@ -11,6 +11,7 @@
  * 2. Numbers mean something within one PID namespace alone: other containers are left in peace.
  * 3. No file is needed, which could be lost, or belong to a campaign in another directory. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -61,7 +62,9 @@ static bool is_orphaned(slice mark, uint64_t here)
         !slice_to_u64(space, UINT64_MAX, &there) || !slice_to_u64(number, INT32_MAX, &pid) ||
         !slice_to_u64(mark, UINT64_MAX, &start) || there != here || !start)
         return false;
-    return !proc_read((pid_t)pid, &p) || !p.alive || p.start != start;
+    if (proc_read((pid_t)pid, &p))
+        return !p.alive || p.start != start;
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH; /* not: we have no descriptor left to look */
 }
 
 /* The mark of a process, within `room`; none: empty. */
