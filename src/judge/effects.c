@@ -367,7 +367,7 @@ static int parse_counts(slice rest, struct effect_rule *out, struct err *e)
 /* Where the pattern ends: a colon that ends a word, and then the text or a blank. */
 static size_t pattern_end(slice text)
 {
-    for (size_t i = 0; i < text.n; i++)
+    for (size_t i = 0; text.p && i < text.n; i++)
         if (text.p[i] == ':' && (i + 1 == text.n || is_blank(text.p[i + 1])))
             return i;
     return text.n;

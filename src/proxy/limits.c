@@ -22,7 +22,7 @@ static key_read read_limit;
 
 static const struct key rows[] = {
 #define LIMIT(id, key, kind, standard, from, to, about)                                            \
-    {key, KEY_OTHER, offsetof(struct limits, id), (from), (to), .read = read_limit, .doc = about},
+    {key, KEY_OTHER, offsetof(struct limits, id), (from), (to), .read = read_limit, .doc = (about)},
 #include "proxy/limits.list"
 #undef LIMIT
 };

@@ -10,6 +10,8 @@
  * What the plane wants is put into `next` and `stop`, and loop_wake makes the worker look. */
 #include "proxy/exchange_int.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
 
 enum {
@@ -120,6 +122,7 @@ static int take_up(struct worker *w, struct setup *setup)
     uint32_t n_before = w->sites.n;
     VEC(uint32_t) doors = {0};
     int failed = 0;
+    assert(old || n_before == 0);
     for (uint32_t i = 0; i < n_before; i++)
         vec_push(&doors, UINT32_MAX);
     if (before)

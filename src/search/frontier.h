@@ -43,7 +43,7 @@ struct frontier {
     uint32_t first; /* no bucket before it has items */
 };
 
-void frontier_init(struct frontier *f, const struct order_ops *ops, uint64_t seed);
+void frontier_init(struct frontier *f, const struct order_ops *with, uint64_t seed);
 void frontier_deinit(struct frontier *f);
 void frontier_push(struct frontier *f, struct frontier_item item, uint32_t score);
 bool frontier_pop(struct frontier *f, struct frontier_item *out) MUST_USE;

@@ -318,7 +318,7 @@ static void test_schema(void **state)
         slice rest = slice_of(places[i][0]), word;
         const struct node *at = root;
         while (at && slice_cut(&rest, '/', &word)) {
-            uint64_t n;
+            uint64_t n = 0;
             bool item = at->type == NODE_LIST && slice_to_u64(word, at->n - 1, &n);
             at = item ? at->list[n] : node_get(at, word);
         }
