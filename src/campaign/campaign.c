@@ -573,7 +573,7 @@ const struct summary *campaign_finish(struct campaign *c)
     campaign_doubt(c, c->summary.space > 1);
     campaign_note_hiccups(c);
     campaign_note_limit(c);
-    if (c->target) {
+    if (c->target && c->lessons) { /* none: it ended before anything was learned */
         campaign_note_strays(c);
         campaign_note_equal(c);
         campaign_note_unseen(c);
