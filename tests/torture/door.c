@@ -121,14 +121,15 @@ DOOR(ssize_t, -1, send, "io", EPIPE, (int fd, const void *m, size_t n, int f), (
 DOOR(ssize_t, -1, sendmsg, "io", EPIPE, (int fd, const struct msghdr *m, int f), (fd, m, f))
 DOOR(ssize_t, -1, recvmsg, "io", ECONNRESET, (int fd, struct msghdr *m, int f), (fd, m, f))
 DOOR(ssize_t, -1, pread, "io", EIO, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
-DOOR(ssize_t, -1, pwrite, "io", ENOSPC, (int fd, const void *f, size_t n, off_t at), (fd, f, n, at))
-DOOR(ssize_t, -1, pread64, "io", EIO, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
-DOOR(ssize_t, -1, pwrite64, "io", ENOSPC, (int fd, const void *f, size_t n, off64_t at),
+DOOR(ssize_t, -1, pwrite, "disk", ENOSPC, (int fd, const void *f, size_t n, off_t at),
      (fd, f, n, at))
-DOOR(int, -1, fsync, "io", EIO, (int fd), (fd))
-DOOR(int, -1, fdatasync, "io", EIO, (int fd), (fd))
-DOOR(int, -1, ftruncate, "io", EIO, (int fd, off_t n), (fd, n))
-DOOR(int, -1, ftruncate64, "io", EIO, (int fd, off64_t n), (fd, n))
+DOOR(ssize_t, -1, pread64, "io", EIO, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
+DOOR(ssize_t, -1, pwrite64, "disk", ENOSPC, (int fd, const void *f, size_t n, off64_t at),
+     (fd, f, n, at))
+DOOR(int, -1, fsync, "disk", EIO, (int fd), (fd))
+DOOR(int, -1, fdatasync, "disk", EIO, (int fd), (fd))
+DOOR(int, -1, ftruncate, "disk", EIO, (int fd, off_t n), (fd, n))
+DOOR(int, -1, ftruncate64, "disk", EIO, (int fd, off64_t n), (fd, n))
 DOOR(int, -1, socket, "open", EMFILE, (int d, int t, int p), (d, t, p))
 DOOR(int, -1, socketpair, "open", EMFILE, (int d, int t, int p, int v[2]), (d, t, p, v))
 DOOR(int, -1, accept4, "open", EMFILE, (int fd, struct sockaddr *a, socklen_t *n, int f),

@@ -81,7 +81,7 @@ static void bench_open(struct bench *b, uint32_t slots)
     const struct node *root;
     struct err e = {0};
     struct buf path = BUF_INIT(PATH_MAX);
-    *b = (struct bench){.dir = "/tmp/outfox-test-XXXXXX"};
+    *b = (struct bench){.dir = "outfox-test-XXXXXX"};
     assert_non_null(mkdtemp(b->dir));
     names_init(&b->names);
     faultloads_init(&b->faultloads);
