@@ -32,27 +32,20 @@ static slice print_of(slice one, bool quoted, char room[8])
     return (slice){room, (size_t)n};
 }
 
-/* One character off *text; false: it does not fit below `end`. */
-static bool add_character(struct buf *out, slice *text, size_t end, bool quoted)
-{
-    char room[8];
-    slice rest = *text, one = glyph_take(&rest).bytes;
-    slice print = one.p == text->p ? print_of(one, quoted, room) : SLICE("?"); /* no UTF-8 */
-    if (out->n + print.n > end)
-        return false;
-    buf_add(out, print);
-    *text = rest;
-    return true;
-}
-
 static void add_characters(struct buf *out, slice text, size_t most, bool quoted)
 {
     size_t end = out->n + most;
-    while (text.n)
-        if (!add_character(out, &text, end, quoted)) {
+    while (text.n) {
+        char room[8];
+        const char *at = text.p;
+        slice one = glyph_take(&text).bytes;
+        slice print = one.p == at ? print_of(one, quoted, room) : SLICE("?"); /* no UTF-8 */
+        if (out->n + print.n > end) {
             buf_adds(out, "...");
             return;
         }
+        buf_add(out, print);
+    }
 }
 
 void expect_add_brief(struct buf *out, slice text, size_t most)
@@ -70,35 +63,21 @@ static void add_quoted(struct buf *out, slice text, size_t most)
 
 /* ---- statuses ---- */
 
-static void add_status(struct buf *out, const struct expect_status *s)
-{
-    if (s->grpc)
-        buf_adds(out, "gRPC ");
-    if (!s->grpc && s->low % 100 == 0 && s->high == s->low + 99)
-        buf_addf(out, "%uxx", (unsigned)s->low / 100);
-    else if (s->low == s->high)
-        buf_addf(out, "%u", (unsigned)s->low);
-    else
-        buf_addf(out, "%u to %u", (unsigned)s->low, (unsigned)s->high);
-}
-
 /* "200, 201 or 404", "2xx", "gRPC 0" */
 static void add_statuses(struct buf *out, const struct expect_status *status, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (i)
-            buf_adds(out, i + 1 == n ? " or " : ", ");
-        add_status(out, &status[i]);
+        const struct expect_status *s = &status[i];
+        buf_adds(out, i == 0 ? "" : i + 1 == n ? " or " : ", ");
+        if (s->grpc)
+            buf_adds(out, "gRPC ");
+        if (!s->grpc && s->low % 100 == 0 && s->high == s->low + 99)
+            buf_addf(out, "%uxx", (unsigned)s->low / 100);
+        else if (s->low == s->high)
+            buf_addf(out, "%u", (unsigned)s->low);
+        else
+            buf_addf(out, "%u to %u", (unsigned)s->low, (unsigned)s->high);
     }
-}
-
-/* "503", "gRPC 14", "refused" */
-static void add_outcome(struct buf *out, outcome o)
-{
-    if (outcome_kind(o) == OUT_GRPC)
-        buf_addf(out, "gRPC %u", (unsigned)outcome_code(o));
-    else
-        outcome_print(o, out);
 }
 
 /* ---- values ---- */
@@ -166,16 +145,6 @@ static void ask_answer(struct subject *s)
     expect_add_brief(&s->detail, slice_of(a->error), EXPECT_DETAIL_MAX - 3);
 }
 
-static bool has_status(const struct expect_status *status, uint32_t n, outcome seen)
-{
-    uint32_t code = outcome_code(seen);
-    for (uint32_t i = 0; i < n; i++)
-        if (outcome_kind(seen) == (status[i].grpc ? OUT_GRPC : OUT_STATUS) &&
-            code >= status[i].low && code <= status[i].high)
-            return true;
-    return false;
-}
-
 /* Statuses and exit codes have defaults. With alternatives these are for each of them, unless
  * something is said beside them. */
 static bool is_said_elsewhere(const struct subject *s, bool here, bool beside)
@@ -189,21 +158,24 @@ static void ask_status(struct subject *s)
         is_said_elsewhere(s, s->spec->status.n > 0, s->beside && s->beside->status.n > 0))
         return;
     outcome seen = s->answer->seen;
-    const struct expect_status *status = s->spec->status.at;
-    uint32_t n = s->spec->status.n;
-    if (n == 0) {
-        status = outcome_kind(seen) == OUT_GRPC ? &ok_grpc : &ok_http;
-        n = 1;
-    }
-    if (has_status(status, n, seen)) {
-        s->held++;
-        return;
-    }
+    bool grpc = outcome_kind(seen) == OUT_GRPC;
+    uint32_t n = s->spec->status.n, code = outcome_code(seen);
+    const struct expect_status *status = n ? s->spec->status.at : grpc ? &ok_grpc : &ok_http;
+    n = n ? n : 1;
+    for (uint32_t i = 0; i < n; i++)
+        if (outcome_kind(seen) == (status[i].grpc ? OUT_GRPC : OUT_STATUS) &&
+            code >= status[i].low && code <= status[i].high) {
+            s->held++;
+            return;
+        }
     buf_adds(&s->why, "the status is not ");
     add_statuses(&s->why, status, n);
     buf_adds(&s->detail, "status ");
-    add_outcome(&s->detail, seen);
-    if (s->answer && s->answer->coded) {
+    if (grpc)
+        buf_addf(&s->detail, "gRPC %u", (unsigned)code);
+    else
+        outcome_print(seen, &s->detail);
+    if (s->answer->coded) {
         buf_addf(&s->detail, "; %s", s->answer->coded);
     } else if (s->body.n) {
         buf_adds(&s->detail, ": ");
@@ -278,30 +250,33 @@ static bool is_length(const struct head *h, struct sought *x, char digits[DIGITS
     return slice_eq(x->seen, x->value);
 }
 
-static void ask_header(struct subject *s, const struct text_pair *wanted)
+/* Of several with this name: is one as wanted? Else the last of them is remembered. */
+static bool find_header(const struct client_answer *a, struct sought *x, char digits[DIGITS_MOST])
 {
-    char digits[DIGITS_MOST];
-    const struct client_answer *a = s->answer;
-    struct sought x = {.name = wanted->name, .value = wanted->value};
-    if (is_among(a->trailers, &x) || is_among(a->head, &x) || is_length(a->head, &x, digits)) {
-        s->held++;
-        return;
-    }
-    buf_adds(&s->why, "the header ");
-    expect_add_brief(&s->why, x.name, VALUE_MAX);
-    s->secret = secret_name(x.name) ? s->why.n : 0;
-    buf_adds(&s->why, " is not ");
-    add_quoted(&s->why, x.value, VALUE_MAX);
-    if (x.there)
-        add_quoted(&s->detail, x.seen, VALUE_MAX);
-    else
-        buf_adds(&s->detail, "there is no such header");
+    return is_among(a->trailers, x) || is_among(a->head, x) || is_length(a->head, x, digits);
 }
 
 static void ask_headers(struct subject *s)
 {
-    for (uint32_t i = 0; s->answer && i < s->spec->headers.n && s->why.n == 0; i++)
-        ask_header(s, &s->spec->headers.at[i]);
+    for (uint32_t i = 0; s->answer && i < s->spec->headers.n; i++) {
+        char digits[DIGITS_MOST];
+        struct sought x = {.name = s->spec->headers.at[i].name,
+                           .value = s->spec->headers.at[i].value};
+        if (find_header(s->answer, &x, digits)) {
+            s->held++;
+            continue;
+        }
+        buf_adds(&s->why, "the header ");
+        expect_add_brief(&s->why, x.name, VALUE_MAX);
+        s->secret = secret_name(x.name) ? s->why.n : 0;
+        buf_adds(&s->why, " is not ");
+        add_quoted(&s->why, x.value, VALUE_MAX);
+        if (x.there)
+            add_quoted(&s->detail, x.seen, VALUE_MAX);
+        else
+            buf_adds(&s->detail, "there is no such header");
+        return;
+    }
 }
 
 static void tell_body(struct subject *s)
@@ -392,12 +367,9 @@ static const struct node *header_value(const struct subject *s, const struct exp
                                        struct arena *a)
 {
     char digits[DIGITS_MOST];
-    const struct client_answer *answer = s->answer;
     struct sought x = {.name = w->name, .value = {0}};
     const struct node *number;
-    bool empty = is_among(answer->trailers, &x) || is_among(answer->head, &x);
-    if (!empty)
-        empty = is_length(answer->head, &x, digits);
+    bool empty = find_header(s->answer, &x, digits); /* that is what is sought */
     if (!empty && !x.there)
         return NULL;
     slice text = slice_copy(a, empty ? SLICE("") : slice_trim(x.seen));
@@ -458,24 +430,10 @@ static void ask_where(struct subject *s)
 
 static void ask_all(struct subject *s);
 
-/* Why the others do not hold, as far as there is room. */
-static void tell_others(struct subject *s, const struct subject *tried, uint32_t n, uint32_t near)
-{
-    enum { LEAST = 40 };
-    for (uint32_t i = 0; i < n; i++) {
-        if (i == near)
-            continue;
-        if (s->detail.n + LEAST > EXPECT_DETAIL_MAX)
-            return;
-        buf_addf(&s->detail, "; number %u: ", (unsigned)i + 1);
-        expect_add_brief(&s->detail, buf_slice(&tried[i].why),
-                         EXPECT_DETAIL_MAX - s->detail.n - sizeof "...");
-    }
-}
-
 /* The nearest is the one of which most was found; of equals the first. */
 static void ask_any_of(struct subject *s)
 {
+    enum { LEAST = 40 }; /* bytes for what is said of another one */
     const struct expect_spec *spec = s->spec;
     struct subject tried[ALTERNATIVES_MAX];
     uint32_t near = 0, n = 0;
@@ -494,9 +452,14 @@ static void ask_any_of(struct subject *s)
                  tried[near].held ? " is nearest" : ""); /* or nothing of any was found */
         buf_add(&s->why, buf_slice(&tried[near].why));
         expect_add_brief(&s->detail, buf_slice(&tried[near].detail), EXPECT_DETAIL_MAX / 2);
-        tell_others(s, tried, n, near);
     }
     for (uint32_t i = 0; i < n; i++) {
+        /* why the others do not hold, as far as there is room */
+        if (!holds && i != near && s->detail.n + LEAST <= EXPECT_DETAIL_MAX) {
+            buf_addf(&s->detail, "; number %u: ", (unsigned)i + 1);
+            expect_add_brief(&s->detail, buf_slice(&tried[i].why),
+                             EXPECT_DETAIL_MAX - s->detail.n - sizeof "...");
+        }
         buf_deinit(&tried[i].why);
         buf_deinit(&tried[i].detail);
     }

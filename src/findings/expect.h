@@ -9,9 +9,20 @@
 #include "base/intern.h"
 #include "config/config.h"
 #include "core/trace.h"
-#include "findings/answer.h"
+#include "http/answer.h"
 
 enum { EXPECT_DETAIL_MAX = 300 };
+
+/* How the command of a scenario ended; the answer to a request is http/answer.h. */
+struct command_result {
+    bool started;   /* else `error` says why not, or how it was lost */
+    bool timed_out; /* it was killed at its deadline */
+    int exit_code;  /* -1: ended by a signal */
+    int signal;
+    slice output; /* stdout and stderr as they came; the end of it */
+    const char *error;
+    int64_t start_ns, end_ns;
+};
 
 /* `keep` holds `why`, the same text at the same address for equal reasons as long as it lives. `once`
  * holds `detail`. */

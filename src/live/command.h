@@ -8,7 +8,7 @@
 #define OUTFOX_LIVE_COMMAND_H
 
 #include "config/config.h"
-#include "findings/answer.h"
+#include "findings/expect.h"
 #include "io/process.h"
 
 enum { COMMAND_OUTPUT_MAX = 64 * 1024 };
