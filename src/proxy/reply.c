@@ -204,8 +204,8 @@ static void pace_tick(struct exchange *x)
     if (n > x->held.n)
         n = x->held.n;
     x->budget -= n * 1000;
-    if (x->budget > share)
-        x->budget = share; /* what the service did not use is not saved up */
+    if (x->budget >= 1000 && x->budget > share)
+        x->budget = share; /* whole bytes that the service did not use are not saved up */
     give_held(x, n);
     if (x->held.n == 0 && x->answer_ended)
         exchange_pass_end(x, x->answer_trailers);
