@@ -36,11 +36,6 @@ bool look_real(double number, int64_t now_ns)
     return false;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* How many digits s starts with. */
 static size_t digits_of(slice s)
 {

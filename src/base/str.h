@@ -76,7 +76,7 @@ bool slice_word(slice *rest, slice *word);
 /* Decimal digits only, no sign, at most `max`. */
 bool slice_to_u64(slice s, uint64_t max, uint64_t *out) MUST_USE;
 
-/* Letters of ASCII, whatever the locale. */
+/* Letters and digits of ASCII, whatever the locale. */
 static inline bool is_upper(char c)
 {
     return c >= 'A' && c <= 'Z';
@@ -92,11 +92,16 @@ static inline bool is_letter(char c)
     return is_upper(c) || is_lower(c);
 }
 
+static inline bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* What a hex digit of either case stands for; -1: it is none. */
 static inline int hex_digit(char c)
 {
     char lower = (char)(c | 0x20);
-    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+    return is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 /* 1 to 16 hex digits, nothing else. */

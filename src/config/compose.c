@@ -129,13 +129,7 @@ static void ports_read(struct compose *c, struct starter_service *service, const
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    return is_letter(c) || is_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 /* Does the value hold the service as a host: http://NAME, user@NAME, NAME:80? *at: from the scheme,

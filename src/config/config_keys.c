@@ -134,7 +134,7 @@ static bool is_host(slice host)
     bool ok = host.n > 0 && host.n <= 253;
     for (size_t i = 0; ok && i < host.n; i++) {
         char c = host.p[i];
-        ok = is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+        ok = is_letter(c) || is_digit(c) || c == '-' || c == '_' || c == '.';
     }
     return ok;
 }

@@ -11,7 +11,7 @@ static const enum placeholder_kind kinds[WORDS] = {PLACEHOLDER_PORT, PLACEHOLDER
 
 static bool is_name(char c)
 {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    return is_letter(c) || is_digit(c) || c == '-' || c == '_';
 }
 
 /* `{word}` or `{word:name}` at the start of s. */

@@ -33,11 +33,6 @@ static uint32_t n_rows = 21;
 
 /* ---- names ---- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
     return is_lower(c) || is_upper(c) || is_digit(c);

@@ -212,8 +212,7 @@ void words_quoted(slice word, struct buf *out)
     bool plain = word.n > 0;
     for (size_t i = 0; i < word.n; i++) {
         char c = word.p[i];
-        plain &= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                 (c && strchr("/._-", c));
+        plain &= is_letter(c) || is_digit(c) || (c && strchr("/._-", c));
     }
     if (plain)
         buf_add(out, word);

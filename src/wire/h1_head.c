@@ -233,11 +233,6 @@ static void drop_nominated(struct h1_head *out, slice bytes)
     }
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* `HTTP/1.1`, or other digits. */
 static bool is_version(slice s)
 {
