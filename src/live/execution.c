@@ -125,7 +125,7 @@ static void act(struct execution *x)
     x->run = track_begin(l->tracker, x->slot, spec->is_command ? CALLER_CLIENT : spec->service,
                          buf_slice(&interface), flags, x->order.aim, x->order.lessons,
                          x->order.learning, x->begun_ns);
-    x->result.trace_key = track_key(x->run);
+    x->result.trace_key = x->run->key;
     buf_deinit(&interface);
     if (spec->is_command)
         command_run(x, spec->command, on_command);
@@ -152,7 +152,7 @@ static uint32_t broken_off_by(const struct live *l, const struct call *c)
 static int64_t death_wait(struct execution *x)
 {
     const struct live *l = x->live;
-    const struct trace *trace = track_trace(x->run);
+    const struct trace *trace = &x->run->all.trace;
     int64_t wait = 0;
     x->dying = UINT32_MAX;
     for (uint32_t i = 0; i < trace->calls.n && !(x->result.run.flags & RUN_CRASHED); i++) {
@@ -172,9 +172,9 @@ static int64_t death_wait(struct execution *x)
 /* When there is nothing more to be waited for; INT64_MAX: not before an open call ends. */
 static int64_t settled_ns(struct execution *x)
 {
-    if (track_open(x->run) > 0)
+    if (x->run->n_open > 0)
         return INT64_MAX;
-    int64_t last = track_active_ns(x->run);
+    int64_t last = x->run->active_ns;
     int64_t quiet = x->order.lessons->quiet_ns, death = death_wait(x);
     quiet = quiet > death ? quiet : death;
     return (last > x->answered_ns ? last : x->answered_ns) + quiet;
@@ -188,7 +188,7 @@ static void leave_run(struct execution *x, int64_t now)
         plane_part(l->plane);
     if (x->dying != UINT32_MAX && !(run->flags & RUN_CRASHED))
         l->spared[x->dying]++;
-    x->result.late_ns = track_late_ns(x->run);
+    x->result.late_ns = x->run->late_ns;
     run->took_ns = x->answered_ns - x->begun_ns;
     if (x->order.learning)
         x->result.lesson = track_end_learning(l->tracker, x->run, now);
@@ -213,15 +213,15 @@ static void cut(struct execution *x, int64_t now)
 {
     x->cut_ns = now;
     x->result.run.flags |= RUN_OUTLIVED;
-    track_cut(x->run);
-    plane_cut(x->live->plane, track_key(x->run)); /* their ends tell whether a fault had fired */
+    x->run->cutting = true;
+    plane_cut(x->live->plane, x->run->key); /* their ends tell whether a fault had fired */
     timer_start(x->live->loop, &x->timer, now + AFTERMATH_NS);
 }
 
 /* The end of a run whose calls were cut off. */
 static void calm(struct execution *x, int64_t now)
 {
-    int64_t heard = track_active_ns(x->run), latest = x->cut_ns + x->live->config->settle_ns;
+    int64_t heard = x->run->active_ns, latest = x->cut_ns + x->live->config->settle_ns;
     int64_t at = (heard > x->cut_ns ? heard : x->cut_ns) + AFTERMATH_NS;
     at = at < latest ? at : latest;
     if (now >= at)
@@ -239,7 +239,7 @@ static void settle(struct execution *x)
     } else if (now >= at || now >= latest) {
         if (!looked_round(x))
             return;
-        if (track_open(x->run) > 0)
+        if (x->run->n_open > 0)
             cut(x, now);
         else
             leave_run(x, now);
@@ -354,7 +354,7 @@ void execution_poke(struct live *l, uint64_t run)
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
         /* calls that are cut off when it leaves its run end without one */
-        if (x->state == EXECUTION_SETTLING && x->run && track_key(x->run) == run)
+        if (x->state == EXECUTION_SETTLING && x->run && x->run->key == run)
             timer_start(l->loop, &x->timer, l->loop->now_ns); /* after the events of now */
     }
 }
@@ -364,7 +364,7 @@ void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body)
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
         struct run *r = &x->result.run;
-        if (!x->run || track_key(x->run) != run)
+        if (!x->run || x->run->key != run)
             continue;
         if (!r->answers)
             r->answers = arena_alloc(&x->arena, RUN_ANSWERS_MAX * sizeof *r->answers);
@@ -372,7 +372,7 @@ void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body)
             continue; /* part of an answer could not be compared */
         x->kept += body.n;
         r->answers[r->n_answers++] = slice_copy(&x->arena, body);
-        track_kept(x->run, call, r->n_answers);
+        x->run->all.trace.calls.at[call].answer = r->n_answers;
     }
 }
 
@@ -380,7 +380,7 @@ void execution_note(struct live *l, uint64_t run, slice text)
 {
     for (uint32_t i = 0; i < l->opt.slots; i++) {
         struct execution *x = &l->slot[i];
-        if (x->run && track_key(x->run) == run && !x->result.note)
+        if (x->run && x->run->key == run && !x->result.note)
             x->result.note = arena_copy(&x->arena, text.p, text.n);
     }
 }
@@ -436,7 +436,7 @@ void execution_cancel(struct execution *x)
     timer_stop(l->loop, &x->timer);
     turn_stop(l->loop, &x->turn);
     if (x->run) {
-        uint64_t key = track_key(x->run);
+        uint64_t key = x->run->key;
         track_end(l->tracker, x->run, &x->result.run.trace, clock_ns());
         x->run = NULL; /* before the calls are cut off, whose ends are told to us */
         plane_cut(l->plane, key);

@@ -62,17 +62,12 @@ static uint32_t parse_word(const char *p, size_t n, uint64_t *word)
     return all & BOTH;
 }
 
-static uint32_t parse_digits(slice s, struct trace_id *id)
-{
-    size_t low = s.n < 16 ? s.n : 16;
-    uint32_t all = parse_word(s.p + s.n - low, low, &id->low);
-    return all & parse_word(s.p, s.n - low, &id->high);
-}
-
-/* All of s, 1 to `most` hex digits of any case. */
+/* All of s, 1 to `most` hex digits of any case; `most` is 32 or less. */
 static bool parse_hex(slice s, size_t most, struct trace_id *id)
 {
-    return s.n > 0 && s.n <= most && s.n <= 32 && parse_digits(s, id);
+    size_t low = s.n < 16 ? s.n : 16;
+    return s.n > 0 && s.n <= most &&
+           parse_word(s.p + s.n - low, low, &id->low) & parse_word(s.p, s.n - low, &id->high);
 }
 
 /* Exactly n digits that are not all 0. */
@@ -243,26 +238,23 @@ static char *print_datadog(struct trace_id id, char *at)
 
 /* ---- X-Ray ---- */
 
-/* 1-TIME-REST: 8 and 24 hex digits that are one id of 128 bits. */
-static bool parse_xray_root(slice value, struct trace_id *id)
-{
-    char digits[32];
-    if (value.n != 35 || value.p[0] != '1' || value.p[1] != '-' || value.p[10] != '-')
-        return false;
-    memcpy(digits, value.p + 2, 8);
-    memcpy(digits + 8, value.p + 11, 24);
-    return parse_id((slice){digits, 32}, 32, id);
-}
-
-/* Root=...;Parent=...;Sampled=... in any order, with others between them. */
+/* Root=...;Parent=...;Sampled=... in any order, with others between them. Root is 1-TIME-REST: 8 and
+ * 24 hex digits that are one id of 128 bits. */
 static bool parse_xray(slice value, struct trace_id *id)
 {
     const slice root = SLICE("Root=");
     slice rest = value, part;
+    char digits[32];
     while (slice_cut(&rest, ';', &part)) {
         part = slice_trim(part);
-        if (slice_starts(part, root))
-            return parse_xray_root(slice_from(part, root.n), id);
+        if (!slice_starts(part, root))
+            continue;
+        part = slice_from(part, root.n);
+        if (part.n != 35 || part.p[0] != '1' || part.p[1] != '-' || part.p[10] != '-')
+            return false;
+        memcpy(digits, part.p + 2, 8);
+        memcpy(digits + 8, part.p + 11, 24);
+        return parse_id((slice){digits, 32}, 32, id);
     }
     return false;
 }
@@ -364,39 +356,22 @@ static bool member_is_own(slice member, slice *value)
     return true;
 }
 
-/* RUN-CALL; what follows a `;` are properties that somebody has added (baggage). */
-static bool own_parse(slice value, uint64_t *run, uint32_t *call)
-{
-    struct trace_id head, tail;
-    value.n = slice_find(value, ';');
-    value = slice_trim(value);
-    if (value.n < 18 || value.p[16] != '-' || !parse_hex((slice){value.p, 16}, 16, &head) ||
-        !parse_hex(slice_from(value, 17), 8, &tail))
-        return false;
-    *run = head.low;
-    *call = (uint32_t)tail.low;
-    return true;
-}
-
+/* Our member is RUN-CALL; what follows a `;` are properties that others have added (baggage). */
 static void list_read(struct reader *r, enum dialect by, slice list)
 {
     slice member, value;
-    uint64_t run = 0;
-    uint32_t call = UINT32_MAX;
+    struct trace_id run, call;
     while (member_next(&list, &member)) {
-        if (!member_is_own(member, &value))
+        if (!member_is_own(member, &value)) {
             r->out->seen |= slice_find(member, '=') < member.n ? 1u << by : 0;
-        else if (own_parse(value, &run, &call))
-            reader_take(r, by, run, call);
+            continue;
+        }
+        value.n = slice_find(value, ';');
+        value = slice_trim(value);
+        if (value.n >= 18 && value.p[16] == '-' && parse_hex((slice){value.p, 16}, 16, &run) &&
+            parse_hex(slice_from(value, 17), 8, &call))
+            reader_take(r, by, run.low, (uint32_t)call.low);
     }
-}
-
-static void custom_read(struct reader *r, const slice *custom, uint32_t n, const struct field *f)
-{
-    struct trace_id id;
-    for (uint32_t i = 0; i < n; i++)
-        if (slice_eq_nocase(custom[i], f->name) && parse_plain(slice_trim(f->value), &id))
-            reader_take(r, DIALECT_CUSTOM, id.low, UINT32_MAX);
 }
 
 void context_read(const struct head *h, const slice *custom, uint32_t n_custom,
@@ -408,7 +383,9 @@ void context_read(const struct head *h, const slice *custom, uint32_t n_custom,
         const struct field *f = &h->fields[i];
         const struct dialect_header *d = header_of(f->name);
         struct trace_id id;
-        custom_read(&r, custom, n_custom, f);
+        for (uint32_t k = 0; k < n_custom; k++)
+            if (slice_eq_nocase(custom[k], f->name) && parse_plain(slice_trim(f->value), &id))
+                reader_take(&r, DIALECT_CUSTOM, id.low, UINT32_MAX);
         if (!d)
             continue;
         if (!d->print)
@@ -439,14 +416,6 @@ struct list {
     slice at[MEMBERS_MOST]; /* of others */
 };
 
-static void list_init(struct list *l, const struct list_rule *rule)
-{
-    l->rule = rule;
-    l->field = NOWHERE;
-    l->n = 0;
-    l->bytes = 0;
-}
-
 static void list_add(struct list *l, slice value)
 {
     slice member, own;
@@ -457,27 +426,6 @@ static void list_add(struct list *l, slice value)
             return; /* the last go first */
         l->at[l->n++] = member;
         l->bytes += member.n + 1;
-    }
-}
-
-/* The member that is given up first; there is one. */
-static uint32_t list_victim(const struct list *l)
-{
-    for (uint32_t i = l->n; i-- > 0;)
-        if (l->at[i].n > l->rule->large)
-            return i;
-    return l->n - 1;
-}
-
-static void list_fit(struct list *l, size_t own)
-{
-    if (l->bytes > l->rule->bytes + 1) /* the comma of the last one */
-        return;
-    while (l->n && own + l->bytes > l->rule->bytes) {
-        uint32_t i = list_victim(l);
-        l->bytes -= l->at[i].n + 1;
-        l->n--;
-        memmove(&l->at[i], &l->at[i + 1], (l->n - i) * sizeof *l->at);
     }
 }
 
@@ -494,14 +442,20 @@ static char *member_print(uint64_t run, uint32_t call, char *at)
 
 static slice list_print(struct list *l, slice own, struct arena *a)
 {
-    list_fit(l, own.n);
-    char *text = arena_alloc(a, own.n + l->bytes), *at = text;
-    memcpy(at, own.p, own.n);
-    at += own.n;
+    bool fitted = l->bytes <= l->rule->bytes + 1; /* the comma of the last one */
+    while (fitted && l->n && own.n + l->bytes > l->rule->bytes) {
+        uint32_t i = l->n; /* the last large one goes first, then the last */
+        while (i > 0 && l->at[i - 1].n <= l->rule->large)
+            i--;
+        i = (i ? i : l->n) - 1;
+        l->bytes -= l->at[i].n + 1;
+        l->n--;
+        memmove(&l->at[i], &l->at[i + 1], (l->n - i) * sizeof *l->at);
+    }
+    char *text = arena_alloc(a, own.n + l->bytes), *at = print_slice(own, text);
     for (uint32_t i = 0; i < l->n; i++) {
         *at++ = ',';
-        memcpy(at, l->at[i].p, l->at[i].n);
-        at += l->at[i].n;
+        at = print_slice(l->at[i], at);
     }
     return (slice){text, (size_t)(at - text)};
 }
@@ -512,8 +466,7 @@ struct writer {
     struct arena *a;
     struct field *fields;
     uint32_t n;
-    uint32_t present; /* bits 1 << enum dialect: a header of it was there, well-formed or not */
-    bool lists;       /* one of them is written: then the other must not say something else */
+    bool lists; /* one of them is written: then the other must not say something else */
     struct list list[LISTS];
 };
 
@@ -532,8 +485,7 @@ static slice list_strip(slice value, struct arena *a)
             continue;
         if (at > text)
             *at++ = ',';
-        memcpy(at, member.p, member.n);
-        at += member.n;
+        at = print_slice(member, at);
     }
     return (slice){text, (size_t)(at - text)};
 }
@@ -554,48 +506,12 @@ static bool writer_take_list(struct writer *w, struct list *l, struct field *f)
     return true;
 }
 
-static void writer_copy(struct writer *w, const struct head *from)
-{
-    for (uint32_t i = 0; i < from->n_fields; i++) {
-        struct field f = from->fields[i];
-        const struct dialect_header *d = header_of(f.name);
-        if (d)
-            w->present |= 1u << d->dialect;
-        if (!d || d->print || writer_take_list(w, &w->list[d->dialect], &f))
-            w->fields[w->n++] = f;
-    }
-}
-
-static void writer_lists(struct writer *w, uint64_t run, uint32_t call)
-{
-    char room[MEMBER_MOST];
-    slice own = {room, (size_t)(member_print(run, call, room) - room)};
-    for (uint32_t i = 0; i < LISTS; i++) {
-        struct list *l = &w->list[i];
-        if (!l->rule)
-            continue;
-        slice value = list_print(l, own, w->a);
-        if (l->field == NOWHERE)
-            w->fields[w->n++] = (struct field){dialect_headers[i].name, value};
-        else
-            w->fields[l->field].value = value;
-    }
-}
-
 static void writer_add(struct writer *w, slice name, struct trace_id id,
                        char *(*print)(struct trace_id id, char *at))
 {
     char room[HEADER_TEXT_MOST];
     slice value = {room, (size_t)(print(id, room) - room)};
     w->fields[w->n++] = (struct field){name, slice_copy(w->a, value)};
-}
-
-static bool writer_has(const struct writer *w, slice name)
-{
-    for (uint32_t i = 0; i < w->n; i++)
-        if (slice_eq_nocase(w->fields[i].name, name))
-            return true;
-    return false;
 }
 
 void context_write(const struct head *from, uint32_t write, const slice *custom, uint32_t n_custom,
@@ -605,24 +521,50 @@ void context_write(const struct head *from, uint32_t write, const slice *custom,
     struct writer w;
     size_t most = (size_t)from->n_fields + DIALECT_HEADERS + n_custom;
     w.a = a;
-    w.n = w.present = 0;
+    w.n = 0;
     w.lists = (write & ((1u << LISTS) - 1)) != 0;
     w.fields = arena_alloc(a, most * sizeof *w.fields);
-    for (uint32_t i = 0; i < LISTS; i++)
-        list_init(&w.list[i], write >> i & 1 ? &list_rules[i] : NULL);
-    writer_copy(&w, from);
+    for (uint32_t i = 0; i < LISTS; i++) { /* not `at`, which is large */
+        w.list[i].rule = write >> i & 1 ? &list_rules[i] : NULL;
+        w.list[i].field = NOWHERE;
+        w.list[i].n = 0;
+        w.list[i].bytes = 0;
+    }
+    uint32_t present = 0; /* bits 1 << enum dialect: a header of it was there, well-formed or not */
+    for (uint32_t i = 0; i < from->n_fields; i++) {
+        struct field f = from->fields[i];
+        const struct dialect_header *d = header_of(f.name);
+        if (d)
+            present |= 1u << d->dialect;
+        if (!d || d->print || writer_take_list(&w, &w.list[d->dialect], &f))
+            w.fields[w.n++] = f;
+    }
     if (write & 1u << DIALECT_TRACESTATE)
         write |= 1u << DIALECT_TRACEPARENT;
     for (uint32_t i = 0; i < DIALECT_HEADERS; i++) {
         const struct dialect_header *d = &dialect_headers[i];
-        if (d->print && (write & ~w.present) >> d->dialect & 1)
+        if (d->print && (write & ~present) >> d->dialect & 1)
             writer_add(&w, d->name, id, d->print);
     }
-    writer_lists(&w, id.low, call);
-    if (write & 1u << DIALECT_CUSTOM)
-        for (uint32_t i = 0; i < n_custom; i++)
-            if (!writer_has(&w, custom[i]))
-                writer_add(&w, custom[i], id, print_plain);
+    char room[MEMBER_MOST];
+    slice own = {room, (size_t)(member_print(id.low, call, room) - room)};
+    for (uint32_t i = 0; i < LISTS; i++) {
+        struct list *l = &w.list[i];
+        if (!l->rule)
+            continue;
+        if (l->field == NOWHERE) {
+            l->field = w.n++;
+            w.fields[l->field].name = dialect_headers[i].name;
+        }
+        w.fields[l->field].value = list_print(l, own, a);
+    }
+    for (uint32_t i = 0; i < n_custom && write & 1u << DIALECT_CUSTOM; i++) {
+        bool has = false;
+        for (uint32_t k = 0; k < w.n && !has; k++)
+            has = slice_eq_nocase(w.fields[k].name, custom[i]);
+        if (!has)
+            writer_add(&w, custom[i], id, print_plain);
+    }
     *fields = w.fields;
     *n_fields = w.n;
 }
@@ -630,8 +572,7 @@ void context_write(const struct head *from, uint32_t write, const slice *custom,
 void context_traceparent(struct trace_id id, struct buf *out)
 {
     char room[HEADER_TEXT_MOST];
-    const struct dialect_header *d = header_of(SLICE("traceparent"));
-    buf_add(out, (slice){room, (size_t)(d->print(id, room) - room)});
+    buf_add(out, (slice){room, (size_t)(print_traceparent(id, room) - room)});
 }
 
 void context_member(struct trace_id id, uint32_t call, struct buf *out)

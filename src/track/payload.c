@@ -12,9 +12,11 @@
  * 1. The run with the most siblings sets the measure; the bag of any other is part of its bag.
  * 2. A field that a call does not have has a value, too: it is absent.
  * 3. What was not told in full, because it was too much, is not used. */
-#include "track/payload_int.h"
+#include "track/payload.h"
 
 #include <stdlib.h>
+
+#include "base/hash.h"
 
 enum {
     SAMPLES_MAX = 1 << 16,              /* calls that are remembered */
@@ -105,14 +107,6 @@ struct range {
     uint32_t from, to;
 };
 
-static struct range place_at(const struct decider *d, uint32_t from)
-{
-    uint32_t to = from + 1;
-    while (to < d->n && d->samples[to].place == d->samples[from].place)
-        to++;
-    return (struct range){from, to};
-}
-
 static struct range run_at(const struct decider *d, struct range place, uint32_t from)
 {
     uint32_t to = from + 1;
@@ -140,50 +134,39 @@ static bool bag_within(const uint64_t *small, uint32_t n, const uint64_t *large,
     return true;
 }
 
-/* Sorts the values of each run; do all runs agree? */
-static bool place_agrees(struct decider *d, struct range place)
+/* Do the runs agree at every place? And is there a place where enough of them have a value, one that
+ * tells siblings of a run apart if it is to? Sorts the values of each run. */
+static bool values_agree(struct decider *d, bool tell_apart)
 {
-    struct range most = {0, 0}, run;
-    for (uint32_t i = place.from; i < place.to; i = run.to) {
-        run = run_at(d, place, i);
-        qsort(d->value + run.from, run.to - run.from, sizeof *d->value, u64_cmp);
-        if (run.to - run.from > most.to - most.from)
-            most = run;
+    struct range place, run;
+    bool evident = false;
+    for (uint32_t from = 0; from < d->n; from = place.to) {
+        struct range most = {0, 0};
+        uint32_t n_runs = 0;
+        bool apart = false;
+        place = (struct range){from, from + 1};
+        while (place.to < d->n && d->samples[place.to].place == d->samples[from].place)
+            place.to++;
+        for (uint32_t i = place.from; i < place.to; i = run.to) {
+            run = run_at(d, place, i);
+            qsort(d->value + run.from, run.to - run.from, sizeof *d->value, u64_cmp);
+            if (run.to - run.from > most.to - most.from)
+                most = run;
+            bool has = false;
+            for (uint32_t k = run.from; k < run.to; k++)
+                has |= d->value[k] != absent;
+            n_runs += has;
+            apart |= d->value[run.from] != d->value[run.to - 1];
+        }
+        for (uint32_t i = place.from; i < place.to; i = run.to) {
+            run = run_at(d, place, i);
+            if (!bag_within(d->value + run.from, run.to - run.from, d->value + most.from,
+                            most.to - most.from))
+                return false;
+        }
+        evident |= n_runs >= d->evidence && (apart || !tell_apart);
     }
-    for (uint32_t i = place.from; i < place.to; i = run.to) {
-        run = run_at(d, place, i);
-        if (!bag_within(d->value + run.from, run.to - run.from, d->value + most.from,
-                        most.to - most.from))
-            return false;
-    }
-    return true;
-}
-
-/* In how many runs of this place some call has a value. */
-static uint32_t place_runs(const struct decider *d, struct range place)
-{
-    uint32_t n = 0;
-    struct range run;
-    for (uint32_t i = place.from; i < place.to; i = run.to) {
-        run = run_at(d, place, i);
-        bool has = false;
-        for (uint32_t k = run.from; k < run.to; k++)
-            has |= d->value[k] != absent;
-        n += has;
-    }
-    return n;
-}
-
-/* Are there siblings in a run whose values differ? The values of each run are sorted. */
-static bool place_tells_apart(const struct decider *d, struct range place)
-{
-    struct range run;
-    for (uint32_t i = place.from; i < place.to; i = run.to) {
-        run = run_at(d, place, i);
-        if (d->value[run.from] != d->value[run.to - 1])
-            return true;
-    }
-    return false;
+    return evident;
 }
 
 static const struct payload_field *field_at(const struct decider *d, uint32_t sample, uint64_t path)
@@ -202,21 +185,13 @@ static const struct payload_field *field_at(const struct decider *d, uint32_t sa
 
 static bool path_is_stable(struct decider *d, uint64_t path)
 {
-    struct range place;
-    bool compared = false;
     for (uint32_t i = 0; i < d->n; i++) {
         const struct payload_field *f = field_at(d, i, path);
         if (f && f->volatile_)
             return false;
         d->value[i] = f ? f->value : absent;
     }
-    for (uint32_t i = 0; i < d->n; i = place.to) {
-        place = place_at(d, i);
-        compared |= place_runs(d, place) >= d->evidence;
-        if (!place_agrees(d, place))
-            return false;
-    }
-    return compared;
+    return values_agree(d, false);
 }
 
 /* All paths of the samples, each once, ascending, at the end of `out`; false: too many. */
@@ -259,18 +234,10 @@ static uint32_t hash_stable(const struct payload_field *fields, uint32_t n, cons
 /* Does what is left tell siblings apart, the same way in all runs? */
 static bool stable_is_useful(struct decider *d, const uint64_t *paths, uint32_t n_paths)
 {
-    struct range place;
-    bool useful = false;
     for (uint32_t i = 0; i < d->n; i++)
         d->value[i] =
             hash_stable(d->r->fields.at + d->samples[i].first, d->samples[i].count, paths, n_paths);
-    for (uint32_t i = 0; i < d->n; i = place.to) {
-        place = place_at(d, i);
-        if (!place_agrees(d, place))
-            return false;
-        useful |= place_runs(d, place) >= d->evidence && place_tells_apart(d, place);
-    }
-    return useful;
+    return values_agree(d, true);
 }
 
 static void decide_interface(struct decider *d, struct decided *out)

@@ -1,9 +1,42 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "track/track_int.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs, their calls and the names of those. A call is named when it arrives, and those of the
+ * learning runs once more when it is known which payloads are part of names: by the same function,
+ * from the same facts. */
+#include "track/track.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+
+enum { SLOTS_MAX = 64, ENDED_KEPT = 4096, NAMING_ROUNDS = 4 };
+
+struct track_lesson {
+    struct track_calls all;
+};
+
+struct ignore {
+    struct pattern calls;
+    uint64_t hits;
+};
+
+struct tracker {
+    struct track_options opt;
+    struct arena arena;
+    sym *service; /* symbols of their names */
+    sym client;
+    struct track_run *slot[SLOTS_MAX];
+    uint32_t n_slots; /* that were ever used */
+    uint32_t n_runs;  /* under way */
+    uint64_t n_begun;
+    struct {
+        uint64_t key;
+        int64_t answered_ns;
+        struct lessons *lessons; /* held */
+    } ended[ENDED_KEPT];         /* runs that ended, the newest ones */
+    uint64_t n_ended;
+    VEC(struct ignore) ignore; /* the first is ours */
+};
 
 const char *const track_level_names[TRACK_LEVELS] = {"state", "trace", "none"};
 
@@ -88,6 +121,70 @@ void lessons_drop(struct lessons *l)
     mem_free(l);
 }
 
+/* ---- names ---- */
+
+static uint64_t key_of(slice service, slice interface)
+{
+    return hash_mix(hash_slice(service), hash_slice(interface));
+}
+
+/* Identifies an interface of a service, for payloads. */
+static uint64_t interface_key(const struct tracker *t, uint32_t service, slice interface)
+{
+    return key_of(t->opt.services[service], interface);
+}
+
+/* The name of a call that is being made. */
+static uid name_call(const struct tracker *t, const struct track_calls *all, uint32_t parent,
+                     const struct track_call *call, int64_t start_ns)
+{
+    struct names *names = t->opt.names;
+    struct element el = {.service =
+                             call->service == CALLER_CLIENT ? t->client : t->service[call->service],
+                         .interface = call->interface,
+                         .payload = call->payload};
+    if (parent == CALL_NONE)
+        return names_uid(names, UID_NONE, names_element(names, el));
+    for (uint32_t i = all->calls.at[parent].first; i != CALL_NONE; i = all->calls.at[i].next) {
+        const struct track_call *c = &all->calls.at[i];
+        el.n += c->service == call->service && c->interface == call->interface &&
+                c->payload == call->payload;
+    }
+    uint64_t before = 0; /* a hash of the siblings that had ended when this one starts */
+    if (t->opt.predecessors)
+        for (uint32_t i = all->calls.at[parent].first; i != CALL_NONE; i = all->calls.at[i].next) {
+            const struct call *c = &all->trace.calls.at[i];
+            if (!all->calls.at[i].open && c->end_ns <= start_ns)
+                before += element_hash(names, uid_element(names, c->uid));
+        }
+    el.before = before ? hash_fold(before) : 0;
+    return names_uid(names, all->trace.calls.at[parent].uid, names_element(names, el));
+}
+
+/* Hangs call i below its parent. */
+static void calls_link(struct track_calls *all, uint32_t i)
+{
+    struct track_call *c = &all->calls.at[i];
+    uint32_t parent = all->trace.calls.at[i].parent;
+    c->first = c->last = c->next = CALL_NONE;
+    if (parent == CALL_NONE)
+        return;
+    struct track_call *p = &all->calls.at[parent];
+    if (p->first == CALL_NONE)
+        p->first = i;
+    else
+        all->calls.at[p->last].next = i;
+    p->last = i;
+}
+
+static void calls_deinit(struct track_calls *all)
+{
+    for (uint32_t i = 0; i < all->calls.n; i++)
+        payload_deinit(&all->calls.at[i].fields);
+    vec_deinit(&all->calls);
+    vec_deinit(&all->trace.calls);
+}
+
 /* ---- runs ---- */
 
 static uint32_t add_call(struct track_run *r, struct track_call call, struct call record)
@@ -125,27 +222,12 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
     return r;
 }
 
-struct trace_id track_id(const struct track_run *r)
-{
-    return r->id;
-}
-
-uint64_t track_key(const struct track_run *r)
-{
-    return r->key;
-}
-
-struct track_run *track_find(const struct tracker *t, uint64_t key)
+static struct track_run *track_find(const struct tracker *t, uint64_t key)
 {
     for (uint32_t i = 0; i < t->n_slots; i++)
         if (t->slot[i] && t->slot[i]->key == key)
             return t->slot[i];
     return NULL;
-}
-
-uint64_t track_secret(const struct track_run *r)
-{
-    return r->secret;
 }
 
 /* All are compared as whole numbers: how long it takes tells nothing of them. */
@@ -168,26 +250,6 @@ void track_answered(struct track_run *r, outcome seen, int64_t now_ns)
     r->answered_ns = now_ns;
 }
 
-uint32_t track_open(const struct track_run *r)
-{
-    return r->n_open;
-}
-
-int64_t track_active_ns(const struct track_run *r)
-{
-    return r->active_ns;
-}
-
-int64_t track_late_ns(const struct track_run *r)
-{
-    return r->late_ns;
-}
-
-const struct trace *track_trace(const struct track_run *r)
-{
-    return &r->all.trace;
-}
-
 bool track_hush(struct track_run *r)
 {
     bool room = r->blocks < TRACK_BLOCKS_MAX;
@@ -200,16 +262,6 @@ bool track_unhush(struct track_run *r)
     bool open = r->blocks > 0;
     r->blocks -= open;
     return open;
-}
-
-bool track_hushed(const struct track_run *r)
-{
-    return r->blocks > 0;
-}
-
-void track_cut(struct track_run *r)
-{
-    r->cutting = true;
 }
 
 /* Takes the run out of the tracker. */
@@ -266,22 +318,6 @@ struct track_parent {
     enum track_level by;
 };
 
-static struct track_run *only_run(const struct tracker *t, const struct track_arrival *a)
-{
-    for (uint32_t i = 0; t->n_runs == 1 && !a->crowded && i < SLOTS_MAX; i++)
-        if (t->slot[i])
-            return t->slot[i];
-    return NULL;
-}
-
-/* Could the caller be the service that handles this call? */
-static bool may_be(const struct track_arrival *a, bool by_address, uint32_t service)
-{
-    if (by_address)
-        return service == a->caller;
-    return a->owns && service != CALLER_CLIENT && a->owns(a->ctx, service);
-}
-
 /* The newest call of the caller that is open, or that has ended; *n counts them. */
 static uint32_t call_of_caller(const struct track_run *r, const struct track_arrival *a,
                                bool by_address, bool open, uint32_t *n)
@@ -290,10 +326,15 @@ static uint32_t call_of_caller(const struct track_run *r, const struct track_arr
     *n = 0;
     for (uint32_t i = 0; i < r->all.calls.n; i++) {
         const struct track_call *c = &r->all.calls.at[i];
-        if (c->open != open || !may_be(a, by_address, c->service))
+        if (c->open != open)
             continue;
-        found = i;
-        ++*n;
+        bool callers = by_address
+                           ? c->service == a->caller
+                           : a->owns && c->service != CALLER_CLIENT && a->owns(a->ctx, c->service);
+        if (callers) {
+            found = i;
+            ++*n;
+        }
     }
     return found;
 }
@@ -316,48 +357,33 @@ static void find_by_caller(const struct track_arrival *a, struct track_parent *o
     out->ambiguous = true;
 }
 
-/* Does the request say on behalf of which call of this run it is made? */
-static bool says_call(const struct tracker *t, const struct track_run *r, const struct context *c)
-{
-    return t->opt.best == TRACK_STATE && c->run == r->key && c->call < r->all.calls.n;
-}
-
-/* A client that was given addresses of its own is known by them, unless it has handed them on to a
- * service that says so. */
-static bool find_client(const struct tracker *t, const struct track_arrival *a,
-                        struct track_parent *out)
-{
-    if (a->caller == CALLER_UNKNOWN || !(a->caller & CALLER_CLIENT))
-        return false;
-    out->run = t->slot[a->caller & ~CALLER_CLIENT];
-    out->call = 0;
-    if (out->run && says_call(t, out->run, &a->context)) {
-        out->call = a->context.call;
-        out->by = TRACK_STATE;
-    }
-    return true;
-}
-
 static void parent_find(const struct tracker *t, const struct track_arrival *a,
                         struct track_parent *out)
 {
-    *out = (struct track_parent){.call = CALL_NONE, .by = TRACK_NONE};
     const struct context *c = &a->context;
-    if (find_client(t, a, out))
-        return;
-    if (c->run)
+    /* a client that was given addresses of its own is known by them, unless it has handed them on
+     * to a service that says so */
+    bool client = a->caller != CALLER_UNKNOWN && a->caller & CALLER_CLIENT;
+    *out = (struct track_parent){.call = CALL_NONE, .by = TRACK_NONE};
+    if (client)
+        out->run = t->slot[a->caller & ~CALLER_CLIENT];
+    else if (c->run)
         out->run = track_find(t, c->run);
-    else
-        out->run = only_run(t, a);
+    else /* the only one there is */
+        for (uint32_t i = 0; t->n_runs == 1 && !a->crowded && i < SLOTS_MAX && !out->run; i++)
+            out->run = t->slot[i];
     if (!out->run)
         return;
-    if (says_call(t, out->run, c)) {
+    if (t->opt.best == TRACK_STATE && c->run == out->run->key &&
+        c->call < out->run->all.calls.n) { /* it says so itself */
         out->call = c->call;
         out->by = TRACK_STATE;
-        return;
+    } else if (client) {
+        out->call = 0;
+    } else {
+        out->by = c->run ? TRACK_TRACE : TRACK_NONE;
+        find_by_caller(a, out);
     }
-    out->by = c->run ? TRACK_TRACE : TRACK_NONE;
-    find_by_caller(a, out);
 }
 
 /* ---- calls ---- */
@@ -388,7 +414,7 @@ bool track_wants_body(const struct tracker *t, uint32_t service, slice interface
     return false;
 }
 
-static void count(const struct track_parent *p, uint32_t service, uint32_t seen)
+static void count_call(const struct track_parent *p, uint32_t service, uint32_t seen)
 {
     struct track_facts *facts = p->run->lessons->facts;
     facts[service].received++;
@@ -472,36 +498,23 @@ static bool says_nothing(const struct tracker *t, const struct track_arrival *a)
     return last->facts[caller].by[TRACK_NONE] || !last->facts[caller].made;
 }
 
-/* It says nothing, and could be of any run that is under way: each scenario counts it once. */
-static void count_lost(struct tracker *t, uint32_t caller)
-{
-    for (uint32_t i = 0; i < t->n_slots; i++) {
-        struct lessons *l = t->slot[i] ? t->slot[i]->lessons : NULL;
-        for (uint32_t k = 0; k < i && l; k++)
-            l = t->slot[k] && t->slot[k]->lessons == l ? NULL : l;
-        if (l && l->lost++ == 0)
-            l->lost_by = caller;
-    }
-}
-
 /* It belongs to no run: is that as it should be? */
 static void count_foreign(struct tracker *t, const struct track_arrival *a)
 {
-    if (a->context.run)
+    if (a->context.run) {
         count_stray(t, a, a->context.run);
-    else if (t->n_runs > 0 && a->caller < t->opt.n_services)
-        count_lost(t, a->caller);
-    else if (t->n_runs == 0 && t->n_ended > 0 && a->idle && says_nothing(t, a))
+    } else if (t->n_runs > 0 && a->caller < t->opt.n_services) {
+        /* it could be of any run that is under way: each scenario counts it once */
+        for (uint32_t i = 0; i < t->n_slots; i++) {
+            struct lessons *l = t->slot[i] ? t->slot[i]->lessons : NULL;
+            for (uint32_t k = 0; k < i && l; k++)
+                l = t->slot[k] && t->slot[k]->lessons == l ? NULL : l;
+            if (l && l->lost++ == 0)
+                l->lost_by = a->caller;
+        }
+    } else if (t->n_runs == 0 && t->n_ended > 0 && a->idle && says_nothing(t, a)) {
         count_stray(t, a, 0);
-}
-
-/* A call begins after the answer: how long was nothing heard of the run before it? */
-static void note_late(struct track_run *r, int64_t start_ns)
-{
-    int64_t heard_ns = r->active_ns > r->answered_ns ? r->active_ns : r->answered_ns;
-    int64_t late_ns = start_ns - heard_ns + 1;
-    if (late_ns > r->late_ns)
-        r->late_ns = late_ns;
+    }
 }
 
 struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
@@ -540,9 +553,12 @@ struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
         record.mode = aim_find(r->aim, t->opt.names, record.uid, &record.fault_point);
-    if (r->answered)
-        note_late(r, a->start_ns);
-    count(&p, a->service, a->context.seen);
+    if (r->answered) { /* how long was nothing heard of the run before it? */
+        int64_t heard_ns = r->active_ns > r->answered_ns ? r->active_ns : r->answered_ns;
+        int64_t late_ns = a->start_ns - heard_ns + 1;
+        r->late_ns = late_ns > r->late_ns ? late_ns : r->late_ns;
+    }
+    count_call(&p, a->service, a->context.seen);
     r->n_open++;
     r->active_ns = a->start_ns;
     *fate = (struct call_fate){.run = r->key,
@@ -589,11 +605,6 @@ void track_write_head(const struct tracker *t, const struct track_run *r, uint32
                       &h->n_fields);
 }
 
-void track_kept(struct track_run *r, uint32_t call, uint32_t number)
-{
-    r->all.trace.calls.at[call].answer = number;
-}
-
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,
                  bool handled, bool fired, int64_t now_ns)
 {
@@ -614,4 +625,129 @@ void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, o
     r->all.calls.at[call].open = false;
     r->n_open--;
     r->active_ns = now_ns;
+}
+
+/* ---- learning ---- */
+
+/* side_by_side: the interfaces whose targets are looked at. */
+static void learn_payloads(const struct tracker *t, struct lessons *l,
+                           const struct track_calls *all, uint32_t run,
+                           const struct map *side_by_side)
+{
+    const struct call *calls = all->trace.calls.at;
+    for (uint32_t i = 1; i < all->calls.n; i++) {
+        const struct track_call *c = &all->calls.at[i];
+        uint64_t key = interface_key(t, c->service, names_text(t->opt.names, c->interface));
+        uint64_t place = 0; /* the path of services and interfaces above it */
+        for (uint32_t k = calls[i].parent; k != CALL_NONE; k = calls[k].parent) {
+            const struct element *el = uid_element(t->opt.names, calls[k].uid);
+            place = hash_mix(place, hash_mix(el->service, hash_mix(el->interface, el->n)));
+            place = hash_mix(place, el->payload);
+        }
+        payload_learn(l->payloads, run, key, place, uid_element(t->opt.names, calls[i].uid)->n,
+                      &c->fields, map_get(side_by_side, key) != NULL);
+    }
+}
+
+static void rename_calls(const struct tracker *t, const struct lessons *l, struct track_calls *all)
+{
+    for (uint32_t i = 0; i < all->calls.n; i++) {
+        struct track_call *c = &all->calls.at[i];
+        struct call *call = &all->trace.calls.at[i];
+        if (i > 0)
+            c->payload = payload_hash_of(
+                l->payloads, interface_key(t, c->service, names_text(t->opt.names, c->interface)),
+                &c->fields);
+        call->uid = name_call(t, all, call->parent, c, call->start_ns);
+        calls_link(all, i);
+    }
+}
+
+/* Adds the interfaces of calls that overlap and differ, and have one name all the same. False:
+ * there are none. */
+static bool find_equal(const struct tracker *t, struct track_lesson *const *runs, uint32_t n,
+                       struct map *side_by_side)
+{
+    const struct names *names = t->opt.names;
+    struct overlaps o = {.pairs = {.items = {0}}};
+    bool found = false;
+    for (uint32_t i = 0; i < n; i++)
+        overlaps_learn(&o, names, &runs[i]->all.trace);
+    for (uint32_t i = 0; i < o.equal.n; i++) {
+        const struct element *el = &names->elements.at[o.equal.at[i].element];
+        if (!o.equal.at[i].differ)
+            continue;
+        map_set(side_by_side,
+                key_of(names_text(names, el->service), names_text(names, el->interface)), 1);
+        found = true;
+    }
+    overlaps_deinit(&o);
+    return found;
+}
+
+/* Which of equal calls side by side comes first is chance, so where their bodies do not tell them
+ * apart, their targets are looked at. Targets of other calls are not: calls in sequence are told
+ * apart by their number. Each round tells apart the calls of handlers that the one before did. */
+static void decide_names(const struct tracker *t, struct lessons *l,
+                         struct track_lesson *const *runs, uint32_t n)
+{
+    struct map side_by_side = {.items = {0}};
+    for (uint32_t round = 0; round < NAMING_ROUNDS; round++) {
+        payload_rules_free(l->payloads);
+        l->payloads = payload_rules_new();
+        for (uint32_t i = 0; i < n; i++)
+            learn_payloads(t, l, &runs[i]->all, i, &side_by_side);
+        payload_decide(l->payloads);
+        for (uint32_t i = 0; i < n; i++)
+            rename_calls(t, l, &runs[i]->all);
+        if (n < 2 || !find_equal(t, runs, n, &side_by_side)) /* one run proves no target */
+            break;
+    }
+    map_deinit(&side_by_side);
+}
+
+void track_decide(const struct tracker *t, struct lessons *out, struct track_lesson *const *runs,
+                  uint32_t n)
+{
+    out->decided = true;
+    out->dialects = 0;
+    for (uint32_t i = 0; i < out->n_services; i++)
+        out->dialects |= out->facts[i].dialects;
+    if (!out->dialects) /* nobody has made a call yet: some may when others fail */
+        out->dialects = (1u << DIALECTS) - 1;
+    if (t->opt.payload == TRACK_PAYLOAD_AUTO)
+        decide_names(t, out, runs, n);
+}
+
+const struct trace *track_lesson_trace(const struct track_lesson *l)
+{
+    return &l->all.trace;
+}
+
+void track_lesson_free(struct track_lesson *l)
+{
+    calls_deinit(&l->all);
+    mem_free(l);
+}
+
+/* ---- as text ---- */
+
+void lessons_print(const struct lessons *l, struct buf *out)
+{
+    buf_addf(out, "dialects %x\n", (unsigned)l->dialects);
+    payload_rules_print(l->payloads, out);
+}
+
+int lessons_parse(struct lessons *l, slice text)
+{
+    slice line, word;
+    uint64_t bits;
+    slice_cut(&text, '\n', &line);
+    slice_word(&line, &word);
+    line = slice_trim(line);
+    if (!slice_is(word, "dialects") || !slice_to_hex(line, &bits) || bits >> DIALECTS)
+        return -1;
+    l->dialects = (uint32_t)bits;
+    l->decided = true;
+    return payload_rules_parse(l->payloads, text.p ? text : (slice){"", 0});
 }

@@ -54,7 +54,6 @@ struct track_options {
 };
 
 struct tracker;
-struct track_run;
 struct tracker *tracker_new(const struct track_options *options);
 void tracker_free(struct tracker *t);
 bool track_ignores(const struct tracker *t, uint32_t i); /* did that pattern match a call? */
@@ -62,6 +61,43 @@ bool track_ignores(const struct tracker *t, uint32_t i); /* did that pattern mat
 /* ---- runs ---- */
 
 struct lessons;
+
+/* What is known of a call besides its record. */
+struct track_call {
+    uint32_t service; /* that was called; CALLER_CLIENT: a command */
+    sym interface;
+    uint32_t payload;           /* its hash, where it is part of the name */
+    uint32_t first, last, next; /* calls made on behalf of it; the next of its parent; CALL_NONE */
+    bool open;
+    struct payload fields; /* of a learning run */
+};
+
+/* A trace with what is needed to name its calls. */
+struct track_calls {
+    struct trace trace; /* times count from the run's beginning */
+    VEC(struct track_call) calls;
+};
+
+/* A run that is under way. Others read it, and set `cutting` alone. */
+struct track_run {
+    struct trace_id id;
+    uint64_t key;    /* id.low: identifies it while it is under way */
+    uint64_t secret; /* what its test must know to ask about it. It is in no request to a service */
+    uint32_t slot;
+    struct aim *aim;
+    struct lessons *lessons; /* held */
+    bool learning;
+    struct track_calls all; /* so far */
+    uint32_t n_open;        /* calls, the scenario's own not counted */
+    uint32_t blocks;        /* that are open: nothing is injected */
+    bool answered;
+    /* The calls that are open are about to be broken off: their ends are no answers, and count as
+     * open (CALL_OPEN). Calls that come from now on are let through, and are none of the run's. */
+    bool cutting;
+    int64_t start_ns, answered_ns;
+    int64_t active_ns; /* when the last of its calls began or ended */
+    int64_t late_ns; /* after the answer: the longest time without a call, until one began; or 0 */
+};
 
 /* Begins a run: `aim` decides about its calls, and what they show is counted among the lessons,
  * which also say what is known of such calls. slot: of its client, below 64. The first record is
@@ -71,38 +107,19 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
                               uint8_t flags, struct aim *aim, struct lessons *lessons,
                               bool learning, int64_t now_ns);
 
-struct trace_id track_id(const struct track_run *r);
-uint64_t track_key(const struct track_run *r); /* identifies it while it is under way */
-/* What its test must know to ask about it. Unlike the id, it is in no request to a service. */
-uint64_t track_secret(const struct track_run *r);
+/* The run that is under way with this secret; NULL: none. */
 struct track_run *track_find_secret(const struct tracker *t, uint64_t secret);
 
 /* The scenario's own request has ended. */
 void track_answered(struct track_run *r, outcome seen, int64_t now_ns);
-
-/* How many calls are open, the scenario's own not counted; when the last of them began or ended. */
-uint32_t track_open(const struct track_run *r);
-int64_t track_active_ns(const struct track_run *r);
-
-/* After the scenario's own request had ended: for how long no call ended, nor any began, until
- * the next one did; the longest such time. 0: none did. */
-int64_t track_late_ns(const struct track_run *r);
-
-/* The trace so far; times count from the run's beginning. */
-const struct trace *track_trace(const struct track_run *r);
 
 /* Blocks in which nothing is injected; they nest. A call that arrives while one is open is exempt
  * and hushed, and so is whatever is called on behalf of it, also later. Names do not depend on it.
  */
 enum { TRACK_BLOCKS_MAX = 1000 };
 
-bool track_hush(struct track_run *r);         /* begins one; false: too many */
-bool track_unhush(struct track_run *r);       /* ends one; false: none is open */
-bool track_hushed(const struct track_run *r); /* is one open? */
-
-/* The calls that are open are about to be broken off: their ends are no answers, and count as open
- * (CALL_OPEN). Calls that come from now on are let through, and are none of the run's. */
-void track_cut(struct track_run *r);
+bool track_hush(struct track_run *r);   /* begins one; false: too many */
+bool track_unhush(struct track_run *r); /* ends one; false: none is open */
 
 /* Ends the run and frees it: its trace goes to *out. What is still open is marked (CALL_OPEN). */
 void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_t now_ns);
@@ -147,15 +164,9 @@ void track_write_head(const struct tracker *t, const struct track_run *r, uint32
  * before track_ended. */
 void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, slice body);
 
-/* What came of it is kept as run.answers[number - 1]. */
-void track_kept(struct track_run *r, uint32_t call, uint32_t number);
-
 /* It ended. Nothing happens when its run has ended before. */
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,
                  bool handled, bool fired, int64_t now_ns);
-
-/* Is a run of this key under way, and its client in this slot? */
-struct track_run *track_find(const struct tracker *t, uint64_t key);
 
 /* ---- what was learned ---- */
 

@@ -146,8 +146,8 @@ static void assert_name(const struct lab *l, uid u, const char *wanted)
 
 static const struct call *call_at(const struct track_run *r, uint32_t i)
 {
-    assert_true(i < track_trace(r)->calls.n);
-    return &track_trace(r)->calls.at[i];
+    assert_true(i < r->all.trace.calls.n);
+    return &r->all.trace.calls.at[i];
 }
 
 /* ---- levels ---- */
@@ -168,7 +168,7 @@ static void test_state(void **state)
     struct head from_b = passed(&l, &at_b, STATE);
     struct call_fate deep =
         arrive(&l, (struct arrival){.service = C, .caller = CALLER_UNKNOWN, .head = &from_b}, NULL);
-    assert_int_equal(first.run, track_key(r));
+    assert_int_equal(first.run, r->key);
     assert_name(&l, call_at(r, first.call)->uid, "a GET / > b GET /");
     assert_name(&l, call_at(r, second.call)->uid, "a GET / > b GET / #1");
     assert_name(&l, call_at(r, deep.call)->uid, "a GET / > b GET / > c GET /");
@@ -176,10 +176,10 @@ static void test_state(void **state)
     assert_int_equal(call_at(r, deep.call)->flags & CALL_AMBIGUOUS, 0);
     assert_int_equal((&l.lessons->facts[A])->by[TRACK_STATE], 2);
     assert_int_equal((&l.lessons->facts[B])->by[TRACK_STATE], 1);
-    assert_int_equal(track_open(r), 3);
+    assert_int_equal(r->n_open, 3);
     ended(&l, deep);
     ended(&l, deep); /* twice is once */
-    assert_int_equal(track_open(r), 2);
+    assert_int_equal(r->n_open, 2);
     finish(&l, r);
     assert_int_equal(l.trace.calls.n, 4);
     lab_close(&l);
@@ -196,10 +196,10 @@ static void test_no_head(void **state)
     struct track_arrival a = {.service = B,
                               .caller = CALLER_UNKNOWN,
                               .interface = SLICE("read"),
-                              .context = {.run = track_key(r), .call = 0},
+                              .context = {.run = r->key, .call = 0},
                               .start_ns = ++l.now};
     assert_ptr_equal(track_arrive(l.t, &a, &fate), r);
-    assert_int_equal(fate.run, track_key(r));
+    assert_int_equal(fate.run, r->key);
     a.service = C;
     a.context.call = fate.call;
     assert_ptr_equal(track_arrive(l.t, &a, &deep), r);
@@ -332,7 +332,7 @@ static void test_forced(void **state)
     assert_int_equal(passed(&l, &at_a, "tracestate baggage").n_fields, 0);
     assert_int_equal(passed(&l, &at_a, "traceparent").n_fields, 1);
     struct buf member = BUF_INIT(100);
-    context_member(track_id(r), 0, &member);
+    context_member(r->id, 0, &member);
     struct field ours[] = {{SLICE("tracestate"), buf_slice(&member)}};
     struct head says = {.fields = ours, .n_fields = 1};
     arrive(&l, (struct arrival){.service = B, .caller = A, .head = &says}, NULL);
@@ -350,16 +350,16 @@ static void test_several(void **state)
     struct lab l;
     lab_open(&l, (struct track_options){0});
     struct track_run *one = begin_in(&l, 0, A, false), *two = begin_in(&l, 5, A, false);
-    assert_true(track_key(one) != track_key(two));
+    assert_true(one->key != two->key);
     struct head from_one = asked(&l, one), from_two = asked(&l, two);
     from_one = passed(&l, &from_one, STATE);
     from_two = passed(&l, &from_two, "x-request-id"); /* a trace id is enough to tell runs apart */
     assert_int_equal(
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from_one}, NULL).run,
-        track_key(one));
+        one->key);
     assert_int_equal(
         arrive(&l, (struct arrival){.service = B, .caller = A, .head = &from_two}, NULL).run,
-        track_key(two));
+        two->key);
     /* what says nothing is of nobody, and that is noticed */
     struct head sent;
     assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, &sent).run, 0);
@@ -367,8 +367,7 @@ static void test_several(void **state)
     assert_int_equal(l.lessons->lost, 1);
     assert_int_equal(l.lessons->lost_by, B);
     finish(&l, one);
-    assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, NULL).run,
-                     track_key(two));
+    assert_int_equal(arrive(&l, (struct arrival){.service = C, .caller = B}, NULL).run, two->key);
     /* one that is only about to begin may be meant as well */
     assert_int_equal(
         arrive(&l, (struct arrival){.service = C, .caller = B, .crowded = true}, NULL).run, 0);
@@ -428,7 +427,7 @@ static void test_clients(void **state)
     struct head at_b;
     struct call_fate b =
         arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT | 1}, &at_b);
-    assert_int_equal(b.run, track_key(two));
+    assert_int_equal(b.run, two->key);
     assert_true(call_at(two, b.call)->flags & CALL_EXEMPT);
     assert_name(&l, call_at(two, b.call)->uid, "client GET / > b GET /");
     struct head from = passed(&l, &at_b, STATE);
@@ -443,7 +442,7 @@ static void test_clients(void **state)
     assert_int_equal(
         arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT | 2}, NULL).run, 0);
     assert_int_equal(arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, NULL).run,
-                     track_key(one));
+                     one->key);
     finish(&l, one);
     assert_int_equal(arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, NULL).run,
                      0);
@@ -487,11 +486,11 @@ static void test_blocks(void **state)
     struct track_run *r = begin_in(&l, 0, CALLER_CLIENT, false);
     struct track_run *other = begin_in(&l, 1, CALLER_CLIENT, false);
     struct head at_b, at_c;
-    assert_false(track_hushed(r));
+    assert_int_equal(r->blocks, 0);
     assert_false(track_unhush(r)); /* none is open */
     assert_true(track_hush(r) && track_hush(r));
     struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = CALLER_CLIENT}, &at_b);
-    assert_true(track_unhush(r) && track_hushed(r)); /* the outer one */
+    assert_true(track_unhush(r) && r->blocks > 0); /* the outer one */
     struct head from = passed(&l, &at_b, STATE);
     struct call_fate c =
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &from}, &at_c);
@@ -504,7 +503,7 @@ static void test_blocks(void **state)
     struct head others = passed(&l, &at_other, STATE);
     assert_true(
         arrive(&l, (struct arrival){.service = C, .caller = B, .head = &others}, NULL).mode);
-    assert_true(track_unhush(r) && !track_hushed(r) && !track_unhush(r));
+    assert_true(track_unhush(r) && r->blocks == 0 && !track_unhush(r));
     /* below a call of the block, but late */
     struct head late = passed(&l, &at_c, STATE);
     struct call_fate d =
@@ -550,7 +549,7 @@ static void test_strays(void **state)
             .run,
         0);
     assert_int_equal(sent.n_fields, from.n_fields);
-    assert_int_equal(track_trace(r)->calls.n, 1);
+    assert_int_equal(r->all.trace.calls.n, 1);
     assert_int_equal(l.lessons->strays.n, 1);
     assert_true(slice_is(l.lessons->strays.call, "b GET /x"));
     finish(&l, r);
@@ -599,12 +598,12 @@ static void test_late(void **state)
     lab_open(&l, (struct track_options){0});
     struct track_run *r = begin(&l);
     arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
-    assert_int_equal(track_late_ns(r), 0);
+    assert_int_equal(r->late_ns, 0);
     track_answered(r, OUTCOME_OK, ++l.now);
     l.now += 1000;
     arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
-    assert_in_range(track_late_ns(r), 1000, 1010);
-    assert_int_equal(track_active_ns(r), l.now);
+    assert_in_range(r->late_ns, 1000, 1010);
+    assert_int_equal(r->active_ns, l.now);
     track_end(l.t, r, &l.trace, ++l.now);
     lab_close(&l);
 }
@@ -647,10 +646,10 @@ static void test_cut(void **state)
     struct track_run *r = begin(&l);
     struct call_fate b = arrive(&l, (struct arrival){.service = B, .caller = A}, NULL);
     struct call_fate c = arrive(&l, (struct arrival){.service = C, .caller = A}, NULL);
-    track_cut(r);
+    r->cutting = true;
     track_ended(l.t, b.run, b.call, OUTCOME(OUT_CLOSED, 0), 0, true, false, ++l.now);
     track_ended(l.t, c.run, c.call, OUTCOME(OUT_CLOSED, 0), 0, false, true, ++l.now);
-    assert_int_equal(track_open(r), 0);
+    assert_int_equal(r->n_open, 0);
     finish(&l, r);
     const struct call *calls = l.trace.calls.at;
     assert_true(calls[1].flags & CALL_OPEN && calls[2].flags & CALL_OPEN);
@@ -713,7 +712,7 @@ static void test_foreign(void **state)
     assert_ptr_equal(sent.fields, fields);
     struct track_run *r = begin(&l);
     a = arrive(&l, (struct arrival){.service = B, .caller = A, .head = &h}, &sent);
-    assert_int_equal(a.run, track_key(r));
+    assert_int_equal(a.run, r->key);
     slice value = head_get(&sent, SLICE("tracestate"));
     assert_true(slice_starts(value, SLICE("outfox=")));
     assert_non_null(strstr(slice_copy(&l.arena, value).p, ",vendor=1,other=2"));
