@@ -10,23 +10,35 @@
  * 2. libuv drops a socket from its set when it watches for nothing, and a reset would pass unseen.
  *    So a connection that neither reads nor waits to write watches for urgent data, which hardly
  *    anybody sends: errors are reported along. What comes then without being an error (a unix
- *    socket whose peer closed, urgent data after all) would be reported for ever: such a
+ *    socket whose peer closed, urgent data after all) would be reported forever: such a
  *    connection turns `quiet`, and watches for nothing.
  * 3. Every event may close its own connection and any other. A closed one keeps its memory until
- *    libuv is done with it and it has left the list of those touched. */
+ *    libuv is done with it and it has left the list of those touched.
+ * 4. A socket that is closed while there are bytes to read sends RST, and the peer then loses what
+ *    it has not read yet; so the end of our bytes is said by FIN, and for a moment the peer's are
+ *    read and dropped.
+ *
+ *     CLOSING    until all is written: at most CLOSE_MOST_NS, and while there is progress within
+ *                STALL_NS, or within what was left of the owner's deadline if that is more
+ *     LINGERING  until the peer's FIN: at most LINGER_NS
+ *     both       at most DROP_MOST bytes are dropped */
 #include "io/conn.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
 
-#include "io/conn_int.h"
-#include "io/loop_int.h"
 #include "io/sys.h"
+
+#define CLOSE_MOST_NS SECONDS(600)
+#define STALL_NS      SECONDS(5)
+#define LINGER_NS     SECONDS(1)
 
 enum {
     READS_MOST = 4,   /* per event, each of LOOP_READ_BYTES */
     PIECES_MOST = 32, /* per write */
     PASSES_MOST = 8,  /* over what is touched, before the loop looks for events again */
     TLS_RECORD = 16 * 1024,
+    DROP_MOST = 1024 * 1024,
 };
 
 /* --- What libuv watches for ----------------------------------------------------------------- */
@@ -55,7 +67,7 @@ static int wanted(const struct conn *c)
 
 static void on_poll(uv_poll_t *h, int status, int events);
 
-void conn_watch(struct conn *c)
+static void conn_watch(struct conn *c)
 {
     if (c->state == CONN_CLOSED || c->fd < 0)
         return;
@@ -66,10 +78,163 @@ void conn_watch(struct conn *c)
     (void)uv_poll_start(&c->poll, events, on_poll);
 }
 
+/* --- Ending --------------------------------------------------------------------------------- */
+
+static void conn_release(struct conn *c);
+
+/* Bytes that the peer has not acknowledged. A slow peer makes progress here long before the socket
+ * becomes writable again. */
+static size_t unacknowledged(const struct conn *c)
+{
+    return c->out.n + sys_unsent(c->fd);
+}
+
+static void nobody_ignores(struct conn *c)
+{
+    (void)c;
+}
+
+static void nobody_drops(struct conn *c, slice bytes)
+{
+    c->dropped += bytes.n;
+    if (c->dropped <= DROP_MOST)
+        return;
+    if (c->state == CONN_LINGERING)
+        conn_release(c);
+    else
+        c->reading = false; /* what is left to write may still go out */
+}
+
+static void nobody_sees_end(struct conn *c)
+{
+    if (c->state == CONN_LINGERING)
+        conn_release(c);
+}
+
+static void nobody_misses(struct conn *c, enum conn_gone why, const char *text)
+{
+    (void)c, (void)why, (void)text;
+}
+
+static void nobody_waits(struct conn *c)
+{
+    if (c->state == CONN_CLOSING) {
+        size_t left = unacknowledged(c);
+        if (left < c->left && c->loop->now_ns < c->until_ns) {
+            c->left = left;
+            conn_expire(c, c->loop->now_ns + c->patience_ns);
+        } else {
+            conn_reset(c); /* a FIN here would make a part look like the whole */
+        }
+    } else {
+        conn_release(c);
+    }
+}
+
+static const struct conn_events nobody = {
+    .ready = nobody_ignores,
+    .bytes = nobody_drops,
+    .eof = nobody_sees_end,
+    .flush = nobody_ignores,
+    .wrote = nobody_ignores,
+    .gone = nobody_misses,
+    .expired = nobody_waits,
+};
+
+static void conn_free(struct conn *c)
+{
+    c->loop->n_handles--;
+    mem_free(c);
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    struct conn *c = h->data;
+    c->dead = true;
+    if (!c->touched)
+        conn_free(c);
+}
+
+/* Closes the socket; no event follows. The memory goes when libuv is done with it, or when the
+ * connection, touched, is next to be flushed. */
+static void conn_release(struct conn *c)
+{
+    if (c->state == CONN_CLOSED)
+        return;
+    c->state = CONN_CLOSED;
+    c->events = &nobody;
+    timer_stop(c->loop, &c->deadline);
+    chain_clear(&c->out);
+    tls_free(c->tls);
+    c->tls = NULL;
+    if (c->fd < 0) {
+        c->dead = true;
+        conn_touch(c); /* the next flush frees it */
+        return;
+    }
+    uv_close((uv_handle_t *)&c->poll, on_closed);
+    sys_close(c->fd);
+    c->fd = -1;
+}
+
+/* Says `gone`, with the words for an errno, and releases. */
+static void conn_gone(struct conn *c, int code)
+{
+    static const enum conn_gone whys[] = {
+        [CONN_CONNECTING] = GONE_CONNECT, [CONN_SHAKING] = GONE_TLS,
+        [CONN_FRESH] = GONE_RESET,        [CONN_OPEN] = GONE_RESET,
+        [CONN_CLOSING] = GONE_RESET,      [CONN_LINGERING] = GONE_RESET,
+    };
+    const struct conn_events *events = c->events;
+    const char *text = c->tls && code == EPROTO ? tls_error(c->tls) : "";
+    c->events = &nobody;
+    events->gone(c, whys[c->state], *text ? text : strerror(code));
+    conn_release(c);
+}
+
+static bool has_unread(const struct conn *c)
+{
+    int n = 0;
+    if (c->eof)
+        return false;
+    return (c->tls && tls_pending(c->tls)) || (ioctl(c->fd, FIONREAD, &n) == 0 && n > 0);
+}
+
+/* The connection broke. What a service said before that is still worth something to its caller, so
+ * it is read first, now or when the owner reads again, and `failed` is set; a client that left wants
+ * no answer. Else the connection is gone. */
+static void conn_break(struct conn *c, int code)
+{
+    if (c->state != CONN_OPEN || !c->dialled || c->failed || !has_unread(c)) {
+        conn_gone(c, c->failed ? c->failed : code);
+        return;
+    }
+    c->failed = code;
+    c->blocked = c->tls_to_write = false;
+    chain_clear(&c->out);
+    c->read_due = true;
+    if (c->reading)
+        conn_touch(c);
+}
+
+/* All was written: CLOSING -> LINGERING or CLOSED. */
+static void conn_finish(struct conn *c)
+{
+    if (c->tls)
+        tls_close(c->tls);
+    if (shutdown(c->fd, SHUT_WR) || c->eof || c->dropped > DROP_MOST) {
+        conn_release(c);
+        return;
+    }
+    c->state = CONN_LINGERING;
+    conn_expire(c, c->loop->now_ns + LINGER_NS);
+}
+
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Decrypts into the loop's buffer from *n on: whole records, as many as are there and fit. */
-static ssize_t fill_tls(struct conn *c, size_t *n)
+/* Like read(2) into the loop's buffer: whole records, as many as are there and fit. Adds to *n how
+ * many bytes came: some may have come before an error or the end. */
+static ssize_t read_tls(struct conn *c, size_t *n)
 {
     ssize_t got;
     do {
@@ -83,19 +248,6 @@ static ssize_t fill_tls(struct conn *c, size_t *n)
         return 0;
     if (got < 0)
         return got == TLS_FAILED ? -EPROTO : -EAGAIN;
-    return got;
-}
-
-/* Like read(2) into the loop's buffer, but *n says how many bytes came: some may have come before
- * an error or the end. */
-static ssize_t fill(struct conn *c, size_t *n)
-{
-    *n = 0;
-    if (c->tls)
-        return fill_tls(c, n);
-    ssize_t got = sys_read(c->fd, c->loop->read_bytes, LOOP_READ_BYTES);
-    if (got > 0)
-        *n = (size_t)got;
     return got;
 }
 
@@ -119,8 +271,11 @@ static void conn_ended(struct conn *c, ssize_t got)
 static bool conn_take(struct conn *c)
 {
     for (int i = 0; i < READS_MOST; i++) {
-        size_t n;
-        ssize_t got = fill(c, &n);
+        size_t n = 0;
+        ssize_t got =
+            c->tls ? read_tls(c, &n) : sys_read(c->fd, c->loop->read_bytes, LOOP_READ_BYTES);
+        if (!c->tls && got > 0)
+            n = (size_t)got;
         if (n > 0)
             c->events->bytes(c, (slice){c->loop->read_bytes, n});
         if (!wants_bytes(c)) {
@@ -187,21 +342,6 @@ static void conn_send(struct conn *c)
         conn_touch(c);
 }
 
-static void conn_write(struct conn *c)
-{
-    if (c->blocked)
-        return;
-    c->events->flush(c);
-    if (c->failed)
-        chain_clear(&c->out);
-    else if (c->out.n)
-        conn_send(c);
-    if (c->state == CONN_OPEN)
-        c->events->wrote(c);
-    if (c->state == CONN_CLOSING && c->out.n == 0)
-        conn_finish(c);
-}
-
 /* --- Becoming open -------------------------------------------------------------------------- */
 
 static int socket_error(const struct conn *c)
@@ -220,18 +360,6 @@ static void conn_opened(struct conn *c)
     c->events->ready(c);
 }
 
-static void conn_shake(struct conn *c)
-{
-    int got = tls_handshake(c->tls);
-    c->tls_to_write = false;
-    if (got == 0)
-        conn_opened(c);
-    else if (got == TLS_AGAIN_READ || got == TLS_AGAIN_WRITE)
-        c->tls_to_write = got == TLS_AGAIN_WRITE;
-    else
-        conn_gone(c, EPROTO);
-}
-
 static void conn_advance(struct conn *c)
 {
     if (c->state == CONN_CONNECTING) {
@@ -242,10 +370,12 @@ static void conn_advance(struct conn *c)
         }
         c->state = c->tls ? CONN_SHAKING : CONN_FRESH;
     }
-    if (c->state == CONN_SHAKING)
-        conn_shake(c);
-    else
+    int got = c->state == CONN_SHAKING ? tls_handshake(c->tls) : 0;
+    c->tls_to_write = got == TLS_AGAIN_WRITE;
+    if (got == 0)
         conn_opened(c);
+    else if (got != TLS_AGAIN_READ && got != TLS_AGAIN_WRITE)
+        conn_gone(c, EPROTO);
 }
 
 /* --- Events of the loop --------------------------------------------------------------------- */
@@ -257,33 +387,6 @@ static void on_error(struct conn *c)
         return;
     int code = socket_error(c);
     conn_break(c, code ? code : ECONNRESET);
-}
-
-static void on_readable(struct conn *c)
-{
-    if (wants_bytes(c))
-        (void)conn_take(c);
-    else
-        c->noisy = true;
-}
-
-static void on_writable(struct conn *c)
-{
-    c->blocked = false;
-    if (c->tls_to_write) {
-        c->tls_to_write = false;
-        c->read_due = true;
-    }
-    conn_touch(c);
-}
-
-static void on_urgent(struct conn *c)
-{
-    int code = socket_error(c);
-    if (code)
-        conn_break(c, code);
-    else
-        c->quiet = true;
 }
 
 static void on_poll(uv_poll_t *h, int status, int events)
@@ -301,13 +404,23 @@ static void on_poll(uv_poll_t *h, int status, int events)
             conn_touch(c);
     } else if (status < 0) {
         on_error(c);
-    } else if (events & UV_PRIORITIZED) {
-        on_urgent(c); /* watched for alone */
+    } else if (events & UV_PRIORITIZED) { /* watched for alone */
+        int code = socket_error(c);
+        if (code)
+            conn_break(c, code);
+        else
+            c->quiet = true;
     } else {
-        if (events & UV_WRITABLE)
-            on_writable(c);
-        if (events & UV_READABLE)
-            on_readable(c);
+        if (events & UV_WRITABLE) {
+            c->blocked = false;
+            c->read_due |= c->tls_to_write;
+            c->tls_to_write = false;
+            conn_touch(c);
+        }
+        if ((events & UV_READABLE) && wants_bytes(c))
+            (void)conn_take(c);
+        else if (events & UV_READABLE)
+            c->noisy = true;
     }
     conn_watch(c);
 }
@@ -345,8 +458,17 @@ static void conn_flush(struct conn *c)
         c->read_due = false;
         (void)conn_take(c);
     }
-    if (c->state < CONN_CLOSED)
-        conn_write(c);
+    if (c->state < CONN_CLOSED && !c->blocked) {
+        c->events->flush(c);
+        if (c->failed)
+            chain_clear(&c->out);
+        else if (c->out.n)
+            conn_send(c);
+        if (c->state == CONN_OPEN)
+            c->events->wrote(c);
+        if (c->state == CONN_CLOSING && c->out.n == 0)
+            conn_finish(c);
+    }
     conn_watch(c);
 }
 
@@ -466,4 +588,43 @@ void conn_expire(struct conn *c, int64_t at_ns)
         return;
     if (c->deadline.at_ns == 0 || at_ns < c->deadline.at_ns)
         timer_start(c->loop, &c->deadline, at_ns);
+}
+
+void conn_close(struct conn *c)
+{
+    if (c->state >= CONN_CLOSING)
+        return;
+    if (c->state < CONN_OPEN || c->failed) {
+        conn_release(c);
+        return;
+    }
+    loop_batch(c->loop);
+    c->state = CONN_CLOSING;
+    c->events = &nobody;
+    int64_t now_ns = c->loop->now_ns, owners_ns = c->expires_ns - now_ns;
+    c->patience_ns = owners_ns > CLOSE_MOST_NS ? CLOSE_MOST_NS
+                     : owners_ns > STALL_NS    ? owners_ns
+                                               : STALL_NS;
+    c->until_ns = now_ns + CLOSE_MOST_NS;
+    c->left = unacknowledged(c);
+    conn_expire(c, now_ns + c->patience_ns);
+    conn_read(c, true);
+    conn_touch(c);
+}
+
+void conn_leave(struct conn *c)
+{
+    if (c->state != CONN_OPEN || c->tls || c->out.n || has_unread(c))
+        conn_close(c);
+    else
+        conn_release(c);
+}
+
+void conn_reset(struct conn *c)
+{
+    if (c->state == CONN_CLOSED)
+        return;
+    if (c->fd >= 0)
+        sys_linger_reset(c->fd);
+    conn_release(c);
 }

@@ -113,12 +113,16 @@ void conn_leave(struct conn *c);
  * sees an EOF.) */
 void conn_reset(struct conn *c);
 
+/* For the loop: flushes what is touched, and what that touches in turn, up to a bound; closes what is
+ * still there, without a word to anybody. */
+void conns_flush(struct loop *l);
+void conns_drop(struct loop *l);
+
 /* A listening socket in a loop. */
 struct listener {
     uv_poll_t poll;
     struct loop *loop;
     int fd;
-    bool paused;        /* listener_pause */
     struct timer retry; /* runs while descriptors or memory lack */
     void (*accepted)(struct listener *l, int fd);
     void *user;
@@ -126,13 +130,10 @@ struct listener {
 };
 
 /* Takes over fd, also when it fails. `accepted` gets non-blocking, close-on-exec descriptors with
- * TCP_NODELAY; it may pause and close the listener. Where descriptors run out it pauses for a
+ * TCP_NODELAY; it may close the listener. Where descriptors run out it pauses for a
  * moment instead of spinning. 0, or a negative errno. */
 int listener_init(struct listener *l, struct loop *loop, int fd,
                   void (*accepted)(struct listener *, int fd), void *user) MUST_USE;
-
-/* Clients wait in the kernel's queue meanwhile. */
-void listener_pause(struct listener *l, bool on);
 
 /* Closes; `closed`, when not NULL, is called when the memory may go. */
 void listener_close(struct listener *l, void (*closed)(struct listener *l));

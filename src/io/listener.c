@@ -8,17 +8,11 @@
 
 #include "base/clock.h"
 #include "io/conn.h"
-#include "io/loop_int.h"
 #include "io/sys.h"
 
 enum { ACCEPTS_MOST = 64 }; /* per event, so that open connections get their turn */
 
 #define RETRY_NS MS(100)
-
-static struct listener *listener_of(struct timer *t)
-{
-    return OWNER(t, struct listener, retry);
-}
 
 /* The client was gone before it was accepted; see accept(2) for the errors of its network. */
 static bool is_clients_fault(int code)
@@ -35,7 +29,7 @@ static void on_poll(uv_poll_t *h, int status, int events);
 
 static void watch(struct listener *l)
 {
-    if (l->fd < 0 || l->paused || l->retry.at_ns)
+    if (l->fd < 0 || l->retry.at_ns)
         (void)uv_poll_stop(&l->poll);
     else
         (void)uv_poll_start(&l->poll, UV_READABLE, on_poll);
@@ -43,7 +37,7 @@ static void watch(struct listener *l)
 
 static void on_retry(struct timer *t)
 {
-    watch(listener_of(t));
+    watch(OWNER(t, struct listener, retry));
 }
 
 static void rest(struct listener *l)
@@ -61,7 +55,7 @@ static void on_poll(uv_poll_t *h, int status, int events)
         rest(l);
         return;
     }
-    for (int i = 0; i < ACCEPTS_MOST && l->fd >= 0 && !l->paused; i++) {
+    for (int i = 0; i < ACCEPTS_MOST && l->fd >= 0; i++) {
         int fd = sys_accept(l->fd);
         if (fd >= 0) {
             l->accepted(l, fd);
@@ -99,14 +93,6 @@ int listener_init(struct listener *l, struct loop *loop, int fd,
     loop->n_handles++;
     watch(l);
     return 0;
-}
-
-void listener_pause(struct listener *l, bool on)
-{
-    if (l->paused == on || l->fd < 0)
-        return;
-    l->paused = on;
-    watch(l);
 }
 
 void listener_close(struct listener *l, void (*closed)(struct listener *l))

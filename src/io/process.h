@@ -15,7 +15,7 @@
  * 3. Nothing here waits: all results come from the loop. Only keeper_free does, for a bounded time.
  * 4. Killing the keeper leaves the processes and their guards alone; new ones cannot be started.
  * 5. A process dies with its guard. Its descendants do so too, unless the keeper and we are killed
- *    at the same time: then they are ended by the next keeper_clear_up (keeper_mark.c). */
+ *    at the same time: then they are ended by the next keeper_clear_up (keeper.c). */
 #ifndef OUTFOX_IO_PROCESS_H
 #define OUTFOX_IO_PROCESS_H
 

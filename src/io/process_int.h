@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What our side (process.c), the keeper and its guards say to each other. All of it goes over pairs
+ * What our side (process.c), the keeper and its guards (keeper.c) say to each other. All of it goes over pairs
  * of SOCK_SEQPACKET sockets in small messages of fixed size, so nothing is ever half read.
  *
  *   we ==== one pair for all ====> keeper      a byte, and three descriptors: start this
@@ -12,11 +12,8 @@
 #ifndef OUTFOX_IO_PROCESS_INT_H
 #define OUTFOX_IO_PROCESS_INT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#include "io/procs.h"
 
 /* What a request to start something carries. The text is the command, the directory ("": ours) and
  * the environment, each with a NUL behind it. */
@@ -36,41 +33,16 @@ struct note {
     int32_t value, more;
 };
 
-/* keeper.c: what the keeper does until we are gone. Everything but `sock` is closed; all that it
- * starts carries the mark. */
+/* What the keeper does until we are gone. Everything but `sock` is closed; all that it starts carries
+ * the mark. */
 _Noreturn void keeper_main(int sock, const char *mark);
-void note_send(int sock, enum note_kind kind, int value, int more);
-
-/* keeper.c: SIGCHLD, which is blocked, as a descriptor; -1 with errno. child_signals_drain forgets
- * what has come. */
-int child_signals_open(void);
-void child_signals_drain(int fd);
-
-/* keeper_guard.c: what a guard does until its process and all below it are gone. */
-_Noreturn void guard_main(const int fds[SPAWN_FDS]);
-
-/* ---- keeper_mark.c ---- */
-
-enum { MARK_MAX = 64 };
 
 /* The mark of what this process starts. */
+enum { MARK_MAX = 64 };
 void mark_print(pid_t pid, char out[MARK_MAX]);
-void mark_set(const char *mark);
 
 /* Kills all that carries this mark; NULL: that of a process that has ended. How many there were.
- * Waits for their end, but not for ever. */
+ * Waits for their end, but not forever. */
 uint32_t marked_end(const char *mark);
-
-/* ---- keeper_family.c ---- */
-
-/* Reads all processes and marks what is below root. */
-void family_read(struct procs *f, pid_t root);
-
-/* Sends a signal to all that is below us but is not in this group (0: in any). Returns how many. */
-uint32_t family_signal(pid_t except_group, int signal);
-
-/* Kills and reaps until nothing is below us; gives up after some seconds, because what waits for a
- * broken disk cannot be killed. */
-void family_end(void);
 
 #endif

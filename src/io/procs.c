@@ -114,6 +114,24 @@ bool procs_read_below(struct procs *out, pid_t root)
     return known;
 }
 
+void procs_read_family(struct procs *out, pid_t root)
+{
+    procs_read(out);
+    /* as often through the list as the family has members, who are few */
+    VEC(pid_t) found = {0};
+    vec_push(&found, root);
+    for (uint32_t i = 0; i < found.n; i++) {
+        for (uint32_t j = 0; j < out->all.n; j++) {
+            struct proc *r = &out->all.at[j];
+            if (r->marked || r->parent != found.at[i])
+                continue;
+            r->marked = true;
+            vec_push(&found, r->pid);
+        }
+    }
+    vec_deinit(&found);
+}
+
 void procs_deinit(struct procs *p)
 {
     vec_deinit(&p->all);

@@ -30,6 +30,9 @@ bool proc_read(pid_t pid, struct proc *out) MUST_USE;
 /* All of them, in place of what was there. Zero-initialised is empty. */
 void procs_read(struct procs *out);
 
+/* The same, and marks those that are below root. */
+void procs_read_family(struct procs *out, pid_t root);
+
 /* Those below root, marked, in place of what was there; of each only its pid is known. Costs what
  * the family costs, however many others there are. False: the kernel has no lists of children. */
 bool procs_read_below(struct procs *out, pid_t root) MUST_USE;

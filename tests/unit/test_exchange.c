@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "io/loop_int.h"
 #include "proxy/proxy.h"
 #include "support/unit.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "io/process_int.h"
+#include "io/procs.h"
 #include "live/command.h"
 #include "support/unit.h"
 
@@ -112,7 +112,7 @@ static int n_marked(void)
 {
     struct procs f = {0};
     int n = 0;
-    family_read(&f, getpid());
+    procs_read_family(&f, getpid());
     for (uint32_t i = 0; i < f.all.n; i++)
         n += has_mark(f.all.at[i].pid);
     procs_deinit(&f);
@@ -134,7 +134,7 @@ static uint32_t n_below(pid_t root)
 {
     struct procs f = {0};
     uint32_t n = 0;
-    family_read(&f, root);
+    procs_read_family(&f, root);
     for (uint32_t i = 0; i < f.all.n; i++)
         n += f.all.at[i].marked;
     procs_deinit(&f);
@@ -159,7 +159,7 @@ static pid_t child_of(pid_t parent)
 {
     struct procs f = {0};
     pid_t found = 0;
-    family_read(&f, parent);
+    procs_read_family(&f, parent);
     for (uint32_t i = 0; i < f.all.n; i++)
         if (f.all.at[i].parent == parent)
             found = f.all.at[i].pid;

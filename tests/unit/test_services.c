@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "io/addr.h"
-#include "io/process_int.h"
+#include "io/procs.h"
 #include "live/services.h"
 #include "support/unit.h"
 
@@ -234,7 +234,7 @@ static uint32_t n_below(void)
 {
     struct procs f = {0};
     uint32_t n = 0;
-    family_read(&f, getpid());
+    procs_read_family(&f, getpid());
     for (uint32_t i = 0; i < f.all.n; i++)
         n += f.all.at[i].marked;
     procs_deinit(&f);
@@ -524,7 +524,7 @@ static void keeper_killed(void **state)
     (void)add(&w, "one", LISTEN, READY_TCP);
     start(&w);
     struct procs f = {0};
-    family_read(&f, getpid());
+    procs_read_family(&f, getpid());
     for (uint32_t i = 0; i < f.all.n; i++)
         if (f.all.at[i].marked)
             (void)kill(f.all.at[i].pid, SIGKILL);
