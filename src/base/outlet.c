@@ -16,8 +16,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/printable.h"
-#include "base/private.h"
 
 enum {
     STREAM_BUFFER = 16 * 1024,
@@ -195,7 +195,8 @@ FILE *outlet_open(const char *path, bool append)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : O_TRUNC);
     /* it does not wait for the reader of a pipe; what is appended to is read by others */
-    int fd = append ? open(path, flags | O_NONBLOCK, 0666) : private_open(path, flags | O_NONBLOCK);
+    int fd =
+        append ? open(path, flags | O_NONBLOCK, 0666) : file_open_private(path, flags | O_NONBLOCK);
     if (fd < 0)
         return NULL;
     (void)fcntl(fd, F_SETFL, flags & O_APPEND);

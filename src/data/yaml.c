@@ -4,12 +4,12 @@
  * YAML_DEPTH_MAX, so the recursion is too; size is bounded by the input's. */
 #include "data/yaml.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <yaml.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/index.h"
 
@@ -272,31 +272,15 @@ int yaml_parse(slice text, struct arena *a, const struct node **out, struct err 
     return status;
 }
 
-static int read_file(FILE *f, struct buf *text, struct err *e)
-{
-    char block[65536];
-    size_t n;
-    while (!text->full && (n = fread(block, 1, sizeof block, f)) > 0)
-        buf_add(text, (slice){block, n});
-    if (ferror(f))
-        return err_set(e, 0, 0, "cannot be read: %s", strerror(errno));
-    return 0;
-}
-
 int yaml_load(const char *path, struct arena *a, const struct node **out, struct err *e)
 {
     bool from_stdin = strcmp(path, "-") == 0;
     snprintf(e->source, sizeof e->source, "%s", from_stdin ? "standard input" : path);
-    FILE *f = from_stdin ? stdin : fopen(path, "rbe");
-    if (!f)
-        return err_set(e, 0, 0, "cannot be opened: %s", strerror(errno));
     /* one byte more than is allowed, so that yaml_parse sees what is too large */
     struct buf text = BUF_INIT((size_t)YAML_BYTES_MAX + 1);
-    int status = read_file(f, &text, e);
-    if (status == 0)
-        status = yaml_parse(buf_slice(&text), a, out, e);
+    int code = file_read(from_stdin ? NULL : path, &text);
+    int status = code ? err_set(e, 0, 0, "cannot be read: %s", strerror(code))
+                      : yaml_parse(buf_slice(&text), a, out, e);
     buf_deinit(&text);
-    if (!from_stdin)
-        fclose(f);
     return status;
 }

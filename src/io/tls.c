@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One TLS session over a non-blocking socket.
+ * TLS by OpenSSL, in three parts: the words for what fails, contexts, sessions.
+ *
+ * A context is what all sessions of a listener, or of an upstream, have in common.
+ *
+ * 1. It does not change once it is made, so threads share it. It lives as long as its owner or a
+ *    session needs it: a reload replaces contexts under open connections.
+ * 2. Every file is read once, as a whole and up to a bound, then parsed in memory: one file may
+ *    hold certificate and key, and may be a pipe.
+ * 3. Nothing ever asks for a passphrase: there may be no terminal.
+ *
+ * A session is one connection, over a non-blocking socket.
  *
  * 1. OpenSSL reaches the socket through io/sys alone: its own BIO would raise SIGPIPE and could
  *    not be made to come up short in tests.
@@ -16,11 +26,27 @@
 #include <assert.h>
 #include <errno.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdatomic.h>
 
+#include "base/file.h"
+#include "io/cert.h"
 #include "io/sys.h"
-#include "io/tls_int.h"
 
-enum { ERROR_BYTES = 512 };
+enum { FILE_MAX_BYTES = 4 << 20, ERROR_BYTES = 512 };
+
+struct tls_context {
+    SSL_CTX *ssl;
+    BIO_METHOD *bio; /* how sessions reach their socket */
+    X509 *generated; /* the test certificate; NULL: there is none */
+    char *sni;       /* NULL: none is sent */
+    const struct tls_terms *terms;
+    bool server;
+    bool http1_only;  /* HTTP/2 is not agreed on */
+    atomic_uint refs; /* owners and sessions */
+};
 
 struct tls {
     SSL *ssl;
@@ -32,6 +58,320 @@ struct tls {
     bool drained;  /* nothing is held back that could be read */
     struct buf error;
 };
+
+/* ---- words ---- */
+
+const struct tls_terms tls_options = {
+    .authority = "--to-ca",
+    .ca = "--to-ca FILE",
+    .cert = "--to-cert FILE",
+    .key = "--to-key FILE",
+    .name = "--to-name NAME",
+    .insecure = "--insecure",
+    .plain = "write http:// in --to",
+    .tls = "write https:// in --to",
+};
+
+/* The usual mistakes (a plain connection to a TLS port, an authority that is not known, another name)
+ * by OpenSSL's reason, as seen by a server and by a client; NULL, and for all else: OpenSSL's own
+ * words. {NAME} stands for a term of struct tls_terms. Of certificates that were not accepted, which
+ * have negative numbers here, it is what can be done: the last row where the others say nothing. */
+static const struct {
+    int reason;
+    const char *server, *client;
+} rows[] = {
+    {SSL_R_HTTP_REQUEST,
+     "the client speaks plain HTTP; let it use https://, or listen without https://", NULL},
+    {SSL_R_HTTPS_PROXY_REQUEST,
+     "the client takes this for an HTTP proxy (CONNECT); let it use https:// and no proxy", NULL},
+    {SSL_R_WRONG_VERSION_NUMBER, "the client does not speak TLS (wrong version number)",
+     "the service does not speak TLS (wrong version number); {plain}"},
+    {SSL_R_UNSUPPORTED_PROTOCOL, "the client speaks no TLS of 1.2 or later",
+     "the service speaks no TLS of 1.2 or later"},
+    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the client refuses our versions of TLS, 1.2 and 1.3",
+     "the service refuses our versions of TLS, 1.2 and 1.3"},
+    {SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+     "the client does not know the authority of our certificate; let it trust the file of "
+     "--test-cert, or give another certificate with --cert",
+     "the service does not know the authority of our certificate; check {cert}"},
+    {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
+     "the client refuses our certificate; let it trust the file of --test-cert, or give another "
+     "certificate with --cert",
+     "the service refuses our certificate; check {cert}"},
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,
+     "the client refuses our certificate; let it trust the file of --test-cert, or give another "
+     "certificate with --cert",
+     "the service refuses our certificate; check {cert}"},
+    {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, "the client says that our certificate has expired",
+     "the service says that our certificate has expired; renew {cert}"},
+    {SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE,
+     "the client shows no certificate; --client-ca asks for one", NULL},
+    {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, NULL,
+     "the service asks for a certificate; give one with {cert} and {key}"},
+    {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, NULL,
+     "the service broke the handshake off (handshake failure); it may ask for a certificate "
+     "({cert}) or for another name ({name})"},
+    {SSL_R_TLSV1_UNRECOGNIZED_NAME, NULL,
+     "the service does not know the name that was asked for; give it with {name}"},
+    {SSL_R_NO_APPLICATION_PROTOCOL, "the client offers neither h2 nor http/1.1 (ALPN)", NULL},
+    {SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, NULL,
+     "the service does not speak the protocol that was offered (ALPN)"},
+    {SSL_R_NO_SHARED_CIPHER, "no cipher that both sides know", NULL},
+    {-X509_V_ERR_HOSTNAME_MISMATCH, NULL,
+     "give the name that it is for with {name}, or do not verify: {insecure}"},
+    {-X509_V_ERR_IP_ADDRESS_MISMATCH, NULL,
+     "give the name that it is for with {name}, or do not verify: {insecure}"},
+    {-X509_V_ERR_CERT_HAS_EXPIRED, NULL, "renew it, or do not verify: {insecure}"},
+    {-X509_V_ERR_CERT_NOT_YET_VALID, NULL, "renew it, or do not verify: {insecure}"},
+    {-X509_V_ERR_UNSPECIFIED, "the client must show one that --client-ca vouches for",
+     "give its authority with {ca}, or do not verify: {insecure}"},
+};
+
+static const char *row_words(int reason, bool server)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (reason == rows[i].reason)
+            return server ? rows[i].server : rows[i].client;
+    return NULL;
+}
+
+/* Of one error in the queue. */
+static const char *error_words(unsigned long code, bool server)
+{
+    return ERR_GET_LIB(code) == ERR_LIB_SSL ? row_words(ERR_GET_REASON(code), server) : NULL;
+}
+
+static const char *openssl_words(unsigned long code)
+{
+    if (ERR_SYSTEM_ERROR(code))
+        return strerror(ERR_GET_REASON(code));
+    const char *words = ERR_reason_error_string(code);
+    return words ? words : "unknown error";
+}
+
+/* The first of the queue in OpenSSL's own words; the queue is empty afterwards. */
+static const char *tls_reason(void)
+{
+    unsigned long code = ERR_get_error();
+    ERR_clear_error();
+    return openssl_words(code);
+}
+
+static const char *term_of(const struct tls_terms *t, slice name)
+{
+    const struct {
+        const char *name, *text;
+    } terms[] = {{"ca", t->ca},     {"cert", t->cert},         {"key", t->key},
+                 {"name", t->name}, {"insecure", t->insecure}, {"plain", t->plain}};
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        if (slice_is(name, terms[i].name))
+            return terms[i].text;
+    return "";
+}
+
+/* A text in which {NAME} stands for a term. */
+static void add_words(const struct tls_terms *t, const char *text, struct buf *out)
+{
+    slice rest = slice_of(text);
+    while (rest.n) {
+        size_t open = slice_find(rest, '{');
+        buf_add(out, (slice){rest.p, open});
+        rest = slice_from(rest, open < rest.n ? open + 1 : open);
+        size_t close = slice_find(rest, '}');
+        if (close < rest.n) {
+            buf_adds(out, term_of(t, (slice){rest.p, close}));
+            rest = slice_from(rest, close + 1);
+        }
+    }
+}
+
+/* What OpenSSL's queue says, for people: the first error that has words of ours, else the first. The
+ * queue is empty afterwards. */
+static void explain(const struct tls_context *ctx, long verify, struct buf *out)
+{
+    unsigned long first = ERR_get_error(), code = first;
+    while (code && !error_words(code, ctx->server))
+        code = ERR_get_error();
+    ERR_clear_error();
+    code = code ? code : first;
+    const char *words = error_words(code, ctx->server);
+    if (ERR_GET_LIB(code) == ERR_LIB_SSL &&
+        ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+        verify = verify == X509_V_OK ? X509_V_ERR_UNSPECIFIED : verify;
+        buf_addf(out, "certificate verify failed: %s; ", X509_verify_cert_error_string(verify));
+        words = row_words((int)-verify, ctx->server);
+        words = words ? words : row_words(-X509_V_ERR_UNSPECIFIED, ctx->server);
+    }
+    if (words)
+        add_words(ctx->terms, words, out);
+    else
+        buf_adds(out, openssl_words(code));
+}
+
+/* ---- files ---- */
+
+/* A PEM file. */
+struct pem {
+    const char *what, *path; /* "--cert", "server.pem" */
+    struct buf text;
+};
+
+static int pem_read(struct pem *p, const char *what, const char *path, struct err *e)
+{
+    *p = (struct pem){.what = what, .path = path, .text = BUF_INIT(FILE_MAX_BYTES)};
+    int code = file_read(path, &p->text);
+    if (code)
+        return err_set(e, 0, 0, "%s: \"%s\" cannot be read: %s", what, path, strerror(code));
+    if (p->text.full)
+        return err_set(e, 0, 0, "%s: \"%s\" has more than %d MiB; is it the right file?", what,
+                       path, FILE_MAX_BYTES >> 20);
+    return 0;
+}
+
+/* To be freed. */
+static BIO *pem_bio(const struct pem *p)
+{
+    BIO *b = BIO_new_mem_buf(buf_text(&p->text), (int)p->text.n);
+    if (!b)
+        mem_oom();
+    return b;
+}
+
+static int no_passphrase(char *to, int n, int writing, void *user)
+{
+    (void)to, (void)n, (void)writing, (void)user;
+    return -1;
+}
+
+enum use { USE_CHAIN, USE_AUTHORITIES, USE_AUTHORITIES_ASKED };
+
+/* USE_CHAIN: the first certificate of the file is ours, those that follow lead to its authority.
+ * USE_AUTHORITIES: each vouches for the peer; ASKED: clients are told whose certificates are wanted. */
+static int use_certs(SSL_CTX *ssl, enum use use, const struct pem *p, struct err *e)
+{
+    BIO *b = pem_bio(p);
+    X509 *cert;
+    int n = 0;
+    bool ok = true;
+    for (; ok && (cert = PEM_read_bio_X509_AUX(b, NULL, no_passphrase, NULL)); n++) {
+        if (use == USE_CHAIN)
+            ok = n == 0 ? SSL_CTX_use_certificate(ssl, cert) == 1
+                        : SSL_CTX_add1_chain_cert(ssl, cert) == 1;
+        else
+            ok = X509_STORE_add_cert(SSL_CTX_get_cert_store(ssl), cert) &&
+                 (use != USE_AUTHORITIES_ASKED || SSL_CTX_add_client_CA(ssl, cert));
+        X509_free(cert);
+    }
+    BIO_free(b);
+    unsigned long code = ERR_peek_last_error();
+    bool ended = ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+    const char *reason = tls_reason();
+    if (!ok)
+        return err_set(e, 0, 0, "%s: a certificate in \"%s\" cannot be used: %s", p->what, p->path,
+                       reason);
+    if (!ended)
+        return err_set(e, 0, 0, "%s: certificate %d in \"%s\" is broken: %s", p->what, n + 1,
+                       p->path, reason);
+    if (n == 0)
+        return err_set(e, 0, 0,
+                       "%s: \"%s\" holds no certificate; it must be in PEM form (-----BEGIN "
+                       "CERTIFICATE-----)",
+                       p->what, p->path);
+    return 0;
+}
+
+static EVP_PKEY *read_key(const struct pem *p, struct err *e)
+{
+    BIO *b = pem_bio(p);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL);
+    BIO_free(b);
+    ERR_clear_error();
+    if (key)
+        return key;
+    if (strstr(buf_text(&p->text), "ENCRYPTED"))
+        (void)err_set(e, 0, 0,
+                      "%s: the key in \"%s\" needs a passphrase, and nobody can be asked for it; "
+                      "`openssl pkey -in FILE -out NEW` writes one without",
+                      p->what, p->path);
+    else
+        (void)err_set(e, 0, 0,
+                      "%s: \"%s\" holds no private key; it must be in PEM form (-----BEGIN PRIVATE "
+                      "KEY-----)",
+                      p->what, p->path);
+    return NULL;
+}
+
+static int use_key(SSL_CTX *ssl, const struct pem *p, const char *cert, struct err *e)
+{
+    EVP_PKEY *key = read_key(p, e);
+    if (!key)
+        return -1;
+    int fits = X509_check_private_key(SSL_CTX_get0_certificate(ssl), key);
+    int ok = fits && SSL_CTX_use_PrivateKey(ssl, key);
+    EVP_PKEY_free(key);
+    if (ok)
+        return 0;
+    const char *reason = tls_reason();
+    if (!fits)
+        return err_set(e, 0, 0,
+                       "%s: the key in \"%s\" does not belong to the certificate in \"%s\"; give "
+                       "the key that this certificate was made with",
+                       p->what, p->path, cert);
+    return err_set(e, 0, 0, "%s: the key in \"%s\" cannot be used: %s", p->what, p->path, reason);
+}
+
+/* key NULL: it is in the file of cert. */
+static int use_files(SSL_CTX *ssl, const char *cert_what, const char *cert, const char *key_what,
+                     const char *key, struct err *e)
+{
+    struct pem c = {0}, k = {0};
+    int result = pem_read(&c, cert_what, cert, e);
+    if (!result)
+        result = use_certs(ssl, USE_CHAIN, &c, e);
+    if (!result && key)
+        result = pem_read(&k, key_what, key, e);
+    if (!result)
+        result = use_key(ssl, key ? &k : &c, cert, e);
+    buf_deinit(&c.text);
+    buf_deinit(&k.text);
+    return result;
+}
+
+static int use_authorities(SSL_CTX *ssl, enum use use, const char *what, const char *path,
+                           struct err *e)
+{
+    struct pem p;
+    int result = pem_read(&p, what, path, e);
+    if (!result)
+        result = use_certs(ssl, use, &p, e);
+    buf_deinit(&p.text);
+    /* people give the service's own certificate as well as its authority's */
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(ssl), X509_V_FLAG_PARTIAL_CHAIN);
+    return result;
+}
+
+static int use_generated(struct tls_context *ctx, const char *name, struct err *e)
+{
+    EVP_PKEY *key = NULL;
+    if (!cert_name_valid(name))
+        return err_set(e, 0, 0, "a test certificate cannot be for \"%s\": not the name of a host",
+                       name);
+    ctx->generated = cert_generate(name, &key);
+    int ok = ctx->generated && SSL_CTX_use_certificate(ctx->ssl, ctx->generated) &&
+             SSL_CTX_use_PrivateKey(ctx->ssl, key);
+    EVP_PKEY_free(key);
+    return ok ? 0 : err_set(e, 0, 0, "no test certificate can be made: %s", tls_reason());
+}
+
+int tls_write_cert(const struct tls_context *ctx, const char *path, struct err *e)
+{
+    if (!ctx->generated)
+        return err_set(e, 0, 0, "--test-cert: no certificate was generated; leave out --cert");
+    int code = cert_write(ctx->generated, path);
+    if (code)
+        return err_set(e, 0, 0, "--test-cert: \"%s\" cannot be written: %s", path, strerror(code));
+    return 0;
+}
 
 /* ---- the socket, as OpenSSL sees it ---- */
 
@@ -74,7 +414,7 @@ static long socket_ctrl(BIO *b, int what, long number, void *pointer)
     }
 }
 
-BIO_METHOD *tls_bio_method(void)
+static BIO_METHOD *bio_method(void)
 {
     /* no BIO_get_new_index: there are about a hundred of them in a process, and reloads go on */
     BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "outfox");
@@ -84,16 +424,140 @@ BIO_METHOD *tls_bio_method(void)
     return m;
 }
 
-/* ---- a session ---- */
+/* ---- contexts ---- */
 
-static void offer(SSL *ssl, enum tls_alpn alpn)
+/* OpenSSL's callback: chooses among the protocols that a client offers. */
+static int choose(SSL *ssl, const unsigned char **out, unsigned char *n,
+                  const unsigned char *offered, unsigned n_offered, void *user)
 {
-    static const unsigned char h1[] = "\x08http/1.1", h2[] = "\x02h2";
-    const unsigned char *list = alpn == ALPN_H2 ? h2 : h1;
-    unsigned n = 1U + list[0];
-    if (alpn != ALPN_NONE && SSL_set_alpn_protos(ssl, list, n)) /* 0 is success here */
-        mem_oom();
+    static const unsigned char both[] = "\x02h2\x08http/1.1";
+    const struct tls_context *ctx = user;
+    unsigned skip = ctx->http1_only ? 3 : 0;
+    unsigned char *chosen = NULL;
+    (void)ssl;
+    if (SSL_select_next_proto(&chosen, n, both + skip, (unsigned)sizeof both - 1 - skip, offered,
+                              n_offered) != OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
 }
+
+static struct tls_context *context_new(const SSL_METHOD *method, bool server)
+{
+    struct tls_context *ctx = mem_zero(sizeof *ctx);
+    atomic_init(&ctx->refs, 1);
+    ctx->server = server;
+    ctx->terms = &tls_options;
+    ctx->bio = bio_method();
+    ctx->ssl = SSL_CTX_new(method);
+    if (!ctx->ssl || !SSL_CTX_set_min_proto_version(ctx->ssl, TLS1_2_VERSION))
+        mem_oom();
+    SSL_CTX_set_options(ctx->ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF |
+                                      SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_mode(ctx->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                   SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(ctx->ssl, 1);
+    /* sessions are resumed by tickets alone: nothing to lock, nothing that grows */
+    SSL_CTX_set_session_cache_mode(ctx->ssl, SSL_SESS_CACHE_OFF);
+    return ctx;
+}
+
+void tls_http1_only(struct tls_context *ctx)
+{
+    ctx->http1_only = true;
+}
+
+struct tls_context *tls_context_hold(struct tls_context *ctx)
+{
+    atomic_fetch_add(&ctx->refs, 1);
+    return ctx;
+}
+
+void tls_context_free(struct tls_context *ctx)
+{
+    if (!ctx || atomic_fetch_sub(&ctx->refs, 1) > 1)
+        return;
+    SSL_CTX_free(ctx->ssl);
+    BIO_meth_free(ctx->bio);
+    X509_free(ctx->generated);
+    mem_free(ctx->sni);
+    mem_free(ctx);
+}
+
+/* The context, or NULL when making it has failed. */
+static struct tls_context *finished(struct tls_context *ctx, int result)
+{
+    ERR_clear_error();
+    if (!result)
+        return ctx;
+    tls_context_free(ctx);
+    return NULL;
+}
+
+struct tls_context *tls_server(const char *cert, const char *key, const char *client_ca,
+                               const char *name, struct err *e)
+{
+    static const unsigned char id[] = "outfox";
+    struct tls_context *ctx = context_new(TLS_server_method(), true);
+    SSL_CTX_set_alpn_select_cb(ctx->ssl, choose, ctx);
+    /* without it tickets of clients that have shown a certificate are refused */
+    if (!SSL_CTX_set_session_id_context(ctx->ssl, id, sizeof id - 1) ||
+        !SSL_CTX_set_num_tickets(ctx->ssl, 1))
+        mem_oom();
+    int result =
+        cert ? use_files(ctx->ssl, "--cert", cert, "--key", key, e) : use_generated(ctx, name, e);
+    if (!result && client_ca) {
+        result = use_authorities(ctx->ssl, USE_AUTHORITIES_ASKED, "--client-ca", client_ca, e);
+        SSL_CTX_set_verify(ctx->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    }
+    return finished(ctx, result);
+}
+
+/* Whom the service's certificate must be for, and what it is asked for with. */
+static int use_name(struct tls_context *ctx, const char *name, bool insecure, struct err *e)
+{
+    slice s = slice_of(name ? name : "");
+    if (s.n && s.p[s.n - 1] == '.')
+        s.n--; /* example.org. is example.org in certificates */
+    if (s.n == 0 && insecure)
+        return 0;
+    if (s.n == 0)
+        return err_set(e, 0, 0,
+                       "there is no name that the service's certificate could be verified for; "
+                       "give one with %s, or do not verify: %s",
+                       ctx->terms->name, ctx->terms->insecure);
+    char *copy = mem_zero(s.n + 1);
+    memcpy(copy, s.p, s.n);
+    X509_VERIFY_PARAM *param = SSL_CTX_get0_param(ctx->ssl);
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (X509_VERIFY_PARAM_set1_ip_asc(param, copy)) {
+        mem_free(copy); /* SNI is for names alone */
+        return 0;
+    }
+    ctx->sni = copy;
+    if (!X509_VERIFY_PARAM_set1_host(param, copy, s.n) || s.n > TLSEXT_MAXLEN_host_name)
+        return err_set(e, 0, 0, "\"%s\" is not the name of a host; give one with %s", copy,
+                       ctx->terms->name);
+    return 0;
+}
+
+struct tls_context *tls_client(const struct tls_client_options *o, struct err *e)
+{
+    struct tls_context *ctx = context_new(TLS_client_method(), false);
+    if (o->terms)
+        ctx->terms = o->terms;
+    int result = use_name(ctx, o->name, o->insecure, e);
+    if (!result && o->ca)
+        result = use_authorities(ctx->ssl, USE_AUTHORITIES, ctx->terms->authority, o->ca, e);
+    else if (!result && !o->insecure)
+        (void)SSL_CTX_set_default_verify_paths(ctx->ssl); /* none: verifying says so */
+    if (!result && o->cert)
+        result = use_files(ctx->ssl, "--to-cert", o->cert, "--to-key", o->key, e);
+    SSL_CTX_set_verify(ctx->ssl, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+    return finished(ctx, result);
+}
+
+/* ---- a session ---- */
 
 struct tls *tls_new(struct tls_context *ctx, int fd, enum tls_alpn alpn)
 {
@@ -111,8 +575,11 @@ struct tls *tls_new(struct tls_context *ctx, int fd, enum tls_alpn alpn)
     if (ctx->server) {
         SSL_set_accept_state(t->ssl);
     } else {
+        static const unsigned char h1[] = "\x08http/1.1", h2[] = "\x02h2";
+        const unsigned char *offered = alpn == ALPN_H2 ? h2 : h1;
         SSL_set_connect_state(t->ssl);
-        offer(t->ssl, alpn);
+        if (alpn != ALPN_NONE && SSL_set_alpn_protos(t->ssl, offered, 1U + offered[0]))
+            mem_oom(); /* 0 is success here */
         if (ctx->sni && !SSL_set_tlsext_host_name(t->ssl, ctx->sni))
             mem_oom();
     }
@@ -131,25 +598,20 @@ void tls_free(struct tls *t)
     mem_free(t);
 }
 
-/* The words for what has just failed. What OpenSSL says comes first: that the alert which told the
- * peer of it could not be sent is not the cause. */
-static void set_error(struct tls *t)
-{
-    if (ERR_peek_error())
-        tls_words(t->ctx, SSL_get_verify_result(t->ssl), &t->error);
-    else if (t->sys_errno)
-        buf_adds(&t->error, strerror(t->sys_errno));
-    else if (t->eof && !SSL_is_init_finished(t->ssl))
-        buf_addf(&t->error, "the %s closed the connection during the TLS handshake",
-                 t->ctx->server ? "client" : "service");
-    else
-        buf_adds(&t->error, "the TLS session is broken");
-}
-
+/* Keeps the words for what has just failed. What OpenSSL says comes first: that the alert which told
+ * the peer of it could not be sent is not the cause. */
 static int fail(struct tls *t)
 {
-    if (t->error.n == 0)
-        set_error(t);
+    bool first = t->error.n == 0;
+    if (first && ERR_peek_error())
+        explain(t->ctx, SSL_get_verify_result(t->ssl), &t->error);
+    else if (first && t->sys_errno)
+        buf_adds(&t->error, strerror(t->sys_errno));
+    else if (first && t->eof && !SSL_is_init_finished(t->ssl))
+        buf_addf(&t->error, "the %s closed the connection during the TLS handshake",
+                 t->ctx->server ? "client" : "service");
+    else if (first)
+        buf_adds(&t->error, "the TLS session is broken");
     ERR_clear_error();
     return TLS_FAILED;
 }

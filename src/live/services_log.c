@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/private.h"
+#include "base/file.h"
 #include "data/secret.h"
 #include "io/sys.h"
 #include "live/services_int.h"
@@ -62,7 +62,7 @@ static const char *log_fault(int fd)
 static int log_open(const struct service *s, struct err *e)
 {
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK;
-    int fd = private_open(s->log, flags);
+    int fd = file_open_private(s->log, flags);
     const char *fault = log_fault(fd);
     if (!fault)
         return fd;

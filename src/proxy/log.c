@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/private.h"
+#include "base/file.h"
 
 enum { QUEUE_MAX = 1024 * 1024, END_MS = 2000, END_STEP_MS = 20 };
 
@@ -38,7 +38,7 @@ int log_open(const char *path, struct log **out, struct err *e)
 {
     bool own = strcmp(path, "-") != 0;
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    int fd = own ? private_open(path, flags) : STDOUT_FILENO;
+    int fd = own ? file_open_private(path, flags) : STDOUT_FILENO;
     if (fd < 0)
         return err_set(e, 0, 0, "the log %s cannot be opened: %s", path,
                        errno == ENXIO ? "no program reads from this pipe" : strerror(errno));

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/private.h"
+#include "base/file.h"
 #include "store/store_int.h"
 
 struct held {
@@ -68,7 +68,7 @@ static int take(struct store *s, const char *name, struct err *e)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (stat(name, &file) == 0 && is_held(&file)) /* before it is opened, see 3 */
         return refuse(s, getpid(), e);
-    int fd = private_open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = file_open_private(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return failed(s, "it cannot be written", e);
     if (fcntl(fd, F_SETLK, &lock) == 0 && fstat(fd, &file) == 0) {

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/percent.h"
-#include "base/private.h"
 #include "store/store_int.h"
 
 enum { VALUE_MAX = 4 << 20 }; /* bytes of a value or a row */
@@ -113,10 +113,10 @@ static int close_to_others(struct store *s, struct err *e)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct buf name = BUF_INIT(STORE_TEXT_MAX);
         buf_addf(&name, "%s%s", s->path, ends[i]);
-        private_narrow(buf_text(&name));
+        file_narrow(buf_text(&name));
         buf_deinit(&name);
     }
-    int fd = private_open(s->path, O_RDONLY | O_CLOEXEC | O_EXCL);
+    int fd = file_open_private(s->path, O_RDONLY | O_CLOEXEC | O_EXCL);
     if (fd < 0 && errno == EEXIST)
         return 0;
     if (fd < 0)

@@ -711,7 +711,7 @@ static void test_simulate(void **state)
     unlink("sim/s.yaml");
     e = (struct err){0};
     assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), -1);
-    assert_non_null(strstr(e.text, "cannot be opened"));
+    assert_non_null(strstr(e.text, "cannot be read"));
     unlink("sim/outfox.yaml");
     rmdir("sim");
 }

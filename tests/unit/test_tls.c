@@ -1132,7 +1132,7 @@ static void test_bad_server_files(void **state)
         const char *cert, *key, *client_ca, *words;
     } rows[] = {
         {"none.pem", "service.key", NULL,
-         "--cert: \"none.pem\" cannot be opened: No such file or directory"},
+         "--cert: \"none.pem\" cannot be read: No such file or directory"},
         {".", "service.key", NULL, "--cert: \".\" cannot be read: Is a directory"},
         {"empty.pem", "service.key", NULL, "--cert: \"empty.pem\" holds no certificate; it must"},
         {"noise.pem", "service.key", NULL, "holds no certificate"},
@@ -1140,7 +1140,7 @@ static void test_bad_server_files(void **state)
         {"broken.pem", "service.key", NULL, "--cert: certificate 1 in \"broken.pem\" is broken"},
         {"/dev/zero", "service.key", NULL, "has more than 4 MiB; is it the right file?"},
         {"small.pem", "small.key", NULL, "key too small"},
-        {"service.pem", "none.key", NULL, "--key: \"none.key\" cannot be opened"},
+        {"service.pem", "none.key", NULL, "--key: \"none.key\" cannot be read"},
         {"service.pem", "noise.pem", NULL, "--key: \"noise.pem\" holds no private key"},
         {"service.pem", NULL, NULL, "--cert: \"service.pem\" holds no private key"},
         {"service.pem", "other.key", NULL,
@@ -1148,7 +1148,7 @@ static void test_bad_server_files(void **state)
         {"service.pem", "rsa.key", NULL, "does not belong to the certificate"},
         {"service.pem", "locked.key", NULL,
          "the key in \"locked.key\" needs a passphrase, and nobody can be asked for it; `openssl"},
-        {"service.pem", "service.key", "none.pem", "--client-ca: \"none.pem\" cannot be opened"},
+        {"service.pem", "service.key", "none.pem", "--client-ca: \"none.pem\" cannot be read"},
         {"service.pem", "service.key", "noise.pem", "--client-ca: \"noise.pem\" holds no cert"},
         {"service.pem", "service.key", "broken.pem",
          "--client-ca: certificate 1 in \"broken.pem\""},
@@ -1171,9 +1171,9 @@ static void test_bad_client_options(void **state)
     } rows[] = {
         {{.name = NULL}, "give one with --to-name NAME, or do not verify: --insecure"},
         {{.name = ""}, "give one with --to-name NAME"},
-        {{.name = "x", .ca = "none.pem"}, "--to-ca: \"none.pem\" cannot be opened"},
+        {{.name = "x", .ca = "none.pem"}, "--to-ca: \"none.pem\" cannot be read"},
         {{.name = "x", .ca = "noise.pem"}, "--to-ca: \"noise.pem\" holds no certificate"},
-        {{.name = "x", .cert = "none.pem"}, "--to-cert: \"none.pem\" cannot be opened"},
+        {{.name = "x", .cert = "none.pem"}, "--to-cert: \"none.pem\" cannot be read"},
         {{.name = "x", .cert = "client.pem", .key = "none.key"},
          "--to-key: \"none.key\" cannot be"},
         {{.name = "x", .cert = "client.pem", .key = "other.key"}, "--to-key: the key in"},

@@ -383,7 +383,7 @@ static void test_load(void **state)
     unlink(path);
     e = (struct err){0};
     assert_int_equal(yaml_load(path, &a, &node, &e), -1);
-    assert_non_null(strstr(e.text, "cannot be opened"));
+    assert_non_null(strstr(e.text, "cannot be read"));
     assert_string_equal(e.source, path);
     e = (struct err){0};
     assert_int_equal(yaml_load("/", &a, &node, &e), -1);

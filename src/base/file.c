@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/private.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { OTHERS = 077 };
 
-int private_open(const char *path, int flags)
+int file_open_private(const char *path, int flags)
 {
     struct stat file;
     int fd = open(path, flags | O_CREAT, 0600);
@@ -18,10 +19,25 @@ int private_open(const char *path, int flags)
     return fd;
 }
 
-void private_narrow(const char *path)
+void file_narrow(const char *path)
 {
     struct stat file;
     if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_mode & OTHERS &&
         file.st_uid == geteuid())
         (void)chmod(path, file.st_mode & 07777 & ~OTHERS);
+}
+
+int file_read(const char *path, struct buf *out)
+{
+    char part[16 * 1024];
+    size_t n;
+    FILE *f = path ? fopen(path, "rbe") : stdin;
+    if (!f)
+        return errno;
+    while (!out->full && (n = fread(part, 1, sizeof part, f)) > 0)
+        buf_add(out, (slice){part, n});
+    int code = ferror(f) ? errno : 0;
+    if (path)
+        (void)fclose(f);
+    return code;
 }

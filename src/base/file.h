@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files: reading whole ones, and making those that hold what services say (stores, logs, reports),
+ * which are their owner's alone. */
+#ifndef OUTFOX_BASE_FILE_H
+#define OUTFOX_BASE_FILE_H
+
+#include "base/str.h"
+
+/* Adds all of a file (NULL: standard input) to a buffer, up to its bound. 0, or errno. */
+int file_read(const char *path, struct buf *out) MUST_USE;
+
+/* open(2) of a file that is made when it is not there: for its owner alone (0600). One that is
+ * there and open to others is closed to them, but no pipe or device, nor what is somebody else's. A
+ * descriptor, or -1 with errno. */
+int file_open_private(const char *path, int flags);
+
+/* Closes a file that is there to others; nothing when there is none. */
+void file_narrow(const char *path);
+
+enum { PRIVATE_DIRECTORY = 0700 }; /* for mkdir(2) */
+
+#endif
