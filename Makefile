@@ -282,7 +282,7 @@ $(eval $(call stamp,$(GEN)/pages,$(PAGES)))
 $(GEN)/cmd/pages.list: tools/pages $(PAGES) $(GEN)/pages
 	@mkdir -p $(@D)
 	$(Q)tools/pages $(PAGES) > $@
-$(OBJ)/src/cmd/pages.o: $(GEN)/cmd/pages.list
+$(OBJ)/src/cmd/manual.o: $(GEN)/cmd/pages.list
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | deps
 	@mkdir -p $(@D)

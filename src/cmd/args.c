@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The options, and how they are read; those of a search also to numbers, and back to words. */
 #include "cmd/cmd.h"
 
 #include <stddef.h>
@@ -7,114 +9,108 @@
 /* Which verbs have the options of a search. */
 enum { IN_EXPLORE = OPT_SEARCH, IN_ONCE = OPT_SEARCH | OPT_FAULT, IN_CAMPAIGN = OPT_RUN };
 
+/* What becomes of an option: it is put into a member, or kept as a setting for the verb to read. */
+#define SETTING          TYPE_SETTING, 0
+#define FLAG(member)     TYPE_FLAG, offsetof(struct args, member)
+#define TEXT(member)     TYPE_TEXT, offsetof(struct args, member)
+#define LIST(member)     TYPE_LIST, offsetof(struct args, member)
+#define COUNT(member)    TYPE_COUNT, offsetof(struct args, member)
+#define DURATION(member) TYPE_DURATION, offsetof(struct args, member)
+
 const struct option_row option_rows[] = {
     {"scenario", 's', "NAME", "which scenario; default: the first, of run and report all",
-     OPT_SCENARIO, TYPE_TEXT, offsetof(struct args, scenario)},
+     OPT_SCENARIO, TEXT(scenario)},
     {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times",
-     OPT_FAULT, TYPE_LIST, offsetof(struct args, faults)},
+     OPT_FAULT, LIST(faults)},
     {"listen", 0, "ADDR", "where to listen: HOST:PORT, unix:PATH, https://HOST:PORT; port 0: any",
-     OPT_PROXY, TYPE_SETTING, 0},
-    {"to", 0, "ADDR", "where the service is; https:// for TLS", OPT_PROXY, TYPE_SETTING, 0},
-    {"service", 0, "NAME", "the service's name in rules and in the log", OPT_PROXY, TYPE_SETTING,
-     0},
+     OPT_PROXY, SETTING},
+    {"to", 0, "ADDR", "where the service is; https:// for TLS", OPT_PROXY, SETTING},
+    {"service", 0, "NAME", "the service's name in rules and in the log", OPT_PROXY, SETTING},
     {"fault", 'f', "RULE", "a rule, \"POST /charge #0 : 503\"; may be given several times",
-     OPT_PROXY, TYPE_LIST, offsetof(struct args, faults)},
-    {"log", 0, "FILE", "write one line of JSON per call; - is standard output", OPT_PROXY,
-     TYPE_SETTING, 0},
-    {"workers", 0, "N", "threads that serve; default 1", OPT_PROXY, TYPE_SETTING, 0},
-    {"cert", 0, "FILE", "certificate of an https listener, PEM", OPT_PROXY, TYPE_SETTING, 0},
-    {"key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, TYPE_SETTING, 0},
+     OPT_PROXY, LIST(faults)},
+    {"log", 0, "FILE", "write one line of JSON per call; - is standard output", OPT_PROXY, SETTING},
+    {"workers", 0, "N", "threads that serve; default 1", OPT_PROXY, SETTING},
+    {"cert", 0, "FILE", "certificate of an https listener, PEM", OPT_PROXY, SETTING},
+    {"key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, SETTING},
     {"test-cert", 0, "FILE", "make a certificate for localhost and write it to FILE", OPT_PROXY,
-     TYPE_SETTING, 0},
+     SETTING},
     {"client-ca", 0, "FILE", "clients must show a certificate of this authority", OPT_PROXY,
-     TYPE_SETTING, 0},
+     SETTING},
     {"http1", 0, NULL, "offer TLS clients HTTP/1.1 alone: for a service without HTTP/2", OPT_PROXY,
-     TYPE_SETTING, 0},
+     SETTING},
     {"to-ca", 0, "FILE", "authority of the service's certificate; default: the system's", OPT_PROXY,
-     TYPE_SETTING, 0},
-    {"to-cert", 0, "FILE", "certificate to show to the service", OPT_PROXY, TYPE_SETTING, 0},
-    {"to-key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, TYPE_SETTING, 0},
+     SETTING},
+    {"to-cert", 0, "FILE", "certificate to show to the service", OPT_PROXY, SETTING},
+    {"to-key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, SETTING},
     {"to-name", 0, "NAME", "name in the service's certificate; default: the host of --to",
-     OPT_PROXY, TYPE_SETTING, 0},
-    {"insecure", 0, NULL, "do not verify the service's certificate", OPT_PROXY, TYPE_SETTING, 0},
-    {"limit", 0, "NAME=N", "a bound, such as idle=30s; see below", OPT_PROXY, TYPE_SETTING, 0},
+     OPT_PROXY, SETTING},
+    {"insecure", 0, NULL, "do not verify the service's certificate", OPT_PROXY, SETTING},
+    {"limit", 0, "NAME=N", "a bound, such as idle=30s; see below", OPT_PROXY, SETTING},
     {"identify", 0, "payload", "make the hash of the body part of a call's name", OPT_PROXY,
-     TYPE_SETTING, 0},
+     SETTING},
     {"normalise", 0, "RULE", "\"REGEX -> TEXT\" for paths; may be given several times", OPT_PROXY,
-     TYPE_SETTING, 0},
-    {"no-fault-header", 0, NULL, "injected answers carry no x-outfox-fault", OPT_PROXY,
-     TYPE_SETTING, 0},
-    {"seed", 0, "N", "for rules with a probability; default 0", OPT_PROXY, TYPE_SETTING, 0},
+     SETTING},
+    {"no-fault-header", 0, NULL, "injected answers carry no x-outfox-fault", OPT_PROXY, SETTING},
+    {"seed", 0, "N", "for rules with a probability; default 0", OPT_PROXY, SETTING},
     {"service", 0, "NAME", "serve this service; several times for several; default: all", OPT_SERVE,
-     TYPE_SETTING, 0},
+     SETTING},
     {"port", 0, "NAME=PORT", "where a service listens on 127.0.0.1; default: any free port",
-     OPT_SERVE, TYPE_SETTING, 0},
+     OPT_SERVE, SETTING},
     {"to", 0, "[CALLER>]CALLEE=URL", "where a service is called, by all or by one; default: itself",
-     OPT_SERVE, TYPE_SETTING, 0},
+     OPT_SERVE, SETTING},
     {"propagate", 0, "LIST", "headers that go on with each call, with commas; none: no header",
-     OPT_SERVE, TYPE_SETTING, 0},
+     OPT_SERVE, SETTING},
     {"control", 0, "PORT", "listen there for POST /reset, GET and DELETE /state?trace=HEX",
-     OPT_SERVE, TYPE_SETTING, 0},
+     OPT_SERVE, SETTING},
     {"quick", 0, NULL, "a first look: standard modes, at most 2 faults at a time, tries fail alike",
-     OPT_SEARCH, TYPE_FLAG, offsetof(struct args, quick)},
+     OPT_SEARCH, FLAG(quick)},
 #define SEARCH_OPTION(ID, id, name, letter, argument, verbs, help)                                 \
     {name, letter, argument, help, IN_##verbs, TYPE_SEARCH, SEARCH_##ID},
 #include "search/option.list"
 #undef SEARCH_OPTION
     {"oracle", 0, "NAME=SEVERITY", "off, warning or finding; all=off: none; see outfox oracles",
-     OPT_SEARCH, TYPE_LIST, offsetof(struct args, oracles)},
-    {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, TYPE_COUNT,
-     offsetof(struct args, max_runs)},
-    {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH, TYPE_DURATION,
-     offsetof(struct args, max_time_ns)},
+     OPT_SEARCH, LIST(oracles)},
+    {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, COUNT(max_runs)},
+    {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH,
+     DURATION(max_time_ns)},
     {"service", 0, "NAME=ADDR",
-     "a service: NAME=PORT or NAME=HOST:PORT; may be given several times", OPT_INIT, TYPE_SETTING,
-     0},
+     "a service: NAME=PORT or NAME=HOST:PORT; may be given several times", OPT_INIT, SETTING},
     {"run", 0, "NAME=COMMAND", "Outfox starts the service with this command; {port} is its port",
-     OPT_INIT, TYPE_SETTING, 0},
+     OPT_INIT, SETTING},
     {"request", 0, "REQUEST", "a scenario: \"GET {url:NAME}/path\"; may be given several times",
-     OPT_INIT, TYPE_SETTING, 0},
+     OPT_INIT, SETTING},
     {"command", 0, "COMMAND", "a scenario: a test command; may be given several times", OPT_INIT,
-     TYPE_SETTING, 0},
-    {"compose", 0, "FILE", "take the services from a docker-compose file", OPT_INIT, TYPE_SETTING,
-     0},
+     SETTING},
+    {"compose", 0, "FILE", "take the services from a docker-compose file", OPT_INIT, SETTING},
     {"schema", 0, "NAME", "also write the JSON Schema, under this name beside the file", OPT_INIT,
-     TYPE_SETTING, 0},
-    {"force", 0, NULL, "replace files that are there", OPT_INIT, TYPE_SETTING, 0},
-    {"schema", 0, NULL, "print the JSON Schema of the file instead", OPT_VALIDATE, TYPE_FLAG,
-     offsetof(struct args, schema)},
+     SETTING},
+    {"force", 0, NULL, "replace files that are there", OPT_INIT, SETTING},
+    {"schema", 0, NULL, "print the JSON Schema of the file instead", OPT_VALIDATE, FLAG(schema)},
     {"identify", 0, "LEVEL", "how callers are known: auto (default), state, trace or none",
-     OPT_CAMPAIGN, TYPE_TEXT, offsetof(struct args, identify)},
+     OPT_CAMPAIGN, TEXT(identify)},
     {"store", 0, "FILE", "where the campaign is kept; default .outfox/campaign.db", OPT_CAMPAIGN,
-     TYPE_TEXT, offsetof(struct args, store)},
+     TEXT(store)},
     {"jobs", 'j', "N", "runs at a time, where the services pass the trace context on", OPT_RUN,
-     TYPE_COUNT, offsetof(struct args, jobs)},
-    {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, TYPE_FLAG,
-     offsetof(struct args, fail_fast)},
-    {"resume", 0, NULL, "go on where the last campaign was", OPT_RUN, TYPE_FLAG,
-     offsetof(struct args, resume)},
+     COUNT(jobs)},
+    {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, FLAG(fail_fast)},
+    {"resume", 0, NULL, "go on where the last campaign was", OPT_RUN, FLAG(resume)},
     {"contract", 0, NULL, "judge by what resilience/SCENARIO.yaml says of faults, and nothing else",
-     OPT_CONTRACT, TYPE_FLAG, offsetof(struct args, contract)},
+     OPT_CONTRACT, FLAG(contract)},
     {"update", 0, NULL, "change what changed in a contract that is there, and show it", OPT_LEARN,
-     TYPE_FLAG, offsetof(struct args, update)},
+     FLAG(update)},
     {"json", 0, "FILE", "write one JSON document (docs/json.md); - is standard output", OPT_RUN,
-     TYPE_TEXT, offsetof(struct args, json_file)},
-    {"junit", 0, "FILE", "write a JUnit XML report", OPT_RUN, TYPE_TEXT,
-     offsetof(struct args, junit)},
-    {"markdown", 0, "FILE", "write a summary in Markdown, for CI", OPT_RUN, TYPE_TEXT,
-     offsetof(struct args, markdown)},
+     TEXT(json_file)},
+    {"junit", 0, "FILE", "write a JUnit XML report", OPT_RUN, TEXT(junit)},
+    {"markdown", 0, "FILE", "write a summary in Markdown, for CI", OPT_RUN, TEXT(markdown)},
     {"events", 0, "FILE", "write what happens as it happens, a JSON object per line; - is stdout",
-     OPT_WATCH, TYPE_TEXT, offsetof(struct args, events)},
-    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, TYPE_FLAG,
-     offsetof(struct args, json)},
-    {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, TYPE_FLAG,
-     offsetof(struct args, quiet)},
-    {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, TYPE_FLAG, offsetof(struct args, dot)},
-    {"all", 0, "DIR", "write all pages into this directory", OPT_MAN, TYPE_TEXT,
-     offsetof(struct args, all)},
+     OPT_WATCH, TEXT(events)},
+    {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, FLAG(json)},
+    {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, FLAG(quiet)},
+    {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, FLAG(dot)},
+    {"all", 0, "DIR", "write all pages into this directory", OPT_MAN, TEXT(all)},
     {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON,
-     TYPE_TEXT, offsetof(struct args, color)},
-    {"help", 'h', NULL, "this text", OPT_COMMON, TYPE_FLAG, offsetof(struct args, help)},
+     TEXT(color)},
+    {"help", 'h', NULL, "this text", OPT_COMMON, FLAG(help)},
 };
 
 /* Are all words from the first that is no option a command of its own? */
@@ -125,20 +121,6 @@ static bool takes_command(const struct verb *verb)
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };
 const size_t n_options = OPTIONS;
-
-static int unknown_option(const char *arg, const struct verb *verb, struct err *e)
-{
-    const char *names[OPTIONS];
-    size_t n = 0;
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (option_rows[i].groups & verb->options)
-            names[n++] = option_rows[i].name;
-    slice word = slice_of(arg + strspn(arg, "-"));
-    word.n = slice_find(word, '=');
-    const char *near = err_nearest(word, names, n);
-    return err_set(e, 0, 0, "unknown option \"%s\"%s%s%s; see outfox help %s", arg,
-                   near ? "; did you mean --" : "", near ? near : "", near ? "?" : "", verb->name);
-}
 
 static const struct option_row *find_option(const char *arg, const struct verb *verb)
 {
@@ -156,23 +138,6 @@ static const struct option_row *find_option(const char *arg, const struct verb *
     return NULL;
 }
 
-static int set_count(uint64_t *field, const struct option_row *o, const char *value, struct err *e)
-{
-    if (slice_to_u64(slice_of(value), INT64_MAX, field) && *field > 0)
-        return 0;
-    return err_set(e, 0, 0, "--%s takes a whole number above 0, not \"%s\"", o->name, value);
-}
-
-/* Read now, so that a mistake is told at once; and again over what the file says (search_args). */
-static int set_search(struct args *args, enum search_option option, const char *value,
-                      struct err *e)
-{
-    struct search_options ignored = {0};
-    struct mode_list modes;
-    args->search[option] = value;
-    return search_option_read(option, slice_of(value), &modes, &ignored, e);
-}
-
 static int set_option(struct args *args, const struct option_row *o, const char *value,
                       struct err *e)
 {
@@ -182,8 +147,15 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     case TYPE_TEXT: *(const char **)field = value; return 0;
     case TYPE_LIST: vec_push((struct arg_list *)field, value); return 0;
     case TYPE_SETTING: vec_push(&args->settings, (struct setting){o->name, value}); return 0;
-    case TYPE_COUNT: return set_count(field, o, value, e);
-    case TYPE_SEARCH: return set_search(args, (enum search_option)o->field, value, e);
+    case TYPE_COUNT:
+        if (slice_to_u64(slice_of(value), INT64_MAX, field) && *(uint64_t *)field > 0)
+            return 0;
+        return err_set(e, 0, 0, "--%s takes a whole number above 0, not \"%s\"", o->name, value);
+    case TYPE_SEARCH:
+        /* read now, so that a mistake is told at once; and again over what the file says */
+        args->search[o->field] = value;
+        return search_option_read((enum search_option)o->field, slice_of(value),
+                                  &(struct mode_list){0}, &(struct search_options){0}, e);
     case TYPE_DURATION:
         if (slice_to_ns(slice_of(value), field) && *(int64_t *)field > 0)
             return 0;
@@ -198,24 +170,6 @@ const char *args_behind(const struct verb *verb)
     return takes_command(verb) ? "" : " [OPTION]...";
 }
 
-static int check_args(const struct args *args, const struct verb *verb, struct err *e)
-{
-    static const char *const colors[] = {"auto", "always", "never"};
-    bool known = false;
-    for (size_t i = 0; i < 3; i++)
-        known |= strcmp(args->color, colors[i]) == 0;
-    if (!known)
-        return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
-    slice rest = slice_of(verb->positional), word;
-    uint32_t needed = 0;
-    while (slice_word(&rest, &word))
-        needed += word.p[0] != '[';
-    if (!args->help && args->n_positional < needed)
-        return err_set(e, 0, 0, "usage: outfox %s %s%s; see outfox help %s", verb->name,
-                       verb->positional, args_behind(verb), verb->name);
-    return 0;
-}
-
 /* The option at argv[*i], with its value. */
 static int take_option(struct args *args, const struct verb *verb, int argc, char **argv, int *i,
                        struct err *e)
@@ -224,8 +178,19 @@ static int take_option(struct args *args, const struct verb *verb, int argc, cha
     const struct option_row *o = find_option(arg, verb);
     const char *equals = strchr(arg, '=');
     const char *value = equals ? equals + 1 : "";
-    if (!o)
-        return unknown_option(arg, verb, e);
+    if (!o) {
+        const char *names[OPTIONS];
+        size_t n = 0;
+        for (size_t k = 0; k < OPTIONS; k++)
+            if (option_rows[k].groups & verb->options)
+                names[n++] = option_rows[k].name;
+        slice word = slice_of(arg + strspn(arg, "-"));
+        word.n = slice_find(word, '=');
+        const char *near = err_nearest(word, names, n);
+        return err_set(e, 0, 0, "unknown option \"%s\"%s%s%s; see outfox help %s", arg,
+                       near ? "; did you mean --" : "", near ? near : "", near ? "?" : "",
+                       verb->name);
+    }
     if (!o->argument && equals)
         return err_set(e, 0, 0, "--%s takes no value", o->name);
     if (o->argument && !equals) {
@@ -258,7 +223,17 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
             args->positional[args->n_positional++] = arg;
         }
     }
-    return check_args(args, verb, e);
+    if (strcmp(args->color, "auto") != 0 && strcmp(args->color, "always") != 0 &&
+        strcmp(args->color, "never") != 0)
+        return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
+    slice rest = slice_of(verb->positional), word;
+    uint32_t needed = 0;
+    while (slice_word(&rest, &word))
+        needed += word.p[0] != '[';
+    if (!args->help && args->n_positional < needed)
+        return err_set(e, 0, 0, "usage: outfox %s %s%s; see outfox help %s", verb->name,
+                       verb->positional, args_behind(verb), verb->name);
+    return 0;
 }
 
 void args_deinit(struct args *args)
@@ -268,7 +243,7 @@ void args_deinit(struct args *args)
     vec_deinit(&args->settings);
 }
 
-void args_help(uint32_t groups, FILE *out)
+void args_help(uint32_t groups)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option_row *o = &option_rows[i];
@@ -278,7 +253,78 @@ void args_help(uint32_t groups, FILE *out)
         buf_addf(&left, o->letter ? "-%c, " : "    ", o->letter);
         buf_addf(&left, "--%s%s%s", o->name, o->argument ? " " : "",
                  o->argument ? o->argument : "");
-        fprintf(out, "  %-22s %s\n", buf_text(&left), o->help);
+        printf("  %-22s %s\n", buf_text(&left), o->help);
         buf_deinit(&left);
     }
+}
+
+/* ---- the options of a search ---- */
+
+#define QUICK (1u << REDUCE_MODES_ONCE | 1u << REDUCE_RETRIES | 1u << REDUCE_MAX_FAULTS)
+
+int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
+                struct search_options *out, struct err *e)
+{
+    if (args->quick) { /* few runs of each kind; any of it can be said otherwise */
+        *modes = (struct mode_list){0};
+        mode_list_add_set(modes, SET_STANDARD);
+        out->modes = modes->at;
+        out->assume = QUICK;
+        out->max_faults = 2;
+        out->t_way = 0;
+    }
+    for (enum search_option i = 0; i < SEARCH_OPTIONS; i++)
+        if (args->search[i] && search_option_read(i, slice_of(args->search[i]), modes, out, e))
+            return -1;
+    if (out->modes == modes->at) {
+        mode_list_fit(modes, speaks);
+        out->n_modes = modes->n;
+    }
+    /* --assume stands in place of what was assumed so far */
+    if (args->search[SEARCH_MAX_FAULTS] || (args->search[SEARCH_ASSUME] && args->quick))
+        out->assume |= 1u << REDUCE_MAX_FAULTS;
+    if (args->search[SEARCH_T_WAY])
+        out->assume |= 1u << REDUCE_T_WAY;
+    if (out->t_way == 4 && out->n_modes > FOUR_WAY_MODES_MAX)
+        return err_set(e, 0, 0,
+                       "4-way takes at most %u modes, not %u: any four calls alone would need more "
+                       "than a million runs; name fewer modes, or use 3-way",
+                       (unsigned)FOUR_WAY_MODES_MAX, (unsigned)out->n_modes);
+    if (args->search[SEARCH_AUDIT] && out->audit > 0 && !out->assume)
+        return err_set(
+            e, 0, 0,
+            "--audit runs what reductions skip, and none is in use: add --assume, --max-faults or --t-way");
+    return 0;
+}
+
+void search_describe(const struct search_options *options, struct arena *arena, struct summary *out)
+{
+    bool told = out->assumptions.n > 0;
+    out->modes = options->modes;
+    out->n_modes = options->n_modes;
+    out->order = order_rows[options->order].name;
+    out->seed = options->seed;
+    out->quick = (options->assume & QUICK) == QUICK;
+    out->shard = options->shard;
+    out->shards = options->shards;
+    for (enum reduction r = 0; r < REDUCTIONS && !told; r++) {
+        if (!(options->assume >> r & 1))
+            continue;
+        struct buf text = BUF_INIT(1000);
+        buf_addf(&text, "%s", reduction_rows[r].name);
+        if (r == REDUCE_MAX_FAULTS)
+            buf_addf(&text, " %u", (unsigned)options->max_faults);
+        if (r == REDUCE_T_WAY)
+            buf_addf(&text, " %u", (unsigned)options->t_way);
+        buf_addf(&text, ": %s", reduction_rows[r].assumption);
+        vec_push(&out->assumptions, arena_copy(arena, text.p, text.n));
+        buf_deinit(&text);
+    }
+}
+
+uint64_t search_seed(const struct args *args)
+{
+    const char *text = args->search[SEARCH_SEED];
+    uint64_t seed = 0;
+    return text && slice_to_u64(slice_of(text), INT64_MAX, &seed) ? seed : 0;
 }

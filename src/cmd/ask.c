@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox fault-injected, calls and hush: what a test asks of the campaign that runs it. The same
+ * outfox fault-injected, calls and no-faults: what a test asks of the campaign that runs it. The same
  * test must work without one, where no fault is ever injected: then nothing is an error that has an
  * answer. */
 #include <stdlib.h>
@@ -10,18 +10,12 @@
 
 enum { SAY_YES = 0, SAY_NO = 1 }; /* as exit codes */
 
-static const char *variable(const char *name)
-{
-    const char *value = getenv(name);
-    return value && *value ? value : NULL;
-}
-
 /* Is there a run that the question is about? The commands `before` and `after` belong to none. */
 static bool in_run(struct ask *ask)
 {
-    ask->control = variable("OUTFOX_CONTROL");
-    ask->run = variable("OUTFOX_RUN");
-    return ask->control && ask->run;
+    ask->control = getenv("OUTFOX_CONTROL");
+    ask->run = getenv("OUTFOX_RUN");
+    return ask->control && *ask->control && ask->run && *ask->run;
 }
 
 static int fail(int status, const struct err *e)

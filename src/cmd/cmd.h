@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "core/mode_set.h"
+#include "core/summary.h"
 #include "search/search.h"
 
 extern const char *const outfox_version, *const outfox_commit;
@@ -120,7 +122,7 @@ void args_deinit(struct args *args);
 const char *args_behind(const struct verb *verb);
 
 /* The options of a verb, for its help. */
-void args_help(uint32_t groups, FILE *out);
+void args_help(uint32_t groups);
 
 int cmd_sim_check(const struct args *args);
 int cmd_sim_run(const struct args *args);
@@ -145,15 +147,46 @@ int cmd_no_faults(const struct args *args);
 int cmd_man(const struct args *args);
 int cmd_completion(const struct args *args);
 
+/* ---- the options of a search: args.c ---- */
+
+/* What the command line says, over what *out holds already. Its modes are kept in *modes; of sets
+ * those that fit calls with the flags `speaks`. */
+int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes,
+                struct search_options *out, struct err *e) MUST_USE;
+
+/* What it says of the seed alone; 0: nothing. */
+uint64_t search_seed(const struct args *args);
+
+/* Modes, order, seed and the assumptions in use, in words. */
+void search_describe(const struct search_options *options, struct arena *arena,
+                     struct summary *out);
+
+/* ---- what verbs on stored campaigns and on simulated systems share: stored.c ---- */
+
+/* Prints what becomes of faultloads in this search. s: names all of them. */
+void explain_print(const struct args *args, const struct summary *s, const struct search *search,
+                   const faultload *meant, uint32_t n);
+
+/* Do the options of deps go together? 0, or an exit code after the error was printed. */
+int deps_check(const struct args *args);
+
+/* Prints dependencies as they are wanted; returns the exit code. */
+struct deps_report;
+int deps_print(const struct args *args, const struct deps_report *list, uint32_t n);
+
 /* What a campaign ends with. */
-struct summary;
 int cmd_code(const struct summary *s);
 
 /* The worse of two: a broken scenario, then findings, then what is not known. */
 int cmd_worse(int a, int b);
 
+/* ---- writing ---- */
+
+/* Appends a text that is part of the program (tools/pages): the page of an oracle in docs/oracles,
+ * or what help.txt says of a verb, "outfox" or "exit codes". */
+void page_add(const char *name, struct buf *out);
+
 /* Writes a report out, and frees it. */
-struct buf;
 void cmd_print(struct buf *text, FILE *out);
 
 /* "outfox: " and the error on stderr; returns EXIT_USAGE. */

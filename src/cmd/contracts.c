@@ -1,22 +1,26 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/contracts.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The contracts of a session's scenarios: where their files are, what is missing in them; and outfox
+ * learn, which writes them from the stored campaign. */
+#include "cmd/session.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/yaml.h"
+#include "report/report.h"
 
-const char *contracts_file(struct session *s, uint32_t i)
+/* The file of the session's i-th scenario. */
+static const char *file_of(struct session *s, uint32_t i)
 {
     const struct scenario_spec *spec = &s->config->scenarios.at[s->scenarios.at[i]];
-    struct buf path = BUF_INIT(4096);
+    slice dir = s->config->dir;
     if (spec->contract.n)
         return spec->contract.p;
-    slice dir = s->config->dir;
-    if (dir.n && !slice_is(dir, "."))
-        buf_addf(&path, "%.*s/", SLICE_ARG(dir));
-    buf_addf(&path, "resilience/%s.yaml", spec->name.p);
-    return buf_keep(&path, &s->arena).p;
+    return dir.n && !slice_is(dir, ".")
+               ? arena_printf(&s->arena, "%.*s/resilience/%s.yaml", SLICE_ARG(dir), spec->name.p)
+               : arena_printf(&s->arena, "resilience/%s.yaml", spec->name.p);
 }
 
 /* `outfox learn` writes it where a human must decide; it is a comment, so no reader of YAML sees
@@ -42,7 +46,7 @@ int contracts_load(struct session *s, bool read, struct err *e)
             .faultloads = &s->faultloads,
             .settings = &s->judging.settings,
             .scenario = session_scenario(s, i),
-            .file = contracts_file(s, i),
+            .file = file_of(s, i),
             .words = &s->words,
             .strict = s->config->scenarios.at[s->scenarios.at[i]].under_faults.given};
         bool missing = access(o.file, F_OK) && errno == ENOENT;
@@ -51,10 +55,7 @@ int contracts_load(struct session *s, bool read, struct err *e)
         if (root)
             find_undecided(&o);
         if (contract_load(&o, root, &contract, e)) {
-            struct buf source = BUF_INIT(sizeof e->source - 1);
-            buf_adds(&source, o.file);
-            memcpy(e->source, buf_text(&source), source.n + 1);
-            buf_deinit(&source);
+            (void)snprintf(e->source, sizeof e->source, "%s", o.file);
             return -1;
         }
         vec_push(&s->contracts, contract);
@@ -89,9 +90,149 @@ void contracts_print(struct session *s, FILE *out)
         const char *lines = campaign_lines(s->campaigns.at[i]);
         if (!*lines)
             continue;
-        const char *file = contracts_file(s, i);
+        const char *file = file_of(s, i);
         bool whole = strncmp(lines, "- ", 2) != 0 && lines[0] != ' ' && lines[0] != '#';
         fprintf(out, "\nNOT DECLARED  if this is what you want, add to %s%s:\n%s", file,
                 whole ? "" : ", under `when`", lines);
     }
+}
+
+/* ---- outfox learn ---- */
+
+static int fail_file(const char *what, const char *file, struct err *e)
+{
+    return err_set(e, 0, 0, "%s cannot be %s: %s", file, what, strerror(errno));
+}
+
+/* All of it or nothing; its directory is made, one level. */
+static int write_whole(struct session *s, const char *file, const struct buf *text, struct err *e)
+{
+    const char *name = arena_printf(&s->arena, "%s.%ld.new", file, (long)getpid());
+    const char *slash = strrchr(file, '/');
+    if (slash && slash != file) {
+        const char *dir = arena_copy(&s->arena, file, (size_t)(slash - file));
+        if (mkdir(dir, 0777) && errno != EEXIST)
+            return fail_file("made", dir, e);
+    }
+    FILE *out = fopen(name, "wex");
+    if (!out)
+        return fail_file("written", name, e);
+    bool failed = text->n && fwrite(text->p, 1, text->n, out) != text->n;
+    failed |= fflush(out) || fsync(fileno(out));
+    failed |= fclose(out) != 0;
+    if (failed || rename(name, file)) {
+        fail_file("written", file, e);
+        unlink(name);
+        return -1;
+    }
+    return 0;
+}
+
+static int read_whole(struct session *s, const char *file, slice *out, struct err *e)
+{
+    *out = SLICE("");
+    FILE *in = fopen(file, "re");
+    if (!in)
+        return errno == ENOENT ? 0 : fail_file("read", file, e);
+    char *bytes = arena_alloc(&s->arena, YAML_BYTES_MAX + 1);
+    size_t n = fread(bytes, 1, YAML_BYTES_MAX, in);
+    bool failed = ferror(in);
+    fclose(in);
+    bytes[n] = 0;
+    *out = (slice){bytes, n};
+    return failed ? fail_file("read", file, e) : 0;
+}
+
+static void tell(void *ctx, const char *text)
+{
+    (void)ctx;
+    fprintf(stderr, "outfox: %s\n", text);
+}
+
+/* *changed: the file was there, and is another one now. */
+static int write_contract(struct session *s, uint32_t i, bool *changed, struct err *e)
+{
+    const char *file = file_of(s, i);
+    struct contract *contract = s->contracts.at[i];
+    struct buf text = BUF_INIT(YAML_BYTES_MAX);
+    slice before;
+    int failed = read_whole(s, file, &before, e);
+    if (!failed && !before.n)
+        contract_print(contract, &text);
+    else if (!failed)
+        failed = contract_update(contract, before, &text, e) ? 0 : -1;
+    bool other = !failed && !slice_eq(before, buf_slice(&text));
+    if (other)
+        failed = write_whole(s, file, &text, e);
+    if (!failed && before.n && other) {
+        struct buf difference = BUF_INIT(SIZE_MAX);
+        report_difference(file, before, buf_slice(&text), &difference);
+        cmd_print(&difference, stdout);
+    }
+    if (!failed)
+        printf("%s %s\n", file, !before.n ? "written" : other ? "changed" : "is as it was");
+    *changed |= other && before.n;
+    buf_deinit(&text);
+    if (!failed && before.n)
+        contract_remark(contract, campaign_complete(s->campaigns.at[i]),
+                        campaign_finish(s->campaigns.at[i]), tell, NULL);
+    return failed;
+}
+
+static int restore(struct session *s, uint32_t i, struct err *e)
+{
+    const char *name = session_scenario(s, i);
+    int status = campaign_restore(s->campaigns.at[i], e);
+    if (status < 0 || status == STATUS_OTHER)
+        return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
+    if (status > 0 || !contract_ready(s->contracts.at[i])) {
+        err_set(e, 0, 0, "no campaign of \"%s\" is stored to learn from: outfox run makes one",
+                name);
+        return EXIT_USAGE;
+    }
+    if (campaign_summary(s->campaigns.at[i])->broken) {
+        err_set(e, 0, 0, "\"%s\" fails without any fault (%s): there is nothing to be learned",
+                name, campaign_summary(s->campaigns.at[i])->broken);
+        return EXIT_ENVIRONMENT;
+    }
+    const struct summary *summary = campaign_finish(s->campaigns.at[i]);
+    if (summary->doubt && summary->space <= 1) {
+        err_set(e, 0, 0,
+                "\"%s\": %s. There is nothing to be learned; outfox report says what to do", name,
+                summary->doubt);
+        return EXIT_INCONCLUSIVE;
+    }
+    if (!campaign_complete(s->campaigns.at[i]))
+        fprintf(stderr, "outfox: the campaign of \"%s\" is not complete: more may be missing\n",
+                name);
+    return 0;
+}
+
+static int learn(struct session *s, struct err *e)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < s->scenarios.n && !s->args->update; i++)
+        if (access(file_of(s, i), F_OK) == 0) {
+            err_set(e, 0, 0, "%s is there already: --update changes what changed", file_of(s, i));
+            return EXIT_USAGE;
+        }
+    if (contracts_load(s, s->args->update, e))
+        return EXIT_USAGE;
+    if (store_open(s->config->store.p, STORE_READ, &s->store, e))
+        return EXIT_ENVIRONMENT;
+    int code = session_adopt(s, e);
+    if (code)
+        return code;
+    s->contract_watches = true;
+    session_make_campaigns(s);
+    for (uint32_t i = 0; i < s->scenarios.n && !code; i++)
+        code = restore(s, i, e);
+    for (uint32_t i = 0; i < s->scenarios.n && !code; i++)
+        code = write_contract(s, i, &changed, e) ? EXIT_ENVIRONMENT : 0;
+    return code ? code : changed ? EXIT_FINDINGS : EXIT_OK;
+}
+
+int cmd_learn(const struct args *args)
+{
+    return session_do(args, args->positional[0], learn);
 }

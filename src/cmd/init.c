@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox init: nothing is written unless all of it can be, and nothing is replaced unless asked
- * for. */
+ * outfox init, outfox validate: outfox.yaml, written and checked. Nothing is written unless all of it
+ * can be, and nothing is replaced unless asked for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,13 +16,20 @@
 #include "data/json_out.h"
 #include "report/report.h"
 
+/* Where it is written. */
 struct plan_of_files {
-    const char *file, *compose, *schema; /* NULL: not given */
-    struct buf schema_path;
-    bool force, json;
+    const char *file, *compose;
+    const char *schema, *schema_path; /* as it is named; beside the file. NULL: not wanted */
+    bool force;
 };
 
-/* ---- what is told ---- */
+static void warn(void *ctx, const char *text)
+{
+    const struct campaign_config *c = ctx;
+    fprintf(stderr, "outfox: %s: warning: %s\n", c->source, text);
+}
+
+/* ---- init ---- */
 
 static int take_setting(struct starter *s, const struct setting *o, struct plan_of_files *p,
                         struct err *e)
@@ -45,48 +52,39 @@ static int take_setting(struct starter *s, const struct setting *o, struct plan_
     return 0;
 }
 
-/* The schema stands beside the file. */
-static int plan_schema(struct starter *s, struct plan_of_files *p, struct err *e)
-{
-    const char *slash = strrchr(p->file, '/');
-    size_t dir = slash ? (size_t)(slash - p->file) + 1 : 0;
-    if (!p->schema)
-        return 0;
-    if (!p->schema[0] || strpbrk(p->schema, "/ \n") || strcmp(p->file, "-") == 0)
-        return err_set(e, 0, 0,
-                       "--schema takes the name of a file that is written beside FILE, not \"%s\"",
-                       p->schema);
-    buf_add(&p->schema_path, (slice){p->file, dir});
-    buf_adds(&p->schema_path, p->schema);
-    if (p->schema_path.full)
-        return err_set(e, 0, 0, "the path of the schema is too long");
-    if (strcmp(p->schema_path.p, p->file) == 0)
-        return err_set(e, 0, 0, "--schema needs another name than the file itself");
-    s->schema = slice_of(p->schema);
-    return 0;
-}
-
 static int take_all(struct starter *s, const struct args *args, struct plan_of_files *p,
                     struct err *e)
 {
-    p->json = args->json;
     p->file = args->n_positional ? args->positional[0] : "outfox.yaml";
+    bool on_stdout = strcmp(p->file, "-") == 0;
     for (uint32_t i = 0; i < args->settings.n; i++)
         if (take_setting(s, &args->settings.at[i], p, e))
             return -1;
     /* last, because what was told outweighs it */
     if (p->compose && starter_compose(s, p->compose, e))
         return -1;
-    if (p->json && strcmp(p->file, "-") == 0)
+    if (args->json && on_stdout)
         return err_set(e, 0, 0, "--json needs a FILE: standard output cannot hold both");
-    return plan_schema(s, p, e);
+    if (!p->schema)
+        return 0;
+    if (!p->schema[0] || strpbrk(p->schema, "/ \n") || on_stdout)
+        return err_set(e, 0, 0,
+                       "--schema takes the name of a file that is written beside FILE, not \"%s\"",
+                       p->schema);
+    const char *slash = strrchr(p->file, '/');
+    p->schema_path = arena_printf(&s->arena, "%.*s%s", slash ? (int)(slash - p->file) + 1 : 0,
+                                  p->file, p->schema);
+    if (strlen(p->schema_path) >= PATH_MAX)
+        return err_set(e, 0, 0, "the path of the schema is too long");
+    if (strcmp(p->schema_path, p->file) == 0)
+        return err_set(e, 0, 0, "--schema needs another name than the file itself");
+    s->schema = slice_of(p->schema);
+    return 0;
 }
-
-/* ---- writing ---- */
 
 static int check_absent(const char *path, bool force, struct err *e)
 {
-    if (force || strcmp(path, "-") == 0 || access(path, F_OK) != 0)
+    if (force || !path || strcmp(path, "-") == 0 || access(path, F_OK) != 0)
         return 0;
     return err_set(e, 0, 0, "%s is there already: --force replaces it", path);
 }
@@ -120,77 +118,116 @@ static int write_file(const char *path, const struct buf *text, bool force)
     return code;
 }
 
-static void print_json(const struct plan_of_files *p)
+static int write_all(const struct plan_of_files *p, const struct buf *text, bool json)
 {
-    struct buf text = BUF_INIT(1 << 16);
-    struct json_out j = json_out(&text, JSON_PRETTY);
-    json_map(&j, NULL);
-    json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
-    json_text(&j, "file", p->file);
-    json_text(&j, "schema", p->schema ? buf_text(&p->schema_path) : NULL);
-    json_map_end(&j);
-    buf_addc(&text, '\n');
-    cmd_print(&text, stdout);
-}
-
-static void warn(void *ctx, const char *text)
-{
-    const struct plan_of_files *p = ctx;
-    fprintf(stderr, "outfox: %s: warning: %s\n", p->file, text);
-}
-
-/* What the file cannot say yet: whom the services call. */
-static void warn_all(struct plan_of_files *p, const struct buf *text)
-{
-    struct campaign_config *c;
-    struct err ignored = {0};
-    if (campaign_config_parse(buf_slice(text), p->file, &c, &ignored))
-        return;
-    reach_check(c, warn, p);
-    campaign_config_free(c);
-}
-
-static int write_all(const struct plan_of_files *p, const struct buf *text)
-{
+    struct buf schema = BUF_INIT(1 << 20), out = BUF_INIT(1 << 16);
     int code = EXIT_OK;
     if (strcmp(p->file, "-") == 0) {
         fputs(buf_text(text), stdout);
         return EXIT_OK;
     }
     if (p->schema) {
-        struct buf schema = BUF_INIT(1 << 20);
         campaign_config_schema(&schema);
-        code = write_file(buf_text(&p->schema_path), &schema, p->force);
+        code = write_file(p->schema_path, &schema, p->force);
         buf_deinit(&schema);
     }
     if (code == EXIT_OK)
         code = write_file(p->file, text, p->force);
-    if (code == EXIT_OK && p->json)
-        print_json(p);
-    else if (code == EXIT_OK)
-        printf("%s is written. Read it, then: outfox validate%s%s\n", p->file,
-               strcmp(p->file, "outfox.yaml") == 0 ? "" : " ",
-               strcmp(p->file, "outfox.yaml") == 0 ? "" : p->file);
-    return code;
+    if (code != EXIT_OK)
+        return code;
+    if (json) {
+        struct json_out j = json_out(&out, JSON_PRETTY);
+        json_map(&j, NULL);
+        json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+        json_text(&j, "file", p->file);
+        json_text(&j, "schema", p->schema_path);
+        json_map_end(&j);
+        buf_addc(&out, '\n');
+    } else {
+        bool usual = strcmp(p->file, "outfox.yaml") == 0;
+        buf_addf(&out, "%s is written. Read it, then: outfox validate%s%s\n", p->file,
+                 usual ? "" : " ", usual ? "" : p->file);
+    }
+    cmd_print(&out, stdout);
+    return EXIT_OK;
 }
 
 int cmd_init(const struct args *args)
 {
     struct starter *s = starter_new();
-    struct plan_of_files p = {.schema_path = BUF_INIT(PATH_MAX)};
+    struct plan_of_files p = {0};
     struct buf text = BUF_INIT(1 << 20);
+    struct campaign_config *c;
     struct err e = {0};
     int code;
     if (take_all(s, args, &p, &e) || starter_text(s, &text, &e) ||
-        check_absent(p.file, p.force, &e) ||
-        (p.schema && check_absent(buf_text(&p.schema_path), p.force, &e)))
+        check_absent(p.file, p.force, &e) || check_absent(p.schema_path, p.force, &e))
         code = cmd_fail(&e);
     else
-        code = write_all(&p, &text);
-    if (code == EXIT_OK)
-        warn_all(&p, &text);
-    buf_deinit(&p.schema_path);
+        code = write_all(&p, &text, args->json);
+    /* what the file cannot say yet: whom the services call */
+    if (code == EXIT_OK && campaign_config_parse(buf_slice(&text), p.file, &c, &e) == 0) {
+        reach_check(c, warn, c);
+        campaign_config_free(c);
+    }
     buf_deinit(&text);
     starter_free(s);
     return code;
+}
+
+/* ---- validate ---- */
+
+static void add_warning(void *ctx, const char *text)
+{
+    json_text(ctx, NULL, text);
+}
+
+int cmd_validate(const struct args *args)
+{
+    struct campaign_config *c;
+    struct err e = {0};
+    struct buf out = BUF_INIT(SIZE_MAX);
+    uint32_t started = 0;
+    if (args->schema) {
+        campaign_config_schema(&out);
+        cmd_print(&out, stdout);
+        return EXIT_OK;
+    }
+    if (campaign_config_load(args->positional[0], &c, &e))
+        return cmd_fail(&e);
+    for (uint32_t i = 0; i < c->services.n; i++)
+        started += c->services.at[i].run.n > 0;
+    if (args->json) {
+        struct json_out j = json_out(&out, JSON_PRETTY);
+        json_map(&j, NULL);
+        json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+        json_text(&j, "file", c->source);
+        json_str(&j, "name", c->name);
+        json_uint(&j, "services", c->services.n);
+        json_uint(&j, "started", started);
+        json_bool(&j, "simulated", c->simulate.n > 0);
+        json_uint(&j, "scenarios", c->scenarios.n);
+        json_uint(&j, "modes", c->modes.n);
+        json_list(&j, "warnings");
+        config_warn(c, add_warning, &j);
+        json_list_end(&j);
+        json_map_end(&j);
+        buf_addc(&out, '\n');
+    } else {
+        config_warn(c, warn, c);
+        buf_addf(&out, "%s: right: ", c->source);
+        if (c->simulate.n)
+            buf_addf(&out, "the simulated system %s, ", c->simulate.p);
+        else
+            buf_addf(&out, "%u service%s (%u started by Outfox), ", c->services.n,
+                     plural(c->services.n, "", "s"), started);
+        if (c->scenarios.n)
+            buf_addf(&out, "%u scenario%s, ", c->scenarios.n, plural(c->scenarios.n, "", "s"));
+        else
+            buf_adds(&out, "its scenarios, ");
+        buf_addf(&out, "%u mode%s\n", c->modes.n, plural(c->modes.n, "", "s"));
+    }
+    cmd_print(&out, stdout);
+    campaign_config_free(c);
+    return EXIT_OK;
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/outlet.h"
-#include "cmd/pages.h"
 #include "proxy/limits.h"
 
 #ifndef OUTFOX_VERSION
@@ -96,17 +95,17 @@ static void print_help(FILE *out)
     buf_deinit(&text);
 }
 
-static void print_verb_help(const struct verb *v, FILE *out)
+static void print_verb_help(const struct verb *v)
 {
     struct buf text = BUF_INIT(1 << 16);
     page_add(v->name, &text);
-    fprintf(out, "outfox %s%s%s%s\n\n%s\noptions:\n", v->name, v->positional[0] ? " " : "",
-            v->positional, args_behind(v), buf_text(&text));
-    args_help(v->options, out);
+    printf("outfox %s%s%s%s\n\n%s\noptions:\n", v->name, v->positional[0] ? " " : "", v->positional,
+           args_behind(v), buf_text(&text));
+    args_help(v->options);
     if (v->options & OPT_PROXY) {
         buf_clear(&text);
         limits_print(&limits_default, &text);
-        fprintf(out, "\nlimits, and what they are unless set:\n%s", buf_text(&text));
+        printf("\nlimits, and what they are unless set:\n%s", buf_text(&text));
     }
     buf_deinit(&text);
 }
@@ -154,7 +153,7 @@ static int help(int argc, char **argv)
     bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 || /* a group of verbs */
                                                strcmp(argv[0], "help") == 0));
     if (v && words == argc)
-        print_verb_help(v, stdout);
+        print_verb_help(v);
     else if (general)
         print_help(stdout);
     else
@@ -182,45 +181,39 @@ int cmd_fail(const struct err *e)
     return EXIT_USAGE;
 }
 
-static int run_verb(const struct verb *v, int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
     struct args args;
     struct err e = {0};
-    int code;
-    if (args_parse(&args, v, argc, argv, &e)) {
-        code = cmd_fail(&e);
-    } else if (args.help) {
-        print_verb_help(v, stdout);
-        code = EXIT_OK;
-    } else {
-        code = v->run(&args);
-    }
-    args_deinit(&args);
-    return code;
-}
-
-static int dispatch(int argc, char **argv)
-{
-    int words;
+    int words, code = EXIT_OK;
     if (argc == 0) {
         print_help(stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[0], "help") == 0)
         return help(argc - 1, argv + 1);
-    if (asks_for_help(argv[0]) ||
-        (argc == 2 && strcmp(argv[0], "sim") == 0 && asks_for_help(argv[1])))
+    bool sim = strcmp(argv[0], "sim") == 0; /* a group of verbs */
+    if (asks_for_help(argv[0]) || (argc == 2 && sim && asks_for_help(argv[1])))
         return help(0, NULL);
-    if (argc == 1 && strcmp(argv[0], "sim") == 0) {
-        fputs(
-            "outfox: sim needs a command: sim explore, sim run, sim explain, sim deps, sim check or sim serve; see outfox help\n",
-            stderr);
+    if (argc == 1 && sim) {
+        fputs("outfox: sim needs a command: sim explore, sim run, sim explain, sim deps, sim check "
+              "or sim serve; see outfox help\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[0], "--version") == 0)
         return cmd_version(NULL);
     const struct verb *v = find_verb(argc, argv, &words);
-    return v ? run_verb(v, argc - words, argv + words) : unknown_verb(argc, argv);
+    if (!v)
+        return unknown_verb(argc, argv);
+    if (args_parse(&args, v, argc - words, argv + words, &e))
+        code = cmd_fail(&e);
+    else if (args.help)
+        print_verb_help(v);
+    else
+        code = v->run(&args);
+    args_deinit(&args);
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox man, outfox completion: manual pages and completion scripts, made of the tables of verbs
- * and options and of the help texts, so that none of them can say something else than the program.
+ * The texts that are part of the program; outfox man, outfox completion: manual pages and completion
+ * scripts, made of the tables of verbs and options and of the help texts, so that none of them can
+ * say something else than the program.
  *
  * A page is of one word: verbs of two words ("sim run") share that of the first. */
 #include "cmd/cmd.h"
@@ -9,10 +10,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cmd/pages.h"
 #include "core/mode_set.h"
 #include "judge/judge.h"
 #include "search/search.h"
+
+/* In any order; lines of a page stand together. */
+static const struct page_line {
+    const char *page, *text;
+} page_lines[] = {
+#define LINE(page, text) {page, text},
+#include "cmd/pages.list"
+#undef LINE
+};
+
+void page_add(const char *name, struct buf *out)
+{
+    for (size_t i = 0; i < sizeof page_lines / sizeof *page_lines; i++)
+        if (strcmp(page_lines[i].page, name) == 0)
+            buf_addf(out, "%s\n", page_lines[i].text);
+}
 
 /* The first word of a verb: the page that it is on. */
 static slice page_of(const struct verb *v)
@@ -227,14 +243,6 @@ static bool takes_file(const char *argument)
     return argument && (strcmp(argument, "FILE") == 0 || strcmp(argument, "DIR") == 0);
 }
 
-/* The options of a verb as words, "--" included. */
-static void option_words(const struct verb *v, struct buf *out)
-{
-    for (const struct option_row *o = option_rows; o < option_rows + n_options; o++)
-        if (o->groups & v->options)
-            buf_addf(out, " --%s", o->name);
-}
-
 static void complete_bash(struct buf *out)
 {
     buf_adds(out, "# bash completion for outfox\n_outfox()\n{\n"
@@ -264,7 +272,9 @@ static void complete_bash(struct buf *out)
     buf_adds(out, "    esac\n    case \"$cur\" in\n    -*)\n        case $verb in\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
         buf_addf(out, "        '%s') COMPREPLY=($(compgen -W '", v->name);
-        option_words(v, out);
+        for (const struct option_row *o = option_rows; o < option_rows + n_options; o++)
+            if (o->groups & v->options)
+                buf_addf(out, " --%s", o->name);
         buf_adds(out, "' -- \"$cur\")) ;;\n");
     }
     buf_adds(out, "        esac\n        return ;;\n    esac\n"

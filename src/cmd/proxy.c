@@ -21,39 +21,33 @@ static const struct {
     {"http1", "http1", "on"},
 };
 
-/* One option; those of a proxy go to the proxy that the options describe. */
-static int apply(struct proxy_config *config, const struct setting *s, int *proxy, struct err *e)
-{
-    const char *key = s->name, *value = s->value;
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
-        if (strcmp(renamed[i].option, s->name) == 0) {
-            key = renamed[i].key;
-            value = renamed[i].value ? renamed[i].value : value;
-        }
-    }
-    if (config_is_key(slice_of(key)))
-        return config_set(config, slice_of(key), slice_of(value), e);
-    if (*proxy < 0 && (*proxy = config_add_proxy(config, e)) < 0)
-        return -1;
-    return proxy_set(config, (uint32_t)*proxy, slice_of(key), slice_of(value), e);
-}
-
 static struct proxy_config *build(const struct args *args, struct err *e)
 {
     struct proxy_config *config = config_new();
-    int proxy = -1;
+    int proxy = -1; /* the one that the options describe */
     int failed = args->n_positional ? config_load(config, args->positional[0], e) : 0;
-    for (uint32_t i = 0; i < args->settings.n && !failed; i++)
-        failed = apply(config, &args->settings.at[i], &proxy, e);
+    for (uint32_t i = 0; i < args->settings.n && !failed; i++) {
+        const char *key = args->settings.at[i].name, *value = args->settings.at[i].value;
+        for (size_t k = 0; k < sizeof renamed / sizeof *renamed; k++)
+            if (strcmp(renamed[k].option, args->settings.at[i].name) == 0) {
+                key = renamed[k].key;
+                value = renamed[k].value ? renamed[k].value : value;
+            }
+        if (config_is_key(slice_of(key))) {
+            failed = config_set(config, slice_of(key), slice_of(value), e);
+            continue;
+        }
+        if (proxy < 0)
+            proxy = config_add_proxy(config, e);
+        failed = proxy < 0 || proxy_set(config, (uint32_t)proxy, slice_of(key), slice_of(value), e);
+    }
     for (uint32_t i = 0; i < args->faults.n && !failed; i++)
         config_add_fault(config, slice_of(args->faults.at[i]));
     if (!failed && config->proxies.n == 0)
         failed = err_set(e, 0, 0,
                          "nothing to do: give --listen ADDR and --to ADDR, or a file with "
                          "`proxies`; see outfox help proxy");
-    if (!failed)
-        failed = config_finish(config, e) || plane_check(config, e);
-    if (!failed)
+    if (!failed && config_finish(config, e) == 0 && plane_check(config, e) == 0)
         return config;
     config_free(config);
     return NULL;
@@ -164,16 +158,6 @@ static int report(const struct plane *plane)
     return code;
 }
 
-/* Connections are descriptors: as many as we may have. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 int cmd_proxy(const struct args *args)
 {
     struct err e = {0};
@@ -182,7 +166,11 @@ int cmd_proxy(const struct args *args)
     struct proxy_config *config = build(args, &e);
     if (!config)
         return cmd_fail(&e);
-    raise_descriptors();
+    struct rlimit limit; /* connections are descriptors: as many as we may have */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
     sigemptyset(&signals);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGINT);

@@ -1,39 +1,222 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox replay: one faultload again, or all findings of a campaign, one after the other. */
+ * outfox replay: one faultload again, or all findings of a campaign, one after the other. What is
+ * replayed is a finding by its number, all findings, or a faultload as text, on the command line or
+ * in a file. */
+#include <errno.h>
 #include <signal.h>
 
 #include "campaign/drive.h"
-#include "cmd/contracts.h"
-#include "cmd/reports.h"
-#include "cmd/subject.h"
+#include "cmd/session.h"
 #include "report/report.h"
 #include "report/words.h"
 
-/* The damage may show only afterwards. */
-static void print_after(const struct args *args, const struct replay *r)
+enum { FILE_MAX = 64 * 1024 };
+
+/* One faultload. */
+struct subject {
+    uint32_t campaign;  /* which of the session's */
+    const char *id;     /* of the finding, as reports have it; NULL: it is none */
+    const char *why;    /* the finding's sentence */
+    enum oracle oracle; /* whose finding it is; ORACLES: no oracle's */
+    faultload faultload;
+    VEC(const char *) patterns; /* what somebody wrote */
+};
+
+struct subjects {
+    VEC(struct subject) list;
+    bool all; /* findings were asked for */
+};
+
+/* ---- findings ---- */
+
+static void add_finding(struct session *s, uint32_t campaign, uint32_t id, enum oracle oracle,
+                        faultload f, const char *why, struct subjects *out)
 {
-    fprintf(args->json ? stderr : stdout,
-            "afterwards, without faults, the system stays broken: %s%s%s%s\n", r->after.verdict.why,
-            r->after.verdict.detail ? " (" : "",
-            r->after.verdict.detail ? r->after.verdict.detail : "",
-            r->after.verdict.detail ? ")" : "");
+    bool many = s->config->scenarios.n > 1;
+    vec_push(&out->list,
+             (struct subject){.campaign = campaign,
+                              .id = arena_printf(&s->arena, "%s%s%u",
+                                                 many ? session_scenario(s, campaign) : "",
+                                                 many ? "/" : "", (unsigned)id),
+                              .why = slice_copy(&s->arena, slice_of(why)).p,
+                              .oracle = oracle,
+                              .faultload = f});
 }
 
-static void print_doubt(const struct summary *s)
+/* What oracles say as a finding is not stored: the campaign is taken up whole, and left again. In
+ * reports they are numbered after the others, of which there are n. */
+static int add_oracles(struct session *s, uint32_t campaign, uint32_t id, uint32_t n,
+                       struct subjects *out, struct err *e)
 {
-    fprintf(stderr, "outfox: %s\n", s->doubt);
-    for (uint32_t i = 0; i < s->notes.n; i++)
-        fprintf(stderr, "outfox: %s\n", s->notes.at[i]);
+    uint32_t contracts = s->contracts.n; /* no oracle looks at them */
+    s->contracts.n = 0;
+    int status = session_adopt(s, e) ? -1 : 0;
+    if (!status) {
+        session_make_campaigns(s);
+        status = campaign_restore(s->campaigns.at[campaign], e);
+    }
+    const struct summary *summary = status ? NULL : campaign_finish(s->campaigns.at[campaign]);
+    for (uint32_t i = 0; summary && i < summary->remarks.n; i++) {
+        const struct remark *r = &summary->remarks.at[i];
+        if (r->severity == SEVERITY_FINDING && (++n == id || !id))
+            add_finding(s, campaign, n, oracle_find(slice_of(r->oracle)), r->faultload, r->why,
+                        out);
+    }
+    session_drop_campaigns(s);
+    s->contracts.n = contracts;
+    return status < 0 || status == STATUS_OTHER ? -1 : 0;
 }
 
-static bool any_fired(const struct run *run)
+/* Those of one scenario, or of all (UINT32_MAX); with this number, or all (0). */
+static int read_findings(struct session *s, uint32_t only, uint32_t id, struct subjects *out,
+                         struct err *e)
 {
-    for (uint32_t i = 0; i < run->trace.calls.n; i++)
-        if (run->trace.calls.at[i].mode != MODE_NONE)
+    for (uint32_t i = 0; i < s->scenarios.n; i++) {
+        struct store_finding f;
+        struct err inner = {0};
+        uint64_t stored;
+        uint32_t n = 0; /* that are stored */
+        if (only != UINT32_MAX && i != only)
+            continue;
+        int status = store_find(s->store, slice_of(session_scenario(s, i)), &stored, e);
+        for (; !status && stored; n++) {
+            status =
+                store_finding(s->store, stored, n + 1, &s->names, &s->faultloads, &s->arena, &f, e);
+            if (status)
+                break;
+            if (!id || id == n + 1)
+                add_finding(s, i, n + 1, ORACLES, f.faultload, f.why.p, out);
+        }
+        if (status < 0)
+            return -1;
+        if ((!id || !out->list.n) && add_oracles(s, i, id, n, out, &inner))
+            fprintf(stderr, "outfox: what oracles found is left out: %s\n", inner.text);
+    }
+    if (!id || out->list.n)
+        return 0;
+    return err_set(e, 0, 0, "there is no finding %u of \"%s\"; outfox report lists them",
+                   (unsigned)id, session_scenario(s, only));
+}
+
+/* ---- text ---- */
+
+int subject_text(struct session *s, const char *what, slice *out, struct err *e)
+{
+    *out = slice_of(what);
+    if (what[0] != '@')
+        return 0;
+    const char *path = what + 1;
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return err_set(e, 0, 0, "%s cannot be read: %s", path, strerror(errno));
+    char *bytes = arena_alloc(&s->arena, FILE_MAX + 1);
+    size_t n = fread(bytes, 1, FILE_MAX + 1, f);
+    int number = ferror(f) ? errno : 0;
+    fclose(f);
+    if (number)
+        return err_set(e, 0, 0, "%s cannot be read: %s", path, strerror(number));
+    if (n > FILE_MAX)
+        return err_set(e, 0, 0, "%s is no faultload: it has more than %d bytes", path, FILE_MAX);
+    for (size_t i = 0; i < n; i++) /* a faultload may be spread over lines */
+        bytes[i] = bytes[i] == '\n' || bytes[i] == '\r' ? ' ' : bytes[i];
+    *out = (slice){bytes, n};
+    return 0;
+}
+
+static int read_name(void *ctx, const struct run *run, struct err *e)
+{
+    (void)ctx;
+    (void)run;
+    (void)e;
+    return 0;
+}
+
+/* Was it seen, if a campaign is stored? Reading its runs makes their names known. Where no call
+ * came to the service at all its name is not to blame, and the run will say what is. */
+static int check_seen(struct session *s, const struct aim *aim, struct err *e)
+{
+    uint64_t stored = 0;
+    struct err ignored = {0};
+    if (!s->store || !aim->patterns.n ||
+        store_find(s->store, slice_of(session_scenario(s, 0)), &stored, &ignored) || !stored ||
+        store_each_run(s->store, stored, &s->names, &s->faultloads, &s->arena, read_name, NULL,
+                       &ignored) < 0)
+        return 0;
+    for (uint32_t i = 0; i < aim->patterns.n; i++)
+        if (pattern_seen(&aim->patterns.at[i].pattern, &s->names, e) < 0)
+            return -1;
+    return 0;
+}
+
+/* A faultload as people write it: faults joined by &, each of which may be a pattern. Before
+ * anything is started for it. */
+static int read_faults(struct session *s, slice text, struct subjects *out, struct err *e)
+{
+    struct aim aim = {0};
+    struct subject subject = {.oracle = ORACLES};
+    int failed = 0;
+    slice fault;
+    text = slice_trim(text);
+    if (!text.n)
+        return err_set(e, 0, 0,
+                       "there is nothing to replay: give the number of a finding, all, a "
+                       "faultload, none, or @FILE with a faultload in it");
+    if (slice_is(text, "none"))
+        text = (slice){0};
+    while (!failed && pattern_cut(&text, &fault)) {
+        struct fault other;
+        struct err ignored = {0};
+        failed = aim_add(&aim, &s->words, UID_NONE, fault, e);
+        if (failed || fault_parse_other(&s->names, fault, &other, &ignored))
+            vec_push(&subject.patterns, slice_copy(&s->arena, fault).p);
+        else if (faultload_at(&s->faultloads, subject.faultload, other.point) == MODE_NONE)
+            subject.faultload = faultload_extend(&s->faultloads, subject.faultload, other);
+    }
+    vec_push(&out->list, subject);
+    failed = failed || check_seen(s, &aim, e) ? -1 : 0;
+    aim_deinit(&aim);
+    return failed;
+}
+
+/* 3, or SCENARIO/3. */
+static bool is_id(const struct session *s, slice what, uint32_t *campaign, uint32_t *id)
+{
+    uint64_t n;
+    size_t slash = what.n;
+    *campaign = 0;
+    while (slash > 0 && what.p[slash - 1] != '/')
+        slash--;
+    if (!slice_to_u64(slice_from(what, slash), UINT32_MAX, &n) || n == 0)
+        return false;
+    *id = (uint32_t)n;
+    for (uint32_t i = 0; slash > 0 && i < s->scenarios.n; i++)
+        if (slice_is((slice){what.p, slash - 1}, session_scenario(s, i))) {
+            *campaign = i;
             return true;
-    return false;
+        }
+    return slash == 0;
 }
+
+/* WHAT: `3`, `SCENARIO/3`, `all`, `CALL : MODE & ...`, `none` or `@FILE`. no_store: why there is no
+ * store, when there is none. 0, or -1 with *e. */
+static int read_subjects(struct session *s, const char *what, const char *no_store,
+                         struct subjects *out, struct err *e)
+{
+    uint32_t campaign = UINT32_MAX, id = 0;
+    slice text;
+    out->all = strcmp(what, "all") == 0;
+    bool number = !out->all && is_id(s, slice_of(what), &campaign, &id);
+    if (out->all && !s->store)
+        return err_set(e, 0, 0, "no finding is known: %s", no_store);
+    if (number && !s->store)
+        return err_set(e, 0, 0, "finding %u is not known: %s", (unsigned)id, no_store);
+    if (out->all || number)
+        return read_findings(s, campaign, id, out, e);
+    return subject_text(s, what, &text, e) || read_faults(s, text, out, e) ? -1 : 0;
+}
+
+/* ---- the verb ---- */
 
 /* What came of it: is something wrong, and is it the finding that was asked for? */
 static struct replayed conclude(struct session *s, const struct subject *subject,
@@ -48,7 +231,9 @@ static struct replayed conclude(struct session *s, const struct subject *subject
         found |= m->severity == SEVERITY_FINDING;
         said |= oracle_find(slice_of(m->oracle)) == subject->oracle;
     }
-    bool failed = !r->faulty.verdict.pass || damage;
+    bool failed = !r->faulty.verdict.pass || damage, fired = false;
+    for (uint32_t i = 0; i < r->faulty.trace.calls.n; i++)
+        fired |= r->faulty.trace.calls.at[i].mode != MODE_NONE;
     if (subject->oracle == ORACLE_BLAST_RADIUS)
         said |= damage || r->faulty.event;
     struct replayed out = {.id = subject->id,
@@ -57,7 +242,7 @@ static struct replayed conclude(struct session *s, const struct subject *subject
                            .faultload = subject->faultload,
                            .wrong = failed || found,
                            .damage = damage,
-                           .unfired = campaign_unfired(c) || (wanted && !any_fired(&r->faulty)),
+                           .unfired = campaign_unfired(c) || (wanted && !fired),
                            .shows = subject->oracle == ORACLES ? failed : said};
     out.wrong |= subject->id && out.shows;
     out.unsure = !out.shows && (out.unfired || summary->doubt ||
@@ -82,15 +267,21 @@ static int print_replay(struct session *s, const struct subject *subject, const 
     else
         report_replay(summary, &r->before, &r->faulty, style_for(1, args->color), &out);
     cmd_print(&out, stdout);
-    if (result.damage)
-        print_after(args, r);
+    const struct verdict *after = &r->after.verdict;
+    if (result.damage) /* it may show only afterwards */
+        fprintf(args->json ? stderr : stdout,
+                "afterwards, without faults, the system stays broken: %s%s%s%s\n", after->why,
+                after->detail ? " (" : "", after->detail ? after->detail : "",
+                after->detail ? ")" : "");
     if (subject->id && !args->json)
         report_shown(&result, style_for(1, args->color), &out);
     cmd_print(&out, stdout);
     if (result.unfired)
         fputs("outfox: not every fault fired: no call was left that matches it\n", stderr);
     if (summary->doubt)
-        print_doubt(summary);
+        fprintf(stderr, "outfox: %s\n", summary->doubt);
+    for (uint32_t i = 0; summary->doubt && i < summary->notes.n; i++)
+        fprintf(stderr, "outfox: %s\n", summary->notes.at[i]);
     return code_of(&result);
 }
 
@@ -117,17 +308,6 @@ static void replay_deinit(struct replay *r)
     vec_deinit(&r->before.trace.calls);
     vec_deinit(&r->faulty.trace.calls);
     vec_deinit(&r->after.trace.calls);
-}
-
-static int replay_one(struct session *s, const struct subject *subject)
-{
-    struct replay r = {0};
-    session_make_campaigns(s);
-    int code = run_again(s, subject, &r);
-    if (!code)
-        code = print_replay(s, subject, &r);
-    replay_deinit(&r);
-    return code;
 }
 
 /* Each finding is judged by itself, so each has campaigns of its own. */
@@ -163,32 +343,34 @@ static int replay_all(struct session *s, const struct subjects *subjects)
     return code;
 }
 
-static int replay(struct session *s, const struct subjects *subjects)
+static int replay(struct session *s, struct err *e)
 {
-    struct err e = {0};
-    int code = subjects->list.n ? session_start(s, &e) : 0;
-    if (code) {
-        cmd_fail(&e);
-        return code;
+    const struct args *args = s->args;
+    struct subjects subjects = {0};
+    struct replay r = {0};
+    struct err no_store = {0};
+    if (store_open(s->config->store.p, STORE_READ, &s->store, &no_store))
+        s->store = NULL; /* nothing was stored: a faultload can still be replayed */
+    s->jobs = 1;
+    bool wrong = (!args->contract && contracts_were_used(s) && contracts_load(s, true, e)) ||
+                 read_subjects(s, args->positional[0], no_store.text, &subjects, e);
+    int code = wrong ? EXIT_USAGE : subjects.list.n ? session_start(s, e) : 0;
+    if (!code && subjects.all) {
+        code = replay_all(s, &subjects);
+    } else if (!code) {
+        session_make_campaigns(s);
+        code = run_again(s, &subjects.list.at[0], &r);
+        if (!code)
+            code = print_replay(s, &subjects.list.at[0], &r);
+        replay_deinit(&r);
     }
-    return subjects->all ? replay_all(s, subjects) : replay_one(s, &subjects->list.at[0]);
+    for (uint32_t i = 0; i < subjects.list.n; i++)
+        vec_deinit(&subjects.list.at[i].patterns);
+    vec_deinit(&subjects.list);
+    return code;
 }
 
 int cmd_replay(const struct args *args)
 {
-    struct session s;
-    struct subjects subjects = {0};
-    struct err e = {0}, no_store = {0};
-    int code = session_open(&s, args, args->positional[1]);
-    if (code)
-        return code;
-    if (session_open_store(&s, STORE_READ, &no_store))
-        s.store = NULL; /* nothing was stored: a faultload can still be replayed */
-    s.jobs = 1;
-    bool failed = (!args->contract && contracts_were_used(&s) && contracts_load(&s, true, &e)) ||
-                  subjects_read(&s, args->positional[0], no_store.text, &subjects, &e);
-    code = failed ? cmd_fail(&e) : replay(&s, &subjects);
-    subjects_deinit(&subjects);
-    session_close(&s);
-    return code;
+    return session_do(args, args->positional[1], replay);
 }

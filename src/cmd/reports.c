@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The summary for people goes to standard output, unless another report is wanted there: then
+ * The reports of a campaign: which are wanted, where they go, and the exit code that follows; outfox
+ * report, which makes them again from the store. The summary for people goes to standard output, unless another report is wanted there: then
  * nothing but that report is printed on it. GitHub gets annotations and a job summary without being
  * asked, because its environment says that it is there. */
-#include "cmd/reports.h"
+#include "cmd/session.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/outlet.h"
-#include "cmd/contracts.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -49,48 +49,41 @@ int reports_refuse(const char *option, const char *file, int number)
     return EXIT_ENVIRONMENT;
 }
 
-static int refuse_file(const struct wanted *w, int number)
-{
-    return reports_refuse(w->option, w->file, number);
-}
-
-static int check_file(const struct wanted *w)
-{
-    char dir[4096];
-    if (access(w->file, F_OK) == 0)
-        return access(w->file, W_OK) ? refuse_file(w, errno) : 0;
-    const char *slash = strrchr(w->file, '/');
-    size_t n = slash ? (size_t)(slash - w->file) : 0;
-    if (n >= sizeof dir)
-        return refuse_file(w, ENAMETOOLONG);
-    memcpy(dir, w->file, n);
-    dir[n] = 0;
-    const char *where = n ? dir : slash ? "/" : ".";
-    return access(where, W_OK | X_OK) ? refuse_file(w, errno) : 0;
-}
-
 int reports_check(const struct args *args)
 {
     struct wanted all[WANTED];
     const char *on_stdout = NULL;
-    int code = 0;
     list_wanted(args, all);
-    for (int i = 0; i < WANTED && !code; i++) {
+    for (int i = 0; i < WANTED; i++) {
         struct err e = {0};
-        if (!all[i].file)
+        const struct wanted *w = &all[i];
+        if (!w->file)
             continue;
-        if (!is_stdout(all[i].file)) {
-            code = check_file(&all[i]);
-            continue;
-        }
-        if (on_stdout) {
+        if (is_stdout(w->file) && on_stdout) {
             err_set(&e, 0, 0, "%s and %s cannot both be standard output: give one of them a FILE",
-                    on_stdout, all[i].option);
-            code = cmd_fail(&e);
+                    on_stdout, w->option);
+            return cmd_fail(&e);
         }
-        on_stdout = all[i].option;
+        if (is_stdout(w->file)) {
+            on_stdout = w->option;
+            continue;
+        }
+        /* the file must be writable, or the directory where it would be made */
+        char dir[PATH_MAX] = ".";
+        const char *slash = strrchr(w->file, '/'), *where = w->file;
+        size_t n = slash == w->file ? 1 : slash ? (size_t)(slash - w->file) : 0;
+        int need = W_OK;
+        if (access(w->file, F_OK)) {
+            if (n >= sizeof dir)
+                return reports_refuse(w->option, w->file, ENAMETOOLONG);
+            memcpy(dir, w->file, n);
+            where = dir;
+            need = W_OK | X_OK;
+        }
+        if (access(where, need))
+            return reports_refuse(w->option, w->file, errno);
     }
-    return code;
+    return 0;
 }
 
 /* ---- what the reports are made from ---- */
@@ -128,21 +121,6 @@ static void add_option(struct buf *out, const char *option, const char *value)
     words_quoted(slice_of(value), out);
 }
 
-static const char *keep(struct session *s, struct buf *text)
-{
-    return buf_keep(text, &s->arena).p;
-}
-
-/* What a replay command must say so that it finds the same campaign. */
-static const char *replay_words(struct session *s)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    add_option(&text, " ", s->file);
-    add_option(&text, " --store ", s->args->store);
-    add_option(&text, " --identify ", s->args->identify);
-    return keep(s, &text);
-}
-
 /* The command that goes on: modes and assumptions are those of the store. */
 static const char *resume_words(struct session *s)
 {
@@ -157,22 +135,23 @@ static const char *resume_words(struct session *s)
     for (uint32_t i = 0; i < args->oracles.n; i++)
         add_option(&text, " --oracle ", args->oracles.at[i]);
     buf_adds(&text, args->contract ? " --contract" : "");
-    return keep(s, &text);
+    return buf_keep(&text, &s->arena).p;
 }
 
 struct summary *reports_title(struct session *s, uint32_t i)
 {
     struct summary *out = campaign_summary(s->campaigns.at[i]);
-    struct buf ids = BUF_INIT(1 << 12);
-    if (s->config->scenarios.n > 1)
-        buf_addf(&ids, "%s/", session_scenario(s, i));
+    struct buf same = BUF_INIT(1 << 16); /* what a replay must say to find the same campaign */
+    add_option(&same, " ", s->file);
+    add_option(&same, " --store ", s->args->store);
+    add_option(&same, " --identify ", s->args->identify);
     out->system = s->config->name.p;
     out->scenario = session_scenario(s, i);
     out->file = s->config->source;
     search_describe(&s->search, &s->arena, out);
     out->line = s->config->scenarios.at[s->scenarios.at[i]].line;
-    out->ids = keep(s, &ids);
-    out->replay = replay_words(s);
+    out->ids = s->config->scenarios.n > 1 ? arena_printf(&s->arena, "%s/", out->scenario) : "";
+    out->replay = buf_keep(&same, &s->arena).p;
     out->resume = resume_words(s);
     return out;
 }
@@ -288,7 +267,7 @@ int reports_make(struct session *s, const char *error)
     for (int i = 0; i < WANTED; i++) {
         bool now = all[i].file && all[i].print;
         int number = now ? write_report(&source, all[i].file, false, all[i].print) : 0;
-        failed = number ? refuse_file(&all[i], number) : failed;
+        failed = number ? reports_refuse(all[i].option, all[i].file, number) : failed;
         other = is_stdout(all[i].file) ? stderr : other;
     }
     if (other == stdout && (any || !error)) /* it was printed: what else is there to say? */
@@ -299,4 +278,16 @@ int reports_make(struct session *s, const char *error)
     vec_deinit(&scenarios);
     arena_deinit(&m.run);
     return failed ? failed : code;
+}
+
+static int make_again(struct session *s, struct err *e)
+{
+    int code = session_take_up(s, e);
+    return code ? code : reports_make(s, NULL);
+}
+
+int cmd_report(const struct args *args)
+{
+    int code = reports_check(args);
+    return code ? code : session_do(args, args->positional[0], make_again);
 }

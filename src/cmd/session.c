@@ -1,29 +1,110 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/session_int.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A session is read, started and taken up again. What its campaigns were made with is kept with
+ * them as text:
+ *
+ *   options   what determines its runs, by file and command line; equal when it is taken up again
+ *   origin    the services, and what the file alone says of the search. Where the command line says
+ *             nothing, the options are adopted from the store; a file that was changed since then
+ *             is told from one that was not by this */
+#include "cmd/session.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/random.h"
-#include "cmd/contracts.h"
 #include "config/config.h"
+#include "data/condition.h"
 #include "data/secret.h"
 #include "data/yaml.h"
 #include "findings/expect.h"
 
-/* ---- reading ---- */
+/* ---- options as text ---- */
 
-static int load_simulated(struct session *s, struct err *e)
+static void print_expect(const struct expect_spec *x, struct buf *out)
 {
-    const struct node *root;
-    if (!s->config->simulate.n)
-        return 0;
-    if (yaml_load(s->config->simulate.p, &s->arena, &root, e) ||
-        sim_load(root, &s->names, &s->sim, e))
-        return -1;
-    return sim_adopt(s->config, s->sim, s->program, e);
+    for (uint32_t i = 0; i < x->status.n; i++)
+        buf_addf(out, " %s%u-%u", x->status.at[i].grpc ? "grpc:" : "",
+                 (unsigned)x->status.at[i].low, (unsigned)x->status.at[i].high);
+    for (uint32_t i = 0; i < x->json.n; i++) {
+        buf_addf(out, " %s=", x->json.at[i].pointer.p);
+        node_print(x->json.at[i].value, out);
+    }
+    for (uint32_t i = 0; i < x->headers.n; i++)
+        buf_addf(out, " %s:%s", x->headers.at[i].name.p, x->headers.at[i].value.p);
+    buf_addf(out, " %d%s %s %lld %u", x->has_body, x->has_body ? x->body.p : "",
+             x->contains.n ? x->contains.p : "", (long long)x->within_ns, (unsigned)x->exit);
+    for (uint32_t i = 0; i < x->where.n; i++) {
+        buf_addf(out, " where %d %.*s ", (int)x->where.at[i].about, SLICE_ARG(x->where.at[i].name));
+        condition_refusal(&x->where.at[i].condition, out);
+    }
+    for (uint32_t i = 0; i < x->any_of.n; i++) {
+        buf_adds(out, " or");
+        print_expect(&x->any_of.at[i], out);
+    }
 }
+
+static void print_scenario(const struct scenario_spec *spec, struct buf *out)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    buf_addf(&text, "%u %.*s %.*s %.*s %.*s %.*s", (unsigned)spec->service, SLICE_ARG(spec->method),
+             SLICE_ARG(spec->target), SLICE_ARG(spec->command), SLICE_ARG(spec->before),
+             SLICE_ARG(spec->after));
+    for (uint32_t i = 0; i < spec->headers.n; i++)
+        buf_addf(&text, " %s:%s", spec->headers.at[i].name.p, spec->headers.at[i].value.p);
+    buf_addf(&text, " %.*s %lld ", SLICE_ARG(spec->content_type), (long long)spec->timeout_ns);
+    buf_add(&text, spec->body);
+    print_expect(&spec->expect, &text);
+    if (spec->under_faults.given)
+        print_expect(&spec->under_faults, &text);
+    buf_addf(out, "scenario: %016llx\n", (unsigned long long)hash_slice(buf_slice(&text)));
+    buf_deinit(&text);
+}
+
+static const char *options_text(struct session *s, uint32_t scenario)
+{
+    const struct campaign_config *c = s->config;
+    struct buf text = BUF_INIT(1 << 20);
+    search_options_print(&s->search, &text);
+    buf_addf(&text, "identify: %s payload=%s predecessors=%d\n",
+             identify_level_names[c->identify.level], identify_payload_names[c->identify.payload],
+             c->identify.predecessors);
+    if (c->connections != CONNECTIONS_FRESH) /* campaigns before there was a choice go on too */
+        buf_addf(&text, "connections: %s\n", connections_names[c->connections]);
+    for (uint32_t i = 0; i < c->services.n; i++)
+        if (c->services.at[i].restart == RESTART_EACH_RUN)
+            buf_addf(&text, "restart: %s\n", c->services.at[i].name.p);
+    for (uint32_t i = 0; i < c->identify.normalise.n; i++)
+        buf_addf(&text, "normalise: %s\n", c->identify.normalise.at[i].p);
+    for (uint32_t i = 0; i < c->ignore.n; i++)
+        buf_addf(&text, "ignore: %s\n", c->ignore.at[i].p);
+    print_scenario(&c->scenarios.at[scenario], &text);
+    return buf_keep(&text, &s->arena).p;
+}
+
+static const char *origin_text(struct session *s)
+{
+    const struct campaign_config *c = s->config;
+    struct buf text = BUF_INIT(1 << 20);
+    buf_adds(&text, "services:");
+    for (uint32_t i = 0; i < c->services.n; i++)
+        buf_addf(&text, " %s", c->services.at[i].name.p);
+    buf_addc(&text, '\n');
+    search_options_print(&s->search, &text);
+    return buf_keep(&text, &s->arena).p;
+}
+
+/* Does the command line say anything of the search? */
+static bool search_is_told(const struct args *a)
+{
+    bool told = a->quick;
+    for (uint32_t i = 0; i < SEARCH_OPTIONS; i++)
+        told |= a->search[i] != NULL;
+    return told;
+}
+
+/* ---- reading ---- */
 
 static int choose_scenarios(struct session *s, struct err *e)
 {
@@ -45,28 +126,6 @@ static int choose_scenarios(struct session *s, struct err *e)
     return -1;
 }
 
-static int read_level(const char *text, enum identify_level *out, struct err *e)
-{
-    for (int i = 0; i < 4; i++)
-        if (strcmp(text, identify_level_names[i]) == 0) {
-            *out = (enum identify_level)i;
-            return 0;
-        }
-    return err_set(e, 0, 0, "--identify is auto, state, trace or none, not \"%s\"", text);
-}
-
-/* The logs lie next to it. */
-static void use_store(struct session *s, const char *path)
-{
-    struct buf logs = BUF_INIT(4096);
-    slice dir = slice_of(path);
-    while (dir.n > 0 && dir.p[dir.n - 1] != '/')
-        dir.n--;
-    buf_addf(&logs, "%.*slogs", SLICE_ARG(dir));
-    s->config->store = slice_of(path);
-    s->config->logs = buf_keep(&logs, &s->arena);
-}
-
 /* Flags over the file over defaults. */
 static int read_options(struct session *s, struct err *e)
 {
@@ -86,22 +145,26 @@ static int read_options(struct session *s, struct err *e)
         o->assume |= 1u << REDUCE_MAX_FAULTS;
     if (o->t_way)
         o->assume |= 1u << REDUCE_T_WAY;
-    s->origin = session_origin(s);
+    s->origin = origin_text(s);
     if ((o->t_way || args->search[SEARCH_T_WAY]) && !c->search.order_given)
         o->order = order_find(SLICE("size")); /* its phases are sizes */
     s->jobs = args->jobs ? (uint32_t)(args->jobs < 64 ? args->jobs : 64) : c->search.jobs;
-    if (args->identify && read_level(args->identify, &c->identify.level, e))
-        return -1;
-    if (args->store)
-        use_store(s, args->store);
+    if (args->identify) {
+        int level = 0;
+        while (level < 4 && strcmp(args->identify, identify_level_names[level]) != 0)
+            level++;
+        if (level == 4)
+            return err_set(e, 0, 0, "--identify is auto, state, trace or none, not \"%s\"",
+                           args->identify);
+        c->identify.level = (enum identify_level)level;
+    }
+    if (args->store) { /* the logs lie next to it */
+        const char *slash = strrchr(args->store, '/');
+        int dir = slash ? (int)(slash - args->store) + 1 : 0;
+        c->store = slice_of(args->store);
+        c->logs = slice_of(arena_printf(&s->arena, "%.*slogs", dir, args->store));
+    }
     return search_args(args, 0, &s->modes, o, e);
-}
-
-static const char *own_path(struct arena *a)
-{
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    return n > 0 ? arena_copy(a, path, (size_t)n) : "outfox";
 }
 
 static int open_judging(struct session *s, struct err *e)
@@ -117,33 +180,44 @@ static int open_judging(struct session *s, struct err *e)
     return 0;
 }
 
-/* Before anything is read that may hold one. */
-static void know_secrets(const struct campaign_config *c)
+const char *session_scenario(const struct session *s, uint32_t i)
 {
-    for (uint32_t i = 0; i < c->secrets.hide.n; i++)
-        secret_hide(c->secrets.hide.at[i]);
-    for (uint32_t i = 0; i < c->secrets.show.n; i++)
-        secret_show(c->secrets.show.at[i]);
+    return s->config->scenarios.at[s->scenarios.at[i]].name.p;
 }
 
-int session_open(struct session *s, const struct args *args, const char *file)
+void session_drop_campaigns(struct session *s)
 {
-    struct err e = {0};
+    for (uint32_t i = 0; i < s->campaigns.n; i++)
+        campaign_free(s->campaigns.at[i]);
+    s->campaigns.n = 0;
+}
+
+/* Reads everything; nothing is started. */
+static int session_open(struct session *s, const struct args *args, const char *file, struct err *e)
+{
+    char program[4096];
+    const struct node *root;
     *s = (struct session){.args = args, .file = file};
     names_init(&s->names);
     faultloads_init(&s->faultloads);
-    s->program = own_path(&s->arena);
-    if (campaign_config_load(file, &s->config, &e) || load_simulated(s, &e) ||
-        choose_scenarios(s, &e) || read_options(s, &e) || open_judging(s, &e) ||
-        (args->contract && contracts_load(s, true, &e))) {
-        session_close(s);
-        return cmd_fail(&e);
-    }
-    know_secrets(s->config);
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program);
+    s->program = n > 0 ? arena_copy(&s->arena, program, (size_t)n) : "outfox";
+    int failed = campaign_config_load(file, &s->config, e);
+    struct campaign_config *c = s->config;
+    if (!failed && c->simulate.n)
+        failed = yaml_load(c->simulate.p, &s->arena, &root, e) ||
+                 sim_load(root, &s->names, &s->sim, e) || sim_adopt(c, s->sim, s->program, e);
+    if (failed || choose_scenarios(s, e) || read_options(s, e) || open_judging(s, e) ||
+        (args->contract && contracts_load(s, true, e)))
+        return -1;
+    for (uint32_t i = 0; i < c->secrets.hide.n; i++) /* before anything is read that holds one */
+        secret_hide(c->secrets.hide.at[i]);
+    for (uint32_t i = 0; i < c->secrets.show.n; i++)
+        secret_show(c->secrets.show.at[i]);
     return 0;
 }
 
-void session_close(struct session *s)
+static void session_close(struct session *s)
 {
     live_close(s->live);
     session_drop_campaigns(s);
@@ -163,16 +237,16 @@ void session_close(struct session *s)
     arena_deinit(&s->arena);
 }
 
-void session_drop_campaigns(struct session *s)
+int session_do(const struct args *args, const char *file,
+               int (*verb)(struct session *s, struct err *e))
 {
-    for (uint32_t i = 0; i < s->campaigns.n; i++)
-        campaign_free(s->campaigns.at[i]);
-    s->campaigns.n = 0;
-}
-
-const char *session_scenario(const struct session *s, uint32_t i)
-{
-    return s->config->scenarios.at[s->scenarios.at[i]].name.p;
+    struct session s;
+    struct err e = {0};
+    int code = session_open(&s, args, file, &e) ? EXIT_USAGE : verb(&s, &e);
+    if (e.text[0] && code)
+        cmd_fail(&e);
+    session_close(&s);
+    return code;
 }
 
 /* ---- starting ---- */
@@ -184,11 +258,6 @@ void session_clear_up(void)
         fprintf(stderr,
                 "outfox: ended %u %s that an earlier outfox left behind when it was killed\n",
                 (unsigned)n, plural(n, "process", "processes"));
-}
-
-int session_open_store(struct session *s, enum store_access access, struct err *e)
-{
-    return store_open(s->config->store.p, access, &s->store, e);
 }
 
 int session_start(struct session *s, struct err *e)
@@ -228,12 +297,37 @@ void session_make_campaigns(struct session *s)
             .contract = s->contracts.n ? s->contracts.at[i] : NULL,
             .contract_watches = s->contract_watches,
             .store = s->store,
-            .options = session_options(s, s->scenarios.at[i]),
+            .options = options_text(s, s->scenarios.at[i]),
             .origin = s->origin,
-            .origin_counts = args->resume && !session_is_told(args),
+            .origin_counts = args->resume && !search_is_told(args),
             .sink = watch_sink(s)};
         vec_push(&s->campaigns, campaign_new(&o));
     }
+}
+
+int session_adopt(struct session *s, struct err *e)
+{
+    if (search_is_told(s->args))
+        return 0;
+    uint64_t campaign = 0;
+    slice text = {0}, line, name;
+    const char *scenario = "";
+    for (uint32_t i = 0; i < s->scenarios.n && !campaign; i++)
+        if (store_find(s->store, slice_of(scenario = session_scenario(s, i)), &campaign, e))
+            return EXIT_ENVIRONMENT;
+    if (campaign && store_get(s->store, campaign, SLICE("options"), &s->arena, &text, e))
+        return EXIT_ENVIRONMENT;
+    while (slice_cut(&text, '\n', &line)) {
+        slice_cut(&line, ':', &name);
+        if (line.p && !search_options_restore(name, slice_trim(line), &s->modes, &s->search)) {
+            err_set(e, 0, 0,
+                    "%s is damaged or was edited (the campaign of \"%s\" has \"%.*s: %.*s\"); "
+                    "remove it, or restore a copy",
+                    s->config->store.p, scenario, SLICE_ARG(name), SHORT(line));
+            return EXIT_ENVIRONMENT;
+        }
+    }
+    return 0;
 }
 
 int session_restore(struct session *s, bool *left, struct err *e)
@@ -253,23 +347,14 @@ int session_restore(struct session *s, bool *left, struct err *e)
     return 0;
 }
 
-int session_stored(const struct args *args, const char *file, int (*tell)(struct session *s))
+int session_take_up(struct session *s, struct err *e)
 {
-    struct session s;
-    struct err e = {0};
     bool left;
-    int code = session_open(&s, args, file);
+    if (store_open(s->config->store.p, STORE_READ, &s->store, e))
+        return EXIT_ENVIRONMENT;
+    int code = session_adopt(s, e);
     if (code)
         return code;
-    code = session_open_store(&s, STORE_READ, &e) ? EXIT_ENVIRONMENT : session_adopt(&s, &e);
-    if (!code) {
-        session_make_campaigns(&s);
-        code = session_restore(&s, &left, &e);
-    }
-    if (code)
-        cmd_fail(&e);
-    else
-        code = tell(&s);
-    session_close(&s);
-    return code;
+    session_make_campaigns(s);
+    return session_restore(s, &left, e);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox sim ...: simulated systems from the command line. */
+#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "campaign/explore.h"
 #include "campaign/judging.h"
-#include "cmd/deps.h"
-#include "cmd/search_args.h"
+#include "cmd/cmd.h"
 #include "data/yaml.h"
+#include "report/deps.h"
 #include "report/progress.h"
 #include "report/report.h"
-#include "sim/sim.h"
+#include "serve/serve.h"
 
 /* A loaded system with what is needed to run it, and what came of exploring it. */
 struct bench {
@@ -31,9 +31,6 @@ struct bench {
     struct search *search;
     struct summary summary; /* refers to the search */
 };
-
-#define FIRST_LINE_NS                                                                              \
-    500000000LL /* of progress in a log: runs in memory are made by the thousand */
 
 static volatile sig_atomic_t interrupted; /* the signal that did it, or 0 */
 
@@ -61,26 +58,27 @@ static void bench_deinit(struct bench *b)
     arena_deinit(&b->arena);
 }
 
-static int choose_scenario(struct bench *b, const char *name, struct err *e)
+/* The file, the scenario that was chosen, and what users say about them. -1 with *e. */
+static int bench_read(struct bench *b, const struct args *args, struct err *e)
 {
-    b->scenario = sim_scenario(b->sim, name);
-    if (!name && sim_scenarios(b->sim) > 1)
+    const struct node *root;
+    if (yaml_load(args->positional[0], &b->arena, &root, e) ||
+        sim_load(root, &b->names, &b->sim, e))
+        return -1;
+    uint32_t n = sim_service_count(b->sim), scenarios = sim_scenarios(b->sim);
+    b->scenario = sim_scenario(b->sim, args->scenario);
+    if (!args->scenario && scenarios > 1)
         fprintf(stderr, "outfox: scenario %s, the first of %u; choose another with --scenario\n",
-                sim_scenario_name(b->sim, 0), (unsigned)sim_scenarios(b->sim));
-    if (b->scenario != UINT32_MAX)
-        return 0;
-    struct buf all = BUF_INIT(300);
-    for (uint32_t i = 0; i < sim_scenarios(b->sim); i++)
-        buf_addf(&all, "%s%s", i ? ", " : "", sim_scenario_name(b->sim, i));
-    err_set(e, 0, 0, "there is no scenario \"%s\"; the file has: %s", name, buf_text(&all));
-    buf_deinit(&all);
-    return -1;
-}
-
-/* Its services and rules, and what users say about it. */
-static int bench_judging(struct bench *b, const struct args *args, struct err *e)
-{
-    uint32_t n = sim_service_count(b->sim);
+                sim_scenario_name(b->sim, 0), (unsigned)scenarios);
+    if (b->scenario == UINT32_MAX) {
+        struct buf all = BUF_INIT(300);
+        for (uint32_t i = 0; i < scenarios; i++)
+            buf_addf(&all, "%s%s", i ? ", " : "", sim_scenario_name(b->sim, i));
+        err_set(e, 0, 0, "there is no scenario \"%s\"; the file has: %s", args->scenario,
+                buf_text(&all));
+        buf_deinit(&all);
+        return -1;
+    }
     const char **services = arena_zero(&b->arena, (n + 1) * sizeof *services);
     for (uint32_t i = 0; i < n; i++)
         services[i] = sim_service_name(b->sim, i);
@@ -92,19 +90,14 @@ static int bench_judging(struct bench *b, const struct args *args, struct err *e
 /* 0, or an exit code after the error was printed. */
 static int bench_load(struct bench *b, const struct args *args)
 {
-    const struct node *root;
     struct err e = {0};
     *b = (struct bench){.seed = search_seed(args), .body = BUF_INIT(RUN_BODY_MAX)};
     names_init(&b->names);
     faultloads_init(&b->faultloads);
-    b->aim = (struct aim){0};
-    if (yaml_load(args->positional[0], &b->arena, &root, &e) ||
-        sim_load(root, &b->names, &b->sim, &e) || choose_scenario(b, args->scenario, &e) ||
-        bench_judging(b, args, &e)) {
-        bench_deinit(b);
-        return cmd_fail(&e);
-    }
-    return 0;
+    if (bench_read(b, args, &e) == 0)
+        return 0;
+    bench_deinit(b);
+    return cmd_fail(&e);
 }
 
 /* ---- check ---- */
@@ -186,7 +179,10 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
     return 0;
 }
 
-enum { SHOW_EVERY = 64 }; /* runs: looking at the clock costs something */
+/* Runs in memory are made by the thousand: a log gets its first line soon, and the clock is looked at
+ * only so often, since that costs something. */
+static const int64_t FIRST_LINE_NS = MS(500);
+enum { SHOW_EVERY = 64 };
 
 /* What is shown of it meanwhile. */
 struct sim_watch {
@@ -318,5 +314,55 @@ int cmd_sim_deps(const struct args *args)
         deps_deinit(&report.deps);
     }
     bench_deinit(&b);
+    return code;
+}
+
+/* ---- serve ---- */
+
+static int serve(struct serve *s, const struct args *args)
+{
+    struct err e = {0};
+    int failed = 0;
+    for (uint32_t i = 0; i < args->settings.n && !failed; i++)
+        failed = serve_option(s, slice_of(args->settings.at[i].name),
+                              slice_of(args->settings.at[i].value), &e);
+    if (failed || serve_choose(s, &e))
+        return cmd_fail(&e);
+    if (serve_listen(s, &e)) {
+        cmd_fail(&e);
+        return EXIT_ENVIRONMENT;
+    }
+    struct buf lines = BUF_INIT(1 << 22);
+    serve_print(s, &lines);
+    cmd_print(&lines, stdout);
+    if (fflush(stdout))
+        return EXIT_ENVIRONMENT;
+    return serve_run(s) ? EXIT_OK : EXIT_ENVIRONMENT;
+}
+
+int cmd_sim_serve(const struct args *args)
+{
+    struct arena arena = {0};
+    struct names names;
+    struct sim *sim = NULL;
+    const struct node *root;
+    struct err e = {0};
+    int code;
+    sigset_t signals; /* they wait until serve_run looks at them: in every thread, from the start */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    names_init(&names);
+    if (yaml_load(args->positional[0], &arena, &root, &e) || sim_load(root, &names, &sim, &e)) {
+        code = cmd_fail(&e);
+    } else {
+        struct serve *s = serve_new(sim);
+        code = serve(s, args);
+        serve_free(s);
+    }
+    sim_free(sim);
+    names_deinit(&names);
+    arena_deinit(&arena);
     return code;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * outfox explain: why a faultload of a stored campaign was run, or not. */
-#include "cmd/reports.h"
-#include "cmd/subject.h"
+ * What a stored campaign says: outfox explain (why a faultload was run, or not), outfox deps (which
+ * calls the scenarios depend on). Their printers are also those of simulated systems. */
+#include "cmd/session.h"
+#include "report/deps.h"
 #include "report/report.h"
+
+/* ---- explain ---- */
 
 void explain_print(const struct args *args, const struct summary *s, const struct search *search,
                    const faultload *meant, uint32_t n)
@@ -47,6 +50,9 @@ static int explain(struct session *s, struct err *e)
 {
     faultload meant[MEANT_MAX];
     uint32_t n = 0;
+    if (store_open(s->config->store.p, STORE_READ, &s->store, e) || session_adopt(s, e))
+        return EXIT_ENVIRONMENT;
+    session_make_campaigns(s);
     struct campaign *c = s->campaigns.at[0];
     int status = campaign_restore(c, e);
     if (status < 0)
@@ -62,20 +68,62 @@ static int explain(struct session *s, struct err *e)
 
 int cmd_explain(const struct args *args)
 {
-    struct session s;
+    return session_do(args, args->positional[1], explain);
+}
+
+/* ---- deps ---- */
+
+int deps_check(const struct args *args)
+{
     struct err e = {0};
-    int code = session_open(&s, args, args->positional[1]);
+    if (!args->json || !args->dot)
+        return 0;
+    err_set(&e, 0, 0, "--json and --dot cannot both be printed: leave one of them out");
+    return cmd_fail(&e);
+}
+
+int deps_print(const struct args *args, const struct deps_report *list, uint32_t n)
+{
+    int code = EXIT_OK;
+    struct buf out = BUF_INIT(SIZE_MAX);
+    for (uint32_t i = 0; i < n; i++) {
+        /* a broken scenario says nothing about faults; one that was not done leaves some unknown */
+        const struct summary *s = list[i].summary;
+        code = cmd_worse(code, s->broken           ? EXIT_ENVIRONMENT
+                               : summary_unsure(s) ? EXIT_INCONCLUSIVE
+                                                   : EXIT_OK);
+    }
+    if (args->json)
+        report_deps_json(list, n, &out);
+    else if (args->dot)
+        report_deps_dot(list, n, &out);
+    else
+        report_deps_text(list, n, style_for(1, args->color), &out);
+    cmd_print(&out, stdout);
+    return code;
+}
+
+static int print_deps(struct session *s, struct err *e)
+{
+    VEC(struct deps_report) list = {0};
+    int code = session_take_up(s, e);
     if (code)
         return code;
-    if (session_open_store(&s, STORE_READ, &e) || session_adopt(&s, &e)) {
-        cmd_fail(&e);
-        code = EXIT_ENVIRONMENT;
-    } else {
-        session_make_campaigns(&s);
-        code = explain(&s, &e);
-        if (code)
-            cmd_fail(&e);
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
+        struct deps_report one = {.summary = reports_summary(s, i)};
+        if (campaign_judge(s->campaigns.at[i]))
+            deps_build(campaign_judge(s->campaigns.at[i]), &one.deps);
+        vec_push(&list, one);
     }
-    session_close(&s);
+    code = deps_print(s->args, list.at, list.n);
+    for (uint32_t i = 0; i < list.n; i++)
+        deps_deinit(&list.at[i].deps);
+    vec_deinit(&list);
     return code;
+}
+
+int cmd_deps(const struct args *args)
+{
+    int code = deps_check(args);
+    return code ? code : session_do(args, args->positional[0], print_deps);
 }
