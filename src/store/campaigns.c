@@ -16,50 +16,28 @@ static int check_text(struct store *s, const char *what, slice text, struct err 
 
 /* ---- campaigns ---- */
 
-/* What tables hold of a campaign, those that others refer to last. */
-static const char *const parts[] = {"call", "run", "point", "finding", "fact"};
-
-static int execute(struct store *s, const char *sql, struct err *e)
-{
-    int code = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : store_failed(s, code, e);
-}
-
-/* Is it the only one? Then tables are emptied as a whole, which takes no time. */
-static int count_others(struct store *s, uint64_t campaign, bool *others, struct err *e)
-{
-    struct get g;
-    *others = false;
-    for (int64_t after = 0;;) {
-        struct put p = put_into(s, SQL_CAMPAIGN_NEXT, 0);
-        put_int(&p, after);
-        int found = get_first(&p, &g, e);
-        if (found <= 0)
-            return found;
-        after = sqlite3_column_int64(g.stmt, 0);
-        get_done(&g);
-        if ((uint64_t)after != campaign) {
-            *others = true;
-            return 0;
-        }
-    }
-}
-
 static int remove_campaign(struct store *s, uint64_t campaign, struct err *e)
 {
+    /* what tables hold of a campaign, those that others refer to last */
+    static const char *const parts[] = {"call", "run", "point", "finding", "fact"};
     char sql[96], where[64] = "";
-    bool others;
-    if (count_others(s, campaign, &others, e))
+    struct get g;
+    struct put p = put_into(s, SQL_CAMPAIGN_OTHER, 0);
+    put_int(&p, (int64_t)campaign);
+    int others = get_first(&p, &g, e);
+    if (others < 0)
         return -1;
-    if (others)
+    if (others) { /* without one, tables are emptied as a whole, which takes no time */
+        get_done(&g);
         snprintf(where, sizeof where, " WHERE campaign = %llu", (unsigned long long)campaign);
+    }
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         snprintf(sql, sizeof sql, "DELETE FROM %s%s", parts[i], where);
-        if (execute(s, sql, e))
+        if (store_execute(s, sql, e))
             return -1;
     }
     snprintf(sql, sizeof sql, "DELETE FROM campaign WHERE id = %llu", (unsigned long long)campaign);
-    return execute(s, sql, e);
+    return store_execute(s, sql, e);
 }
 
 static int add_campaign(struct store *s, slice scenario, uint64_t *campaign, struct err *e)
@@ -98,47 +76,19 @@ int store_find(struct store *s, slice scenario, uint64_t *campaign, struct err *
     return g.bad ? store_damaged(s, e, "campaign: %s", g.bad) : 0;
 }
 
-int store_each_scenario(struct store *s, int (*each)(void *ctx, slice scenario, struct err *e),
-                        void *ctx, struct err *e)
-{
-    struct get g;
-    struct arena text = {0};
-    int64_t last = 0;
-    int result = 0;
-    while (result == 0) {
-        struct put p = put_into(s, SQL_CAMPAIGN_NEXT, 0);
-        put_int(&p, last);
-        result = get_first(&p, &g, e);
-        if (result <= 0)
-            break;
-        last = get_int(&g, last + 1, UINT32_MAX);
-        slice scenario = slice_copy(&text, get_text(&g));
-        get_done(&g);
-        result = g.bad ? store_damaged(s, e, "campaign: %s", g.bad) : each(ctx, scenario, e);
-        arena_reset(&text);
-    }
-    arena_deinit(&text);
-    return result;
-}
-
 /* ---- facts ---- */
-
-static int set_fact(struct store *s, uint64_t campaign, slice name, slice value, struct err *e)
-{
-    struct put p = put_into(s, SQL_FACT_SET, 0);
-    put_int(&p, (int64_t)campaign);
-    put_text(&p, name);
-    put_text(&p, value);
-    put_sum(&p);
-    return put_done(&p, e);
-}
 
 int store_set(struct store *s, uint64_t campaign, slice name, slice value, struct err *e)
 {
     if (check_text(s, "a fact's name", name, e) || check_text(s, "a fact", value, e) ||
         store_begin_write(s, e))
         return -1;
-    return store_end(s, set_fact(s, campaign, name, value, e), e);
+    struct put p = put_into(s, SQL_FACT_SET, 0);
+    put_int(&p, (int64_t)campaign);
+    put_text(&p, name);
+    put_text(&p, value);
+    put_sum(&p);
+    return store_end(s, put_done(&p, e), e);
 }
 
 int store_get(struct store *s, uint64_t campaign, slice name, struct arena *a, slice *value,
@@ -182,27 +132,18 @@ static int add_finding(struct store *s, uint64_t campaign, const struct names *n
     return put_done(&p, e);
 }
 
-static int replace_findings(struct store *s, uint64_t campaign, const struct names *names,
-                            const struct faultloads *fl, const struct store_finding *findings,
-                            uint32_t n, struct err *e)
-{
-    struct put p = put_into(s, SQL_FINDINGS_REMOVE, 0);
-    put_int(&p, (int64_t)campaign);
-    if (put_done(&p, e))
-        return -1;
-    for (uint32_t i = 0; i < n; i++)
-        if (add_finding(s, campaign, names, fl, &findings[i], e))
-            return -1;
-    return 0;
-}
-
 int store_set_findings(struct store *s, uint64_t campaign, const struct names *names,
                        const struct faultloads *fl, const struct store_finding *findings,
                        uint32_t n, struct err *e)
 {
     if (store_begin_write(s, e))
         return -1;
-    return store_end(s, replace_findings(s, campaign, names, fl, findings, n, e), e);
+    struct put p = put_into(s, SQL_FINDINGS_REMOVE, 0);
+    put_int(&p, (int64_t)campaign);
+    int result = put_done(&p, e);
+    for (uint32_t i = 0; i < n && result == 0; i++)
+        result = add_finding(s, campaign, names, fl, &findings[i], e);
+    return store_end(s, result, e);
 }
 
 int store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names *names,

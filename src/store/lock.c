@@ -54,15 +54,8 @@ static bool is_held(const struct stat *file)
     return false;
 }
 
-/* The process that keeps us out; 0 when that is not known. */
-static pid_t holder(int fd)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
-}
-
 /* `name` is the file of the lock. */
-static int take(struct store *s, const char *name, struct err *e)
+static int take_lock(struct store *s, const char *name, struct err *e)
 {
     struct stat file;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -76,9 +69,14 @@ static int take(struct store *s, const char *name, struct err *e)
         s->lock = fd;
         return 0;
     }
-    int result = errno == EACCES || errno == EAGAIN
-                     ? refuse(s, holder(fd), e)
-                     : failed(s, "it cannot be locked against other writers", e);
+    int result;
+    if (errno == EACCES || errno == EAGAIN) {
+        /* who keeps us out? */
+        bool known = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+        result = refuse(s, known ? lock.l_pid : 0, e);
+    } else {
+        result = failed(s, "it cannot be locked against other writers", e);
+    }
     close(fd);
     return result;
 }
@@ -88,7 +86,7 @@ int lock_take(struct store *s, struct err *e)
     struct buf name = BUF_INIT(STORE_TEXT_MAX);
     buf_addf(&name, "%s.lock", s->path);
     pthread_mutex_lock(&all_mutex);
-    int result = take(s, buf_text(&name), e);
+    int result = take_lock(s, buf_text(&name), e);
     pthread_mutex_unlock(&all_mutex);
     buf_deinit(&name);
     return result;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
+ * The tables of a campaign file.
+ *
  * 1. Tables with many rows have no rowid: rows of one campaign stand together in the order in which
  *    they are read, and a run touches one page per table.
  * 2. `sum` is a hash of what stands in the row (in run: also of its calls), so that flipped bits
@@ -9,7 +11,7 @@
  * 4. `previous` is the number of the run before (0: none), so that a run that is missing is
  *    noticed.
  * 5. Views are for people; the program does not use them. */
-#include "store/schema.h"
+#include "store/store_int.h"
 
 static const char version_1[] =
     "CREATE TABLE campaign(\n"

@@ -91,8 +91,8 @@ int store_damaged(struct store *s, struct err *e, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    set_source(s, e);
-    return err_set(e, 0, 0, "it is damaged or was edited (%s); remove it, or restore a copy", what);
+    return store_refused(s, e, "it is damaged or was edited (%s); remove it, or restore a copy",
+                         what);
 }
 
 int store_refused(struct store *s, struct err *e, const char *format, ...)
@@ -114,9 +114,9 @@ static int run_plain(struct store *s, enum statement id, struct err *e)
     return put_done(&p, e);
 }
 
-static int set_pragma(struct store *s, const char *text, struct err *e)
+int store_execute(struct store *s, const char *sql, struct err *e)
 {
-    int code = sqlite3_exec(s->db, text, NULL, NULL, NULL);
+    int code = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? 0 : store_failed(s, code, e);
 }
 
@@ -131,7 +131,7 @@ int store_begin_write(struct store *s, struct err *e)
         return store_refused(s, e, "it was opened for reading, so nothing can be added to it");
     int64_t now_ns = clock_ns();
     if (now_ns - s->synced_ns >= STORE_SYNC_NS) {
-        if (set_pragma(s, "PRAGMA synchronous = FULL", e))
+        if (store_execute(s, "PRAGMA synchronous = FULL", e))
             return -1;
         s->synced_ns = now_ns;
         s->syncing = true;
@@ -155,7 +155,7 @@ int store_end(struct store *s, int result, struct err *e)
     }
     if (s->syncing) {
         struct err ignored = {0};
-        s->syncing = set_pragma(s, "PRAGMA synchronous = NORMAL", &ignored) != 0;
+        s->syncing = store_execute(s, "PRAGMA synchronous = NORMAL", &ignored) != 0;
     }
     return result;
 }
@@ -198,10 +198,16 @@ void put_blob(struct put *p, slice bytes)
                                      SQLITE_STATIC));
 }
 
+/* NULL that is not part of the sum. */
+static void put_nothing(struct put *p)
+{
+    keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
+}
+
 void put_null(struct put *p)
 {
     p->sum = hash_mix(p->sum, SUM_OF_NULL);
-    keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
+    put_nothing(p);
 }
 
 void put_later(struct put *p, uint32_t value)
@@ -209,7 +215,7 @@ void put_later(struct put *p, uint32_t value)
     if (value)
         put_int(p, value);
     else
-        keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
+        put_nothing(p);
 }
 
 void put_blob_later(struct put *p, const slice *bytes)
@@ -217,7 +223,7 @@ void put_blob_later(struct put *p, const slice *bytes)
     if (bytes)
         put_blob(p, *bytes);
     else
-        keep_code(p, sqlite3_bind_null(p->stmt, ++p->column));
+        put_nothing(p);
 }
 
 void put_text_or_null(struct put *p, const char *text)
@@ -233,25 +239,13 @@ void put_sum(struct put *p)
     put_int(p, (int64_t)p->sum);
 }
 
-/* Runs it up to the first row or the end; on failure it is reset. */
-static int put_step(struct put *p, struct err *e)
-{
-    errno = 0;
-    if (p->code == SQLITE_OK)
-        p->code = sqlite3_step(p->stmt);
-    if (p->code == SQLITE_ROW || p->code == SQLITE_DONE)
-        return 0;
-    int failed = store_failed(p->store, p->code, e);
-    sqlite3_reset(p->stmt);
-    return failed;
-}
-
 int put_done(struct put *p, struct err *e)
 {
-    if (put_step(p, e))
-        return -1;
-    sqlite3_reset(p->stmt);
-    return 0;
+    struct get none;
+    int result = get_first(p, &none, e);
+    if (result > 0)
+        get_done(&none);
+    return result < 0 ? -1 : 0;
 }
 
 /* ---- values out ---- */
@@ -259,17 +253,17 @@ int put_done(struct put *p, struct err *e)
 int get_first(struct put *p, struct get *g, struct err *e)
 {
     *g = (struct get){.store = p->store, .stmt = p->stmt};
-    if (put_step(p, e))
-        return -1;
-    if (p->code == SQLITE_ROW)
-        return 1;
+    if (p->code == SQLITE_OK)
+        return get_next(g, e);
+    errno = 0;
+    int failed = store_failed(p->store, p->code, e);
     get_done(g);
-    return 0;
+    return failed;
 }
 
 int get_next(struct get *g, struct err *e)
 {
-    errno = 0;
+    errno = 0; /* where SQLite leaves the cause of a failure */
     int code = sqlite3_step(g->stmt);
     g->column = 0;
     if (code == SQLITE_ROW)

@@ -66,28 +66,20 @@ static char *plain_path(const char *path)
     return text.p;
 }
 
-/* Where the path is a link, what it leads to: that is what SQLite names the log after, and two
- * writers must meet at one lock. */
-static int follow_link(struct store *s, struct err *e)
-{
-    struct stat file;
-    char real[PATH_MAX];
-    if (lstat(s->path, &file) || !S_ISLNK(file.st_mode))
-        return 0;
-    if (!realpath(s->path, real))
-        return path_failed(s, "this is a link that leads nowhere",
-                           "remove it, or name another with --store", e);
-    mem_free(s->path);
-    s->path = plain_path(real);
-    return 0;
-}
-
 /* Is there something that can be a database? 0 also when there is nothing and we are to write. */
 static int check_path(struct store *s, struct err *e)
 {
     struct stat file;
-    if (follow_link(s, e))
-        return -1;
+    char real[PATH_MAX];
+    /* where the path is a link, what it leads to: that is what SQLite names the log after, and two
+     * writers must meet at one lock */
+    if (lstat(s->path, &file) == 0 && S_ISLNK(file.st_mode)) {
+        if (!realpath(s->path, real))
+            return path_failed(s, "this is a link that leads nowhere",
+                               "remove it, or name another with --store", e);
+        mem_free(s->path);
+        s->path = plain_path(real);
+    }
     if (stat(s->path, &file)) {
         if (errno == ENOENT && s->access == STORE_WRITE)
             return 0;
@@ -128,7 +120,7 @@ static int close_to_others(struct store *s, struct err *e)
 
 /* ---- the connection ---- */
 
-static int configure(struct store *s, struct err *e)
+static int connect_to(struct store *s, const char *name, int flags, struct err *e)
 {
     static const struct {
         int option, value;
@@ -137,25 +129,20 @@ static int configure(struct store *s, struct err *e)
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
         {SQLITE_DBCONFIG_ENABLE_FKEY, 1},
     };
-    int code = sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
-    for (size_t i = 0; i < sizeof options / sizeof *options && code == SQLITE_OK; i++)
-        code = sqlite3_db_config(s->db, options[i].option, options[i].value, NULL);
-    sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-    sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(s->db, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : store_failed(s, code, e);
-}
-
-static int connect_to(struct store *s, const char *name, int flags, struct err *e)
-{
     sqlite3_close(s->db);
     s->db = NULL;
     int code =
         sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (code != SQLITE_OK)
         return store_failed(s, code, e);
-    return configure(s, e);
+    code = sqlite3_busy_timeout(s->db, STORE_BUSY_MS);
+    for (size_t i = 0; i < sizeof options / sizeof *options && code == SQLITE_OK; i++)
+        code = sqlite3_db_config(s->db, options[i].option, options[i].value, NULL);
+    if (code != SQLITE_OK)
+        return store_failed(s, code, e);
+    sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+    sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
+    return store_execute(s, "PRAGMA cell_size_check = ON", e);
 }
 
 /* The number that a statement gives; *code tells how it went. */
@@ -194,14 +181,6 @@ static bool has_log(struct store *s)
     return has;
 }
 
-/* Does it end within a page? SQLite would read zeros there, and miss rows in silence. Only a log
- * may make up for it. */
-static bool is_cut(struct store *s, const struct header *h)
-{
-    struct stat file;
-    return stat(s->path, &file) == 0 && h->page > 0 && file.st_size % h->page != 0 && !has_log(s);
-}
-
 static bool is_plain(char c)
 {
     return c != '?' && c != '#' && c != '%';
@@ -235,7 +214,10 @@ static int check_header(struct store *s, const struct header *h, const struct sc
         return store_refused(s, e, "it holds no campaign yet; `outfox run` makes one");
     if (fresh)
         return 0;
-    if (is_cut(s, h))
+    /* does it end within a page? SQLite would read zeros there, and miss rows in silence. Only a
+     * log may make up for it */
+    struct stat file;
+    if (stat(s->path, &file) == 0 && h->page > 0 && file.st_size % h->page != 0 && !has_log(s))
         return store_damaged(s, e, "its end is missing");
     if (h->application != SCHEMA_APPLICATION)
         return store_refused(s, e,
@@ -256,28 +238,19 @@ static int check_header(struct store *s, const struct header *h, const struct sc
     return 0;
 }
 
-static int execute(struct store *s, const char *sql, struct err *e)
-{
-    int code = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : store_failed(s, code, e);
-}
-
-static int run_steps(struct store *s, int64_t from, const struct schema *schema, struct err *e)
-{
-    char mark[96];
-    for (int64_t i = from; i < schema->version; i++)
-        if (execute(s, schema->steps[i], e))
-            return -1;
-    snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %u",
-             SCHEMA_APPLICATION, (unsigned)schema->version);
-    return execute(s, mark, e);
-}
-
 static int upgrade(struct store *s, int64_t from, const struct schema *schema, struct err *e)
 {
+    char mark[96];
+    int result = 0;
     if (store_begin_write(s, e))
         return -1;
-    return store_end(s, run_steps(s, from, schema, e), e);
+    for (int64_t i = from; i < schema->version && result == 0; i++)
+        result = store_execute(s, schema->steps[i], e);
+    snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %u",
+             SCHEMA_APPLICATION, (unsigned)schema->version);
+    if (result == 0)
+        result = store_execute(s, mark, e);
+    return store_end(s, result, e);
 }
 
 /* Is the file sound? Large ones are not read for this; damage shows when it is met. */
@@ -325,7 +298,7 @@ static int open_write(struct store *s, const struct schema *schema, struct err *
         return store_failed(s, SQLITE_READONLY, e);
     if (h.tables > 0 && check_sound(s, e))
         return -1;
-    if (execute(s, writing, e))
+    if (store_execute(s, writing, e))
         return -1;
     return h.version < schema->version ? upgrade(s, h.version, schema, e) : 0;
 }

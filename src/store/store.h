@@ -46,10 +46,6 @@ int store_begin(struct store *s, slice scenario, uint64_t *campaign, struct err 
 /* The campaign of this scenario; 0 in *campaign when there is none. */
 int store_find(struct store *s, slice scenario, uint64_t *campaign, struct err *e) MUST_USE;
 
-/* The scenarios that have a campaign, in the order in which they began. */
-int store_each_scenario(struct store *s, int (*each)(void *ctx, slice scenario, struct err *e),
-                        void *ctx, struct err *e) MUST_USE;
-
 /* Sets or replaces a fact; reads one (empty slice with p == NULL when it is not there; the text
  * lives in `a`). */
 int store_set(struct store *s, uint64_t campaign, slice name, slice value, struct err *e) MUST_USE;

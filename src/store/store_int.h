@@ -13,7 +13,6 @@
 #include <sys/types.h>
 
 #include "base/index.h"
-#include "store/schema.h"
 #include "store/store.h"
 
 enum {
@@ -23,6 +22,20 @@ enum {
     STORE_SYNC_NS = 1000 * 1000 * 1000, /* commits reach the disk at least this often */
 };
 
+/* ---- schema.c ---- */
+
+/* PRAGMA application_id: "OFOX". Tells our files from those of other programs. */
+enum { SCHEMA_APPLICATION = 0x4f464f58 };
+
+/* The steps that lead from an empty file to the newest version. Step i leads from version i to
+ * i + 1 (PRAGMA user_version). A step that was released does not change any more: append. */
+struct schema {
+    const char *const *steps;
+    uint32_t version; /* how many there are */
+};
+
+extern const struct schema schema_newest;
+
 /* Every statement: STATEMENT(id, text). */
 #define STORE_STATEMENTS                                                                           \
     STATEMENT(BEGIN, "BEGIN")                                                                      \
@@ -30,7 +43,7 @@ enum {
     STATEMENT(COMMIT, "COMMIT")                                                                    \
     STATEMENT(ROLLBACK, "ROLLBACK")                                                                \
     STATEMENT(CAMPAIGN_FIND, "SELECT id FROM campaign WHERE scenario = ?")                         \
-    STATEMENT(CAMPAIGN_NEXT, "SELECT id, scenario FROM campaign WHERE id > ? ORDER BY id LIMIT 1") \
+    STATEMENT(CAMPAIGN_OTHER, "SELECT id FROM campaign WHERE id <> ? LIMIT 1")                     \
     STATEMENT(CAMPAIGN_ADD, "INSERT INTO campaign(scenario, began_ns) VALUES(?, ?)")               \
     STATEMENT(FACT_SET, "REPLACE INTO fact(campaign, name, value, sum) VALUES(?, ?, ?, ?)")        \
     STATEMENT(FACT_GET, "SELECT campaign, name, value, sum FROM fact "                             \
@@ -117,6 +130,9 @@ int store_damaged(struct store *s, struct err *e, const char *format, ...)
 int store_refused(struct store *s, struct err *e, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Executes statements that give no rows and need no values. */
+int store_execute(struct store *s, const char *sql, struct err *e) MUST_USE;
+
 /* One transaction: begin, then end with what came of it (0: commit; else roll back). */
 int store_begin_read(struct store *s, struct err *e) MUST_USE;
 int store_begin_write(struct store *s, struct err *e) MUST_USE;
@@ -171,10 +187,7 @@ bool get_blob_later(struct get *g, size_t most, slice *out); /* false: NULL */
 void get_sum(struct get *g); /* the sum stands here; it must be that of what was taken before */
 void get_bad(struct get *g); /* the value just taken means nothing */
 
-/* ---- write.c and read.c share ---- */
-
-/* The number of the last run of a campaign; 0 when there is none. */
-int last_run(struct store *s, uint64_t campaign, uint64_t *number, struct err *e) MUST_USE;
+/* ---- runs.c ---- */
 
 /* The text of a faultload in s->text. */
 int faultload_text(struct store *s, const struct names *names, const struct faultloads *fl,
