@@ -6,153 +6,78 @@
  * /shipping-costs. Of gRPC the method's name does, by its first word: GetUser reads,
  * Getaway does not. A name that goes on with "And" or "Or" and something that writes, such as
  * GetOrCreate, is no read. */
-#include "judge/judge.h"
 #include "judge/judge_int.h"
 
-struct kind {
-    const char *word;
+static const struct {
+    const char *name;
     enum effect effect;
-};
-
-static const struct kind methods[] = {
+} methods[] = {
     {"GET", EFFECT_READ},          {"HEAD", EFFECT_READ},   {"OPTIONS", EFFECT_READ},
     {"TRACE", EFFECT_READ},        {"QUERY", EFFECT_READ},  {"SEARCH", EFFECT_READ},
     {"PROPFIND", EFFECT_READ},     {"REPORT", EFFECT_READ}, {"PUT", EFFECT_IDEMPOTENT},
     {"DELETE", EFFECT_IDEMPOTENT},
 };
 
-/* First words of gRPC methods. An update may add to what is there, so it is not among them. */
-static const struct kind verbs[] = {
-    {"Get", EFFECT_READ},
-    {"List", EFFECT_READ},
-    {"Find", EFFECT_READ},
-    {"Search", EFFECT_READ},
-    {"Read", EFFECT_READ},
-    {"Query", EFFECT_READ},
-    {"Fetch", EFFECT_READ},
-    {"Check", EFFECT_READ},
-    {"Describe", EFFECT_READ},
-    {"Watch", EFFECT_READ},
-    {"Count", EFFECT_READ},
-    {"Lookup", EFFECT_READ},
-    {"Has", EFFECT_READ},
-    {"Is", EFFECT_READ},
-    {"Exists", EFFECT_READ},
-    {"Validate", EFFECT_READ},
-    {"Verify", EFFECT_READ},
-    {"Calculate", EFFECT_READ},
-    {"Compute", EFFECT_READ},
-    {"Estimate", EFFECT_READ},
-    {"Preview", EFFECT_READ},
-    {"View", EFFECT_READ},
-    {"Show", EFFECT_READ},
-    {"Retrieve", EFFECT_READ},
-    {"Scan", EFFECT_READ},
-    {"Select", EFFECT_READ},
-    {"Peek", EFFECT_READ},
-    {"Resolve", EFFECT_READ},
-    {"Convert", EFFECT_READ},
-    {"Compare", EFFECT_READ},
-    {"Ping", EFFECT_READ},
-    {"Health", EFFECT_READ},
-    {"Status", EFFECT_READ},
-    {"Set", EFFECT_IDEMPOTENT},
-    {"Put", EFFECT_IDEMPOTENT},
-    {"Delete", EFFECT_IDEMPOTENT},
-    {"Replace", EFFECT_IDEMPOTENT},
-    {"Upsert", EFFECT_IDEMPOTENT},
-    {"Ensure", EFFECT_IDEMPOTENT},
-    {"Cancel", EFFECT_IDEMPOTENT},
-    {"Void", EFFECT_IDEMPOTENT},
-    {"Abort", EFFECT_IDEMPOTENT},
-    {"Rollback", EFFECT_IDEMPOTENT},
-    {"Revoke", EFFECT_IDEMPOTENT},
-
-    {"Login", EFFECT_READ},
-};
-
-/* What may stand before the verb. */
-static const char *const batches[] = {"Batch", "Bulk", "Multi", "Stream"};
-
-/* What reads, by its first word, and does not. */
-static const char *const writes[] = {"CheckIn", "CheckOut"};
-
 /* ---- names of gRPC methods ---- */
 
-/* Does the name begin with this word (its first letter in either case)? */
-static bool starts_word(slice name, const char *word)
-{
-    slice w = slice_of(word);
-    if (name.n < w.n || (name.p[0] | 0x20) != (w.p[0] | 0x20) ||
-        memcmp(name.p + 1, w.p + 1, w.n - 1) != 0)
-        return false;
-    return name.n == w.n || !is_lower(name.p[w.n]);
-}
+/* First words of those that read, and of those that may be repeated. An update may add to what is
+ * there, so it is not among them. */
+static const char *const reads[] = {
+    "Get",     "List",     "Find",     "Search",    "Read",    "Query",    "Fetch",
+    "Check",   "Describe", "Watch",    "Count",     "Lookup",  "Has",      "Is",
+    "Exists",  "Validate", "Verify",   "Calculate", "Compute", "Estimate", "Preview",
+    "View",    "Show",     "Retrieve", "Scan",      "Select",  "Peek",     "Resolve",
+    "Convert", "Compare",  "Ping",     "Health",    "Status",  "Login",    NULL};
+static const char *const repeatable[] = {"Set",    "Put",  "Delete", "Replace",  "Upsert", "Ensure",
+                                         "Cancel", "Void", "Abort",  "Rollback", "Revoke", NULL};
 
-static bool starts_any(slice name, const char *const *words, size_t n, size_t *length)
+/* Does the name begin with one of these words (its first letter in either case)? How long that is;
+ * 0: with none. */
+static size_t starts_any(slice name, const char *const *words)
 {
-    for (size_t i = 0; i < n; i++)
-        if (starts_word(name, words[i])) {
-            *length = strlen(words[i]);
-            return true;
-        }
-    return false;
-}
-
-static enum effect verb_effect(slice name)
-{
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (starts_word(name, verbs[i].word))
-            return verbs[i].effect;
-    return EFFECT_ONCE;
+    for (; *words; words++) {
+        size_t n = strlen(*words);
+        if (name.n >= n && (name.p[0] | 0x20) == (**words | 0x20) &&
+            memcmp(name.p + 1, *words + 1, n - 1) == 0 && (name.n == n || !is_lower(name.p[n])))
+            return n;
+    }
+    return 0;
 }
 
 /* GetOrCreate, FindOneAndUpdate: what is behind the And or Or decides. Things that are read
  * together, GetUsersAndGroups, are not told from it by grammar, so it must be a known verb. */
 static bool writes_too(slice name)
 {
-    static const char *const words[] = {"And", "Or"};
-    static const char *const more[] = {"Create",  "Add",    "Insert",    "Update",    "Set",
-                                       "Put",     "Delete", "Remove",    "Increment", "Decrement",
-                                       "Modify",  "Write",  "Reserve",   "Store",     "Save",
-                                       "Replace", "Swap",   "Subscribe", "Lock",      "Reset",
-                                       "Mark",    "Charge", "Commit",    "Send",      "Upsert"};
-    size_t length;
+    static const char *const joins[] = {"And", "Or", NULL};
+    static const char *const verbs[] = {
+        "Create", "Add",       "Insert",    "Update",    "Set",   "Put",     "Delete",
+        "Remove", "Increment", "Decrement", "Modify",    "Write", "Reserve", "Store",
+        "Save",   "Replace",   "Swap",      "Subscribe", "Lock",  "Reset",   "Mark",
+        "Charge", "Commit",    "Send",      "Upsert",    NULL};
     for (size_t i = 1; i < name.n; i++) {
         slice rest = slice_from(name, i);
-        if (is_upper(rest.p[0]) && starts_any(rest, words, 2, &length)) {
-            rest = slice_from(rest, length);
-            if (rest.n && starts_any(rest, more, sizeof more / sizeof *more, &length))
-                return true;
-        }
+        size_t join = is_upper(rest.p[0]) ? starts_any(rest, joins) : 0;
+        if (join && starts_any(slice_from(rest, join), verbs))
+            return true;
     }
     return false;
 }
 
 static enum effect grpc_effect(slice name)
 {
-    size_t length;
-    if (starts_any(name, batches, sizeof batches / sizeof *batches, &length) && length < name.n)
-        name = slice_from(name, length + (name.p[length] == '_'));
-    if (starts_any(name, writes, sizeof writes / sizeof *writes, &length) || writes_too(name))
+    static const char *const batches[] = {"Batch", "Bulk", "Multi", "Stream", NULL};
+    static const char *const writes[] = {"CheckIn", "CheckOut", NULL}; /* although they "check" */
+    size_t batch = starts_any(name, batches);
+    if (batch && batch < name.n)
+        name = slice_from(name, batch + (name.p[batch] == '_'));
+    if (starts_any(name, writes) || writes_too(name))
         return EFFECT_ONCE;
-    return verb_effect(name);
+    return starts_any(name, reads)        ? EFFECT_READ
+           : starts_any(name, repeatable) ? EFFECT_IDEMPOTENT
+                                          : EFFECT_ONCE;
 }
 
 /* ---- paths of HTTP ---- */
-
-/* Where a path ends in such a word, POST asks. */
-static const char *const questions[] = {
-    "search",       "query",       "graphql",     "lookup",     "find",       "filter",
-    "quote",        "price",       "pricing",     "cost",       "rate",       "estimate",
-    "calculate",    "compute",     "validate",    "validation", "verify",     "preview",
-    "count",        "convert",     "compare",     "suggest",    "suggestion", "recommendation",
-    "availability", "eligibility", "calculation", "token",      "introspect", "login",
-    "authenticate"};
-
-/* Where it ends in such a word, it puts an end to one thing, and may do so again. Not: refund,
- * release. Those give back an amount. */
-static const char *const endings[] = {"cancel", "void", "abort", "rollback", "revoke"};
 
 /* The last word of the last segment that is no parameter: costs of /shipping-costs/[id]. */
 static slice last_word(slice path)
@@ -171,39 +96,38 @@ static slice last_word(slice path)
     return (slice){path.p + start, end - start};
 }
 
-/* Unless it is told to somebody: /alerts/quote is about a quote. */
-static const char *const told_to[] = {"alert", "notification", "event",     "log",     "audit",
-                                      "trace", "metric",       "telemetry", "message", "mail"};
-
 /* Singular or plural, in either case of the first letter. */
-static bool is_one_of(slice word, const char *const *words, size_t n_words)
+static bool is_one_of(slice word, const char *const *words)
 {
-    for (size_t i = 0; i < n_words; i++) {
-        size_t n = strlen(words[i]);
-        if ((word.n == n || (word.n == n + 1 && word.p[n] == 's')) &&
-            starts_word((slice){word.p, n}, words[i]))
-            return true;
-    }
-    return false;
-}
-
-static bool is_question(slice path)
-{
-    slice segment;
-    if (!is_one_of(last_word(path), questions, sizeof questions / sizeof *questions))
-        return false;
-    while (slice_cut(&path, '/', &segment))
-        if (is_one_of(segment, told_to, sizeof told_to / sizeof *told_to))
-            return false;
-    return true;
+    slice singular = {word.p, word.n - (word.n && word.p[word.n - 1] == 's')};
+    return word.n && (starts_any(word, words) == word.n ||
+                      (singular.n && starts_any(singular, words) == singular.n));
 }
 
 static enum effect post_effect(slice path)
 {
-    if (is_question(path))
-        return EFFECT_READ;
-    bool ends = is_one_of(last_word(path), endings, sizeof endings / sizeof *endings);
-    return ends ? EFFECT_IDEMPOTENT : EFFECT_ONCE;
+    /* where a path ends in such a word, POST asks, */
+    static const char *const questions[] = {
+        "search",       "query",       "graphql",     "lookup",     "find",       "filter",
+        "quote",        "price",       "pricing",     "cost",       "rate",       "estimate",
+        "calculate",    "compute",     "validate",    "validation", "verify",     "preview",
+        "count",        "convert",     "compare",     "suggest",    "suggestion", "recommendation",
+        "availability", "eligibility", "calculation", "token",      "introspect", "login",
+        "authenticate", NULL};
+    /* unless it is told to somebody: /alerts/quote is about a quote */
+    static const char *const told_to[] = {"alert",   "notification", "event",  "log",
+                                          "audit",   "trace",        "metric", "telemetry",
+                                          "message", "mail",         NULL};
+    /* where it ends in such a word, it puts an end to one thing, and may do so again. Not: refund,
+     * release. Those give back an amount */
+    static const char *const endings[] = {"cancel", "void", "abort", "rollback", "revoke", NULL};
+    slice last = last_word(path), segment;
+    if (!is_one_of(last, questions))
+        return is_one_of(last, endings) ? EFFECT_IDEMPOTENT : EFFECT_ONCE;
+    while (slice_cut(&path, '/', &segment))
+        if (is_one_of(segment, told_to))
+            return EFFECT_ONCE;
+    return EFFECT_READ;
 }
 
 /* ---- all of them ---- */
@@ -214,7 +138,7 @@ static enum effect interface_effect(slice interface)
     if (blank < interface.n) {
         slice method = {interface.p, blank};
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-            if (slice_is(method, methods[i].word))
+            if (slice_is(method, methods[i].name))
                 return methods[i].effect;
         return slice_is(method, "POST") ? post_effect(slice_from(interface, blank)) : EFFECT_ONCE;
     }
@@ -427,62 +351,16 @@ int effect_rule_load(const struct node *node, const struct vocabulary *v, struct
     return 0;
 }
 
-/* ---- printing ---- */
-
-static void print_count(uint32_t low, uint32_t high, struct buf *out)
-{
-    if (high == 0 || (low == 0 && high == ANY_NUMBER))
-        buf_adds(out, high ? "any" : "none");
-    else
-        buf_addf(out, "%s %u",
-                 low == high          ? "exactly"
-                 : high == ANY_NUMBER ? "at least"
-                                      : "at most",
-                 (unsigned)(high == ANY_NUMBER ? low : high));
-}
-
-void effect_rule_print(const struct effect_rule *r, struct buf *out)
-{
-    slice text = slice_of(r->text), words = {text.p, pattern_end(text)}, word;
-    for (bool more = false; slice_word(&words, &word); more = true) {
-        buf_adds(out, more ? " " : "");
-        buf_add(out, word);
-    }
-    if (!r->counted)
-        return;
-    buf_adds(out, ": ");
-    print_count(r->low, r->high, out);
-    if (r->when == OUT_NONE)
-        return;
-    buf_adds(out, " when status ");
-    outcome_print(r->when, out);
-    if (r->else_low == 0 && r->else_high == ANY_NUMBER)
-        return;
-    buf_adds(out, ", otherwise ");
-    print_count(r->else_low, r->else_high, out);
-}
-
 /* ---- checking ---- */
 
-static bool other_case(const struct effect_rule *r, outcome status)
+struct effect_bounds effect_rule_bounds(const struct effect_rule *r, outcome status)
 {
-    return r->when != OUT_NONE && r->when != status;
-}
-
-/* How a command ended does not say what its requests were answered with. */
-static bool unknown_case(const struct effect_rule *r, outcome status)
-{
-    return !r->counted || (r->when != OUT_NONE && outcome_kind(status) == OUT_EXIT);
-}
-
-uint32_t effect_rule_low(const struct effect_rule *r, outcome status)
-{
-    return unknown_case(r, status) ? 0 : other_case(r, status) ? r->else_low : r->low;
-}
-
-uint32_t effect_rule_high(const struct effect_rule *r, outcome status)
-{
-    return unknown_case(r, status) ? ANY_NUMBER : other_case(r, status) ? r->else_high : r->high;
+    /* how a command ended does not say what its requests were answered with */
+    if (!r->counted || (r->when != OUT_NONE && outcome_kind(status) == OUT_EXIT))
+        return (struct effect_bounds){0, ANY_NUMBER};
+    if (r->when != OUT_NONE && r->when != status)
+        return (struct effect_bounds){r->else_low, r->else_high};
+    return (struct effect_bounds){r->low, r->high};
 }
 
 bool effect_rule_check(const struct effect_rule *r, const struct names *names,
@@ -495,5 +373,6 @@ bool effect_rule_check(const struct effect_rule *r, const struct names *names,
         const struct call *c = &trace->calls.at[i];
         *counted += call_done(c) && pattern_matches(&r->calls, names, c->uid);
     }
-    return *counted >= effect_rule_low(r, status) && *counted <= effect_rule_high(r, status);
+    struct effect_bounds bounds = effect_rule_bounds(r, status);
+    return *counted >= bounds.low && *counted <= bounds.high;
 }

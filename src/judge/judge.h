@@ -97,12 +97,11 @@ void effect_rule_deinit(struct effect_rule *r);
 int effect_rule_load(const struct node *node, const struct vocabulary *v, struct effect_rule *out,
                      struct err *e) MUST_USE;
 
-/* Canonical text; read back it is the same rule. */
-void effect_rule_print(const struct effect_rule *r, struct buf *out);
-
 /* How often the effect is to be had when the client saw `status`. */
-uint32_t effect_rule_low(const struct effect_rule *r, outcome status);
-uint32_t effect_rule_high(const struct effect_rule *r, outcome status);
+struct effect_bounds {
+    uint32_t low, high;
+};
+struct effect_bounds effect_rule_bounds(const struct effect_rule *r, outcome status);
 
 /* Is the rule kept? *counted: the calls that match and had their effect. Rules without a count
  * always are. */

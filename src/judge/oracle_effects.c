@@ -98,13 +98,14 @@ static void rule_see(const struct view *v, uint32_t rule)
     uint32_t n;
     if (effect_rule_check(r, v->names, &v->run->trace, status, &n))
         return;
-    uint32_t high = effect_rule_high(r, status);
-    for (uint32_t i = 1; i < v->n && !ok && n > high; i++) /* what was taken back is not left */
+    struct effect_bounds bounds = effect_rule_bounds(r, status);
+    for (uint32_t i = 1; i < v->n && !ok && n > bounds.high;
+         i++) /* what was taken back is not left */
         n -= call_done(&v->calls[i]) && pattern_matches(&r->calls, v->names, v->calls[i].uid) &&
              view_undone(v, i, v->n);
-    if (n >= effect_rule_low(r, status) && n <= high)
+    if (n >= bounds.low && n <= bounds.high)
         return;
-    enum oracle o = !ok && n > high ? ORACLE_PARTIAL_EFFECTS : ORACLE_SKIPPED_EFFECT;
+    enum oracle o = !ok && n > bounds.high ? ORACLE_PARTIAL_EFFECTS : ORACLE_SKIPPED_EFFECT;
     const struct trace *calm = &j->calm.trace;
     uid subject = v->calls[0].uid; /* the call that the rule is about without faults, else this */
     for (uint32_t i = calm->calls.n; i-- > 1;)

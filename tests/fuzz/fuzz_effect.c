@@ -12,7 +12,7 @@
 
 #include "data/yaml.h"
 #include "fuzz/must.h"
-#include "judge/judge.h"
+#include "support/effect_text.h"
 
 enum { BYTES_MAX = 16 << 10 };
 
@@ -22,7 +22,7 @@ static void check_rule(const struct effect_rule *r)
     MUST(r->counted || (r->low == 0 && r->high == UINT32_MAX));
     for (int other = 0; other < 2; other++) {
         outcome status = other ? OUTCOME(OUT_STATUS, 599) : OUTCOME_OK;
-        MUST(effect_rule_low(r, status) <= effect_rule_high(r, status));
+        MUST(effect_rule_bounds(r, status).low <= effect_rule_bounds(r, status).high);
     }
 }
 

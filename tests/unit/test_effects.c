@@ -2,7 +2,7 @@
  *
  * Side effects: which calls have them, how often they must be made, and what users say of them. */
 #include "data/yaml.h"
-#include "judge/judge.h"
+#include "support/effect_text.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
