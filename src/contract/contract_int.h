@@ -16,7 +16,7 @@
 
 #include "base/intern.h"
 #include "contract/contract.h"
-#include "judge/request.h"
+#include "judge/mask.h"
 
 enum {
     RULES_MAX = 2000,   /* of a file */

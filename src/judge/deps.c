@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "judge/judge_int.h"
+#include "judge/oracle_int.h"
 
 /* Beyond these a run says nothing, and nothing new is kept. */
 enum {
@@ -125,15 +125,6 @@ static bool cause_contains(const struct dep_cause *all, const struct dep_cause *
     return found == part->n;
 }
 
-static int cause_cmp(const struct names *names, const struct dep_cause *a,
-                     const struct dep_cause *b)
-{
-    int order = a->n < b->n ? -1 : a->n > b->n;
-    for (uint32_t i = 0; i < a->n && order == 0; i++)
-        order = a->calls[i] == b->calls[i] ? 0 : uid_cmp(names, a->calls[i], b->calls[i]);
-    return order;
-}
-
 /* What leads to a call that is not made without faults: sets of calls that fail. Kept are those of
  * which no part is enough, in an order that does not depend on that of the runs. */
 static void dep_causes_add(const struct names *names, struct dep_causes *all,
@@ -151,8 +142,14 @@ static void dep_causes_add(const struct names *names, struct dep_causes *all,
     }
     all->n = kept;
     uint32_t at = 0;
-    while (at < all->n && cause_cmp(names, &all->at[at], c) < 0)
-        at++;
+    for (; at < all->n; at++) { /* the smaller ones first, then by names */
+        const struct dep_cause *known = &all->at[at];
+        int order = known->n < c->n ? -1 : known->n > c->n;
+        for (uint32_t i = 0; i < c->n && order == 0; i++)
+            order = uid_cmp(names, known->calls[i], c->calls[i]);
+        if (order >= 0)
+            break;
+    }
     all->more |= all->n == DEP_CAUSES;
     if (at == DEP_CAUSES)
         return;
@@ -312,6 +309,8 @@ static void learn_fact(const struct lesson *l, uid u)
 void deps_learn(const struct view *v)
 {
     const struct names *names = v->names;
+    if (!v->judge->deps)
+        v->judge->deps = mem_zero(sizeof *v->judge->deps);
     struct dep_memory *m = v->judge->deps;
     struct lesson l = {.v = v, .m = m};
     if (!v->n_faults) {
@@ -359,13 +358,10 @@ void deps_learn(const struct view *v)
                  (struct dep_pair){a, b, view_status(v), v->run->faultload, v->run->number});
 }
 
-struct dep_memory *deps_memory_new(void)
-{
-    return mem_zero(sizeof(struct dep_memory));
-}
-
 void deps_memory_free(struct dep_memory *m)
 {
+    if (!m)
+        return;
     vec_deinit(&m->usual);
     vec_deinit(&m->extra);
     vec_deinit(&m->facts);

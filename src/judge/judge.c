@@ -12,40 +12,26 @@ const struct oracle_row oracle_rows[ORACLES] = {
 /* Which oracles a function is for: it is not called when all of them are off. */
 #define BIT(id) (1u << ORACLE_##id)
 
+/* What looks for them in every run, and what concludes at the end; in this order. */
 static const struct {
     void (*see)(const struct view *v);
-    uint32_t oracles;
-    bool calm; /* also of runs without faults */
-} run_oracles[] = {
-    {oracle_cause, BIT(FAILURE_WITHOUT_CAUSE), true},
-    {oracle_status, BIT(WRONG_STATUS), false},
-    {oracle_hidden, BIT(HIDDEN_ERROR), false},
-    {oracle_lost, BIT(LOST_VALUE), false},
-    {oracle_check, BIT(CHECK_THEN_ACT), false},
-    {oracle_retry, BIT(RETRY_WITHOUT_EFFECT) | BIT(UNEVEN_RETRY), false},
-    {oracle_duplicate, BIT(DUPLICATE_EFFECT), false},
-    {oracle_storm, BIT(RETRY_STORM), false},
-    {oracle_fallback, BIT(FALLBACK_TO_FAILED) | BIT(FALLBACK_WORSE), false},
-    {oracle_timeout, BIT(NO_TIMEOUT) | BIT(INVERTED_TIMEOUTS) | BIT(OVER_LIMIT), false},
-    {oracle_effects, BIT(PARTIAL_EFFECTS) | BIT(SKIPPED_EFFECT), false},
-    {oracle_slow, BIT(SLOW_ELSEWHERE), false},
-};
-
-static const struct {
     void (*conclude)(struct judge *j);
     uint32_t oracles;
-} end_oracles[] = {
-    {oracle_status_end, BIT(WRONG_STATUS)},
-    {oracle_hidden_end, BIT(HIDDEN_ERROR)},
-    {oracle_lost_end, BIT(LOST_VALUE)}, /* after hidden-error */
-    {oracle_check_end, BIT(CHECK_THEN_ACT)},
-    {oracle_retry_end, BIT(RETRY_WITHOUT_EFFECT)},
-    {oracle_duplicate_end, BIT(DUPLICATE_EFFECT)},
-    {oracle_storm_end, BIT(RETRY_STORM)},
-    {oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
-    {oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
-    {oracle_slow_end, BIT(SLOW_ELSEWHERE)},
-    {oracle_effects_end, BIT(SKIPPED_EFFECT) | BIT(PARTIAL_EFFECTS)},
+} steps[] = {
+    {oracle_cause, NULL, BIT(FAILURE_WITHOUT_CAUSE)},
+    {oracle_status, oracle_status_end, BIT(WRONG_STATUS)},
+    {oracle_hidden, oracle_hidden_end, BIT(HIDDEN_ERROR)},
+    {oracle_lost, oracle_lost_end, BIT(LOST_VALUE)}, /* after hidden-error */
+    {oracle_check, oracle_check_end, BIT(CHECK_THEN_ACT)},
+    {oracle_retry, oracle_retry_end, BIT(RETRY_WITHOUT_EFFECT) | BIT(UNEVEN_RETRY)},
+    {oracle_duplicate, oracle_duplicate_end, BIT(DUPLICATE_EFFECT)},
+    {oracle_storm, oracle_storm_end, BIT(RETRY_STORM)},
+    {NULL, oracle_uneven_end, BIT(UNEVEN_RETRY) | BIT(UNEVEN_FALLBACK)},
+    {oracle_fallback, NULL, BIT(FALLBACK_TO_FAILED) | BIT(FALLBACK_WORSE)},
+    {NULL, oracle_fallback_end, BIT(FALLBACK_UNREACHED)},
+    {oracle_timeout, NULL, BIT(NO_TIMEOUT) | BIT(INVERTED_TIMEOUTS) | BIT(OVER_LIMIT)},
+    {oracle_effects, oracle_effects_end, BIT(PARTIAL_EFFECTS) | BIT(SKIPPED_EFFECT)},
+    {oracle_slow, oracle_slow_end, BIT(SLOW_ELSEWHERE)},
 };
 
 enum oracle oracle_find(slice name)
@@ -69,7 +55,6 @@ struct judge *judge_new(const struct judge_options *options)
     j->opt = *options;
     j->set = options->settings;
     j->limit_ns = options->limit_ns ? options->limit_ns : options->settings->limit_ns;
-    j->deps = deps_memory_new();
     return j;
 }
 
@@ -96,8 +81,11 @@ void judge_free(struct judge *j)
     vec_deinit(&j->effects);
     vec_deinit(&j->paths);
     deps_memory_free(j->deps);
-    slow_memory_free(j->slow);
-    waits_free(j->waits);
+    map_deinit(&j->slow.faults);
+    map_deinit(&j->slow.at);
+    vec_deinit(&j->slow.all);
+    vec_deinit(&j->waits);
+    map_deinit(&j->wait_at);
     mem_free(j);
 }
 
@@ -131,9 +119,14 @@ void judge_run(struct judge *j, const struct run *run)
         map_set(&j->called, uid_element(v->names, v->calls[i].uid)->service, 1);
     reaction_learn(v);
     deps_learn(v);
-    for (size_t i = 0; i < sizeof run_oracles / sizeof *run_oracles; i++)
-        if ((v->n_faults || run_oracles[i].calm) && wanted(j, run_oracles[i].oracles))
-            run_oracles[i].see(v);
+    if (!v->n_faults) {
+        if (wanted(j, BIT(FAILURE_WITHOUT_CAUSE)))
+            oracle_cause(v); /* a system may fail without any fault */
+        return;
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i].see && wanted(j, steps[i].oracles))
+            steps[i].see(v);
 }
 
 uid judge_path(struct judge *j, uid call)
@@ -178,25 +171,27 @@ enum effect judge_effect(struct judge *j, uid call)
     return (enum effect)(j->effects.at[call] - 1);
 }
 
-uint32_t doubt_add(faultload *out, uint32_t n, faultload f)
+void doubt_add(struct doubts *d, faultload f)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (out[i] == f)
-            return n;
-    out[n] = f;
-    return n + 1;
+    uint32_t i = 0;
+    while (i < d->n && d->at[i] != f)
+        i++;
+    if (i == d->n && d->n < d->most)
+        d->at[d->n++] = f;
 }
 
 uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most)
 {
-    uint32_t n = 0;
+    struct doubts d = {out, 0, most};
+    if (!j->timed)
+        return 0; /* in memory times are exact */
     if (wanted(j, BIT(INVERTED_TIMEOUTS)))
-        n = wait_doubts(j, out, n, most);
+        wait_doubts(j, &d);
     if (wanted(j, BIT(SLOW_ELSEWHERE)))
-        n = slow_doubts(j, out, n, most);
+        slow_doubts(j, &d);
     if (wanted(j, BIT(RETRY_WITHOUT_EFFECT)))
-        n = pace_doubts(j, out, n, most);
-    return n;
+        pace_doubts(j, &d);
+    return d.n;
 }
 
 /* ---- the end ---- */
@@ -229,26 +224,9 @@ const struct remark *judge_news(struct judge *j)
 
 enum { REMARKS_MAX = 300 };
 
-static void add_remarks(struct judge *j, const struct remark *list, uint32_t n, enum oracle o,
-                        enum severity severity, struct summary *out)
+void judge_finish(struct judge *j, bool complete, struct summary *out)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        struct remark r = list[i];
-        if (!r.why || r.oracle != oracle_rows[o].name)
-            continue;
-        r.severity = judge_weigh(j, &r, out);
-        if (r.severity != severity)
-            continue;
-        if (out->remarks.n == REMARKS_MAX)
-            out->more_remarks++;
-        else
-            vec_push(&out->remarks, r);
-    }
-}
-
-/* What is not compared; of several requests, with their names before it. */
-static void list_volatile(struct judge *j, struct summary *out)
-{
+    /* what is not compared; of several requests, with their names before it */
     out->volatile_.n = 0;
     for (uint32_t i = 0; i < j->set->volatile_.n; i++)
         vec_push(&out->volatile_, j->set->volatile_.at[i].p);
@@ -262,21 +240,25 @@ static void list_volatile(struct judge *j, struct summary *out)
             vec_push(&out->volatile_, buf_keep(&text, &j->keep).p);
         }
     }
-}
-
-void judge_finish(struct judge *j, bool complete, struct summary *out)
-{
-    list_volatile(j, out);
     out->remarks.n = 0;
     out->more_remarks = 0;
     j->late.n = 0;
     j->complete = complete;
-    for (size_t i = 0; i < sizeof end_oracles / sizeof *end_oracles; i++)
-        if (j->calm.known && wanted(j, end_oracles[i].oracles))
-            end_oracles[i].conclude(j);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (j->calm.known && steps[i].conclude && wanted(j, steps[i].oracles))
+            steps[i].conclude(j);
     for (int severity = SEVERITY_FINDING; severity > SEVERITY_OFF; severity--)
-        for (uint32_t o = 0; o < ORACLES; o++) {
-            add_remarks(j, j->said.at, j->said.n, (enum oracle)o, (enum severity)severity, out);
-            add_remarks(j, j->late.at, j->late.n, (enum oracle)o, (enum severity)severity, out);
-        }
+        for (uint32_t o = 0; o < ORACLES; o++)
+            for (uint32_t i = 0; i < j->said.n + j->late.n; i++) {
+                struct remark r = i < j->said.n ? j->said.at[i] : j->late.at[i - j->said.n];
+                if (!r.why || r.oracle != oracle_rows[o].name)
+                    continue;
+                r.severity = judge_weigh(j, &r, out);
+                if ((int)r.severity != severity)
+                    continue;
+                if (out->remarks.n == REMARKS_MAX)
+                    out->more_remarks++;
+                else
+                    vec_push(&out->remarks, r);
+            }
 }

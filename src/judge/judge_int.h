@@ -7,14 +7,14 @@
  *   reaction   how the system reacts to one failing call, all else being fine: what is remembered
  *              over runs, and what oracles about the whole campaign read
  *
- * What oracles say, and what they share, is in oracle_int.h. */
+ * The judge itself, and what oracles say and share, is in oracle_int.h. */
 #ifndef OUTFOX_JUDGE_JUDGE_INT_H
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
 #include "base/intern.h"
 #include "judge/judge.h"
-#include "judge/request.h"
+#include "judge/mask.h"
 
 /* ---- one run ---- */
 
@@ -85,7 +85,10 @@ static inline outcome label_outcome(label l)
 bool view_below(const struct view *v, uint32_t above, uint32_t i);
 
 /* Calls that are equal but for their number: the same service, interface, payload and caller. */
-bool view_equal(const struct view *v, uint32_t a, uint32_t b);
+static inline bool view_equal(const struct view *v, uint32_t a, uint32_t b)
+{
+    return v->first.at[a] == v->first.at[b];
+}
 
 /* Does its handler make calls[i] without faults, too, whatever its number? */
 bool view_usual(const struct view *v, uint32_t i);
@@ -105,6 +108,16 @@ bool view_made_good(const struct view *v, uint32_t i);
 /* The last of the handler's first n calls that failed and was not made good; its place among them,
  * or CALL_NONE. What ended after the handler had answered is no reason for its answer. */
 uint32_t view_failure(const struct view *v, uint32_t handler, uint32_t n);
+
+/* The request of the client on whose behalf a call is made; NULL: nobody's. */
+const struct request *view_request(const struct view *v, uint32_t i);
+
+/* What the client got in all: of its request, or of the first of several that failed; if none did,
+ * how the scenario ended. */
+outcome view_status(const struct view *v);
+
+/* What the client got, compared with what it gets without faults. */
+enum alike request_alike(const struct request *r);
 
 /* Replaces what *v holds. */
 void view_make(struct judge *j, const struct run *run, struct view *v);
@@ -181,70 +194,5 @@ enum alike reaction_alike(const struct judge *j, const struct reaction *r);
 
 /* Remembers how the system reacted in this run, where one call failed alone. */
 void reaction_learn(const struct view *v);
-
-/* How soon a call is made again after it failed, over all runs: oracle_retry.c. */
-struct pace {
-    int64_t least_ns;
-    uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
-    faultload again;  /* passed, and the call failed twice in the same way; FAULTLOAD_EMPTY: none */
-};
-
-/* An answer in which something is lost, for the end: by then more is known of what is usual. */
-struct lost {
-    uid path, request; /* of the call to blame (judge_path), and of the client */
-    uint32_t body;     /* in the pool */
-};
-
-/* What was found in bodies, so that each is read once: oracle_body.c. */
-enum { BODIES_REMEMBERED = 256 };
-struct body_memory {
-    uint64_t hash; /* 0: none yet */
-    bool speaks;
-};
-
-struct judge {
-    struct judge_options opt;
-    const struct judge_settings *set;
-    int64_t limit_ns;  /* how long the scenario may take under one fault; 0: not said */
-    struct arena keep; /* sentences */
-    struct calm calm;
-    struct intern pool; /* bodies */
-    VEC(struct lost) lost;
-    struct view view; /* reused from run to run */
-    VEC(struct reaction) reactions;
-    struct map reaction_at; /* (group, label, persistent, injected) */
-    VEC(struct remark) said;
-    VEC(uint64_t) said_in;   /* the last run that each was counted in */
-    uint32_t n_given;        /* said[] that judge_news has looked at */
-    VEC(struct remark) late; /* of oracles at the end: made anew each time */
-    struct map said_at;      /* (oracle, subject) */
-    struct map called;       /* services that were called, in whatever run */
-    struct map decided;      /* (check, call): the call is left out when the check fails */
-    struct map asked;        /* uid -> its request, where known; 0: not always the same */
-    bool complete;
-    VEC(uint8_t) effects;    /* by uid: enum effect + 1 */
-    VEC(uid) paths;          /* by uid: judge_path, where it is known */
-    struct dep_memory *deps; /* deps.c */
-    struct body_memory bodies[BODIES_REMEMBERED];
-    VEC(struct pace) paces;
-    struct map pace_at;       /* (call, outcome) */
-    bool timed;               /* runs are real: times vary */
-    struct slow_memory *slow; /* oracle_slow.c */
-    struct waits *waits;      /* oracle_timeout.c */
-};
-
-/* The effect of a call, remembered. */
-enum effect judge_effect(struct judge *j, uid call);
-
-/* The same with the first number everywhere: which try it is, or of which item, does not count. */
-uid judge_path(struct judge *j, uid call);
-
-/* Of two faultloads that show the same, is a to be shown rather than b? Whichever was run first. */
-bool judge_prefers(const struct judge *j, faultload a, faultload b);
-
-/* What this run says about dependencies. */
-void deps_learn(const struct view *v);
-struct dep_memory *deps_memory_new(void);
-void deps_memory_free(struct dep_memory *m);
 
 #endif

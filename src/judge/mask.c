@@ -51,42 +51,23 @@ bool node_is_blank(const struct node *node)
 
 /* ---- places ---- */
 
-static size_t walk_enter(struct walk *w, slice key)
-{
-    size_t n = w->path.n;
-    pointer_add(&w->path, key);
-    return n;
-}
-
-static void walk_leave(struct walk *w, size_t n)
-{
-    w->path.n = n;
-}
-
-/* Does a pointer of the user's mean this place? Its steps may be `*`, or a number for any. */
-static bool means(slice pointer, slice path)
-{
-    slice a, b;
-    while (pointer.n && path.n) {
-        pointer = slice_from(pointer, 1);
-        path = slice_from(path, 1);
-        a = (slice){pointer.p, slice_find(pointer, '/')};
-        b = (slice){path.p, slice_find(path, '/')};
-        uint64_t index;
-        bool any = slice_is(a, "*") || (slice_is(b, "*") && pointer_index(a, &index));
-        if (!any && !slice_eq(a, b))
-            return false;
-        pointer = slice_from(pointer, a.n);
-        path = slice_from(path, b.n);
-    }
-    return pointer.n == path.n;
-}
-
 bool pointers_mean(const struct texts *list, slice place)
 {
-    for (uint32_t i = 0; i < list->n; i++)
-        if (means(list->at[i], place))
+    for (uint32_t i = 0; i < list->n; i++) {
+        slice pointer = list->at[i], path = place, a, b;
+        bool same = true;
+        while (pointer.n && path.n && same) {
+            uint64_t index;
+            a = (slice){pointer.p + 1, slice_find(slice_from(pointer, 1), '/')};
+            b = (slice){path.p + 1, slice_find(slice_from(path, 1), '/')};
+            same = slice_is(a, "*") || (slice_is(b, "*") && pointer_index(a, &index)) ||
+                   slice_eq(a, b);
+            pointer = slice_from(pointer, 1 + a.n);
+            path = slice_from(path, 1 + b.n);
+        }
+        if (same && pointer.n == path.n)
             return true;
+    }
     return false;
 }
 
@@ -155,30 +136,10 @@ static const struct node *walk_apply(struct walk *w, const struct node *was,
 static const struct node *apply_at(struct walk *w, slice key, const struct node *was,
                                    const struct node *now)
 {
-    size_t n = walk_enter(w, key);
+    size_t n = w->path.n;
+    pointer_add(&w->path, key);
     const struct node *out = walk_apply(w, was, now);
-    walk_leave(w, n);
-    return out;
-}
-
-static const struct node *apply_map(struct walk *w, const struct node *was, const struct node *now)
-{
-    struct node *out = node_map(w->a, was->n + now->n);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < now->n; i++) {
-        out->map[n] = now->map[i];
-        out->map[n].value =
-            apply_at(w, now->map[i].key, node_get(was, now->map[i].key), now->map[i].value);
-        n += out->map[n].value != NULL;
-    }
-    for (uint32_t i = 0; i < was->n; i++) {
-        if (node_get(now, was->map[i].key))
-            continue;
-        out->map[n] = was->map[i];
-        out->map[n].value = apply_at(w, was->map[i].key, was->map[i].value, NULL);
-        n += out->map[n].value != NULL;
-    }
-    out->n = n;
+    w->path.n = n;
     return out;
 }
 
@@ -196,18 +157,6 @@ static void walk_reorder(struct walk *w, const struct node *was, struct node *ou
         }
 }
 
-static const struct node *apply_list(struct walk *w, const struct node *was, const struct node *now)
-{
-    struct node *out = node_list(w->a, now->n);
-    for (uint32_t i = 0; i < now->n; i++)
-        out->list[i] = now->list[i];
-    if (walk_marks(w) & MARK_UNORDERED && now->n <= MASK_LIST_MAX)
-        walk_reorder(w, was, out);
-    for (uint32_t i = 0; i < now->n; i++)
-        out->list[i] = apply_at(w, SLICE("*"), i < was->n ? was->list[i] : NULL, out->list[i]);
-    return out;
-}
-
 static const struct node *walk_apply(struct walk *w, const struct node *was, const struct node *now)
 {
     uint32_t marks = walk_marks(w);
@@ -217,15 +166,35 @@ static const struct node *walk_apply(struct walk *w, const struct node *was, con
         return was || marks & MARK_BLANK ? was : now;
     if (!was || !now || was->type != now->type)
         return now;
-    switch (now->type) {
-    case NODE_STR: {
+    if (now->type == NODE_STR) {
         slice text = apply_words(w, was->text, now->text);
         return text.p == was->text.p ? was : node_str(w->a, text);
     }
-    case NODE_LIST: return apply_list(w, was, now);
-    case NODE_MAP: return apply_map(w, was, now);
-    default: return now;
+    if (now->type == NODE_LIST) {
+        struct node *out = node_list(w->a, now->n);
+        for (uint32_t i = 0; i < now->n; i++)
+            out->list[i] = now->list[i];
+        if (marks & MARK_UNORDERED && now->n <= MASK_LIST_MAX)
+            walk_reorder(w, was, out);
+        for (uint32_t i = 0; i < now->n; i++)
+            out->list[i] = apply_at(w, SLICE("*"), i < was->n ? was->list[i] : NULL, out->list[i]);
+        return out;
     }
+    if (now->type != NODE_MAP)
+        return now;
+    struct node *out = node_map(w->a, was->n + now->n);
+    out->n = 0;
+    for (uint32_t i = 0; i < now->n + was->n; i++) { /* those of now, then what is there no more */
+        struct node_pair pair = i < now->n ? now->map[i] : was->map[i - now->n];
+        const struct node *other = node_get(i < now->n ? was : now, pair.key);
+        if (i >= now->n && other)
+            continue;
+        pair.value = i < now->n ? apply_at(w, pair.key, other, pair.value)
+                                : apply_at(w, pair.key, pair.value, NULL);
+        if (pair.value)
+            out->map[out->n++] = pair;
+    }
+    return out;
 }
 
 /* ---- faces ---- */
@@ -244,7 +213,7 @@ static const struct node *walk_to(struct walk *w, slice pointer)
         uint64_t i;
         slice step = buf_slice(&key);
         bool list = was && was->type == NODE_LIST;
-        walk_enter(w, list ? SLICE("*") : step);
+        pointer_add(&w->path, list ? SLICE("*") : step);
         if (list)
             was = pointer_index(step, &i) && i < was->n ? was->list[i] : NULL;
         else
@@ -377,9 +346,10 @@ static void learn(struct walk *w, const struct node *was, const struct node *now
 
 static void learn_at(struct walk *w, slice key, const struct node *was, const struct node *now)
 {
-    size_t n = walk_enter(w, key);
+    size_t n = w->path.n;
+    pointer_add(&w->path, key);
     learn(w, was, now);
-    walk_leave(w, n);
+    w->path.n = n;
 }
 
 /* Keys that are generated make the whole map differ; others are there or not. */
@@ -442,39 +412,29 @@ static void learn(struct walk *w, const struct node *was, const struct node *now
 
 /* ---- looks ---- */
 
-/* How long something took may be the same few milliseconds in all fault-free runs. */
-static bool names_time(slice path)
+static void look_at(struct walk *w, const struct node *node)
 {
-    static const struct word words[] = {
+    /* how long something took may be the same few milliseconds in all fault-free runs */
+    static const struct word times[] = {
         {"took", NULL},   {"elapsed", NULL}, {"latency", NULL}, {"uptime", NULL},    {"ms", NULL},
         {"millis", NULL}, {"micros", NULL},  {"nanos", NULL},   {"timestamp", NULL}, {NULL, NULL},
     };
-    size_t at = path.n;
-    while (at > 0 && path.p[at - 1] != '/')
-        at--;
-    return word_find(words, slice_from(path, at));
-}
-
-static void look_at(struct walk *w, const struct node *node)
-{
-    bool moment = false, id = false;
+    bool moment = false, id = false, map = node->type == NODE_MAP;
+    size_t n = w->path.n, last = n;
     switch (node->type) {
     case NODE_MAP:
-        for (uint32_t i = 0; i < node->n; i++) {
-            size_t n = walk_enter(w, node->map[i].key);
-            look_at(w, node->map[i].value);
-            walk_leave(w, n);
-        }
-        return;
     case NODE_LIST:
         for (uint32_t i = 0; i < node->n; i++) {
-            size_t n = walk_enter(w, SLICE("*"));
-            look_at(w, node->list[i]);
-            walk_leave(w, n);
+            pointer_add(&w->path, map ? node->map[i].key : SLICE("*"));
+            look_at(w, map ? node->map[i].value : node->list[i]);
+            w->path.n = n;
         }
         return;
     case NODE_NUM:
-        moment = look_real(node->num, w->now_ns) || names_time(buf_slice(&w->path));
+        while (last > 0 && w->path.p[last - 1] != '/')
+            last--;
+        moment = look_real(node->num, w->now_ns) ||
+                 word_find(times, slice_from(buf_slice(&w->path), last));
         break;
     case NODE_STR:
         moment = look_moment(node->text, w->now_ns);
@@ -482,7 +442,7 @@ static void look_at(struct walk *w, const struct node *node)
         break;
     default: return;
     }
-    if ((!moment && !id && node->type != NODE_STR) ||
+    if ((!moment && !id && node->type == NODE_NUM) ||
         (w->m->set && pointers_mean(&w->m->set->stable, buf_slice(&w->path))))
         return;
     if (moment || id)
@@ -517,4 +477,64 @@ void mask_learn(struct mask *m, slice body, int64_t now_ns)
     m->runs++;
     buf_deinit(&w.path);
     arena_deinit(&a);
+}
+
+/* ---- the client's requests, and what is usual of them ---- */
+
+enum { REQUESTS_MAX = 1000 }; /* of one command */
+
+void requests_of(const struct run *run, struct requests *out)
+{
+    const struct call *calls = run->trace.calls.at;
+    bool command = outcome_kind(run->verdict.status) == OUT_EXIT;
+    out->n = 0;
+    for (uint32_t i = 1; i < run->trace.calls.n && out->n < REQUESTS_MAX; i++)
+        if (calls[i].parent == 0 && calls[i].flags & CALL_EXEMPT) {
+            uint32_t n = calls[i].answer;
+            vec_push(out, (struct request){.call = i, .status = calls[i].seen, .told = n > 0});
+            if (n)
+                vec_last(out).body = run->answers[n - 1];
+        }
+    if (out->n == 0 && !command)
+        vec_push(out,
+                 (struct request){.status = run->verdict.status, .told = true, .body = run->body});
+}
+
+const struct usual_answer *answers_find(const struct usual_answers *list, uid request)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (list->at[i].request == request)
+            return &list->at[i];
+    return NULL;
+}
+
+void answers_learn(struct usual_answers *list, const struct judge_settings *set,
+                   const struct run *run)
+{
+    struct requests all = {0};
+    requests_of(run, &all);
+    for (uint32_t k = 0; k < all.n; k++) {
+        const struct request *r = &all.at[k];
+        uid request = run->trace.calls.at[r->call].uid;
+        uint32_t i = 0;
+        while (i < list->n && list->at[i].request != request)
+            i++;
+        if (i == REQUESTS_MAX)
+            continue;
+        if (i == list->n)
+            vec_push(list, (struct usual_answer){.request = request, .status = r->status});
+        struct usual_answer *u = &list->at[i];
+        u->runs++;
+        u->mask.set = set;
+        if (u->status == r->status && r->told)
+            mask_learn(&u->mask, r->body, run->wall_ns);
+    }
+    vec_deinit(&all);
+}
+
+void answers_deinit(struct usual_answers *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        mask_deinit(&list->at[i].mask);
+    vec_deinit(list);
 }

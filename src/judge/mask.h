@@ -58,4 +58,45 @@ bool mask_hides(const struct mask *m, slice pointer);
 /* The same of text. */
 slice mask_apply_text(const struct mask *m, struct arena *a, slice now);
 
+/* ---- the client's requests: the scenario's own, or those that a command makes ---- */
+
+/* What the client gets of one request without faults. */
+struct usual_answer {
+    uid request;
+    outcome status;
+    uint32_t runs;    /* that it was made in */
+    struct mask mask; /* the body */
+};
+
+struct usual_answers {
+    struct usual_answer *at;
+    uint32_t n, cap;
+};
+
+struct request {
+    uint32_t call;
+    outcome status; /* what the client got */
+    bool told;      /* the body is known */
+    slice body;
+    const struct usual_answer *usual; /* NULL: it does not ask for it without faults */
+};
+
+struct requests {
+    struct request *at;
+    uint32_t n, cap;
+};
+
+/* Replaces what *out holds. What a command says of what it got is no answer: its own calls have
+ * them. */
+void requests_of(const struct run *run, struct requests *out);
+
+/* One more fault-free run. An answer with another status is another answer, and teaches nothing
+ * about this one. */
+void answers_learn(struct usual_answers *list, const struct judge_settings *set,
+                   const struct run *run);
+void answers_deinit(struct usual_answers *list);
+
+/* NULL: it is not made without faults. */
+const struct usual_answer *answers_find(const struct usual_answers *list, uid request);
+
 #endif

@@ -65,17 +65,6 @@ static bool says_something(const struct node *node)
     }
 }
 
-/* The value under the key of map->map[i] in another map. Both are mostly of the same shape. */
-static const struct node *counterpart(const struct node *map, uint32_t i, const struct node *was)
-{
-    slice key = map->map[i].key;
-    if (!was || was->type != NODE_MAP)
-        return NULL;
-    if (i < was->n && slice_eq(was->map[i].key, key))
-        return was->map[i].value;
-    return was->n <= SEARCH_MAX ? node_get(was, key) : NULL;
-}
-
 /* Recursion is bounded by what node_parse_json accepts. */
 static bool walk_node(struct walk *w, slice key, const struct node *now, const struct node *was)
 {
@@ -94,10 +83,15 @@ static bool walk_node(struct walk *w, slice key, const struct node *now, const s
         return false;
     case NODE_MAP:
         for (uint32_t i = 0; i < now->n; i++) {
-            const struct node *value = now->map[i].value, *old = counterpart(now, i, was);
+            const struct node *value = now->map[i].value, *old = NULL;
             bool moved = value->type == NODE_STR && text_within(value->text, w->was);
             w->key = now->map[i].key;
             w->value = value;
+            /* what was there: both are mostly of the same shape */
+            if (was && was->type == NODE_MAP && i < was->n && slice_eq(was->map[i].key, w->key))
+                old = was->map[i].value;
+            else if (was && was->type == NODE_MAP && was->n <= SEARCH_MAX)
+                old = node_get(was, w->key);
             if (says_something(value) && !says_something(old) && !moved &&
                 word_find(error_words, w->key))
                 return true;
@@ -123,41 +117,33 @@ static void quote(const struct buf *text, struct body_error *out)
     memcpy(out->quote + n, n < s.n ? more : "", n < s.n ? sizeof more : 1);
 }
 
-/* Texts that are no JSON: the first word of errors that the other does not have at all. */
-static bool find_words(slice now, slice was, struct body_error *out)
-{
-    const struct word *w = word_find(error_words, now);
-    struct word same[] = {w ? *w : (struct word){NULL, NULL}, {NULL, NULL}};
-    if (!w || word_find(same, was))
-        return false;
-    struct buf text = BUF_INIT(BODY_QUOTE_MAX);
-    buf_addf(&text, "%s%s%s", w->before ? w->before : "", w->before ? " " : "", w->word);
-    quote(&text, out);
-    buf_deinit(&text);
-    return true;
-}
-
 bool body_find_error(const struct mask *was, slice now, bool values, struct body_error *out)
 {
     struct arena a = {0};
     struct walk w = {.was = was->body, .values = values};
+    struct buf text = BUF_INIT(BODY_QUOTE_MAX * 2);
     const struct node *root;
-    bool found = false;
     if (!word_find(error_words, now))
         return false;
     if (!was->json || node_parse_json(&a, now, &root)) {
-        found = values && find_words(mask_apply_text(was, &a, now), was->body, out);
+        /* texts: the first word of errors that the other does not have at all */
+        const struct word *found =
+            values ? word_find(error_words, mask_apply_text(was, &a, now)) : NULL;
+        struct word same[] = {found ? *found : (struct word){NULL, NULL}, {NULL, NULL}};
+        if (found && !word_find(same, was->body))
+            buf_addf(&text, "%s%s%s", found->before ? found->before : "", found->before ? " " : "",
+                     found->word);
     } else if (walk_node(&w, (slice){NULL, 0}, mask_apply(was, &a, (slice){0}, root), was->json)) {
-        struct buf text = BUF_INIT(BODY_QUOTE_MAX * 2);
         if (w.key.n) {
             buf_add_json_string(&text, w.key);
             buf_adds(&text, ": ");
         }
         node_print(w.value, &text);
-        quote(&text, out);
-        buf_deinit(&text);
-        found = true;
     }
+    bool found = text.n > 0;
+    if (found)
+        quote(&text, out);
+    buf_deinit(&text);
     arena_deinit(&a);
     return found;
 }
@@ -194,17 +180,6 @@ static bool request_elsewhere(const struct view *v, const struct request *r)
 
 /* ---- hidden-error, in words ---- */
 
-/* Most runs of a campaign end with one of a few bodies: what was found in them is remembered. */
-static bool speaks_of_error(struct judge *j, const struct request *r, bool values)
-{
-    uint64_t hash = hash_mix(hash_slice(r->body), (uint64_t)r->usual->request << 1 | values) | 1;
-    struct body_memory *m = &j->bodies[hash % BODIES_REMEMBERED];
-    struct body_error error;
-    if (m->hash != hash)
-        *m = (struct body_memory){hash, body_find_error(&r->usual->mask, r->body, values, &error)};
-    return m->speaks;
-}
-
 void oracle_hidden(const struct view *v)
 {
     struct judge *j = v->judge;
@@ -215,7 +190,16 @@ void oracle_hidden(const struct view *v)
             continue;
         bool values = !request_elsewhere(v, r);
         uint32_t at = request_fault(v, r);
-        if (at == CALL_NONE || !speaks_of_error(j, r, values) || request_alike(r) != ALIKE_OTHER ||
+        if (at == CALL_NONE)
+            continue;
+        /* most runs of a campaign end with one of a few bodies: what was found is remembered */
+        uint64_t hash = hash_slice(r->body);
+        hash = hash_mix(hash, (uint64_t)r->usual->request << 1 | values) | 1;
+        struct body_memory *m = &j->bodies[hash % BODIES_REMEMBERED];
+        if (m->hash != hash)
+            *m = (struct body_memory){hash,
+                                      body_find_error(&r->usual->mask, r->body, values, &error)};
+        if (!m->speaks || request_alike(r) != ALIKE_OTHER ||
             remark_smaller(j, ORACLE_HIDDEN_ERROR, v->run->faultload))
             continue;
         const struct call *c = &v->calls[at];
@@ -294,28 +278,6 @@ static void find_at(struct losses *l, slice key, const struct node *was, const s
     l->path.n = n;
 }
 
-static void find_in_list(struct losses *l, const struct node *was, const struct node *now)
-{
-    char how[64];
-    if (now->n < was->n) { /* which of them are left is not known */
-        snprintf(how, sizeof how, "has %u of %u elements", (unsigned)now->n, (unsigned)was->n);
-        lose(l, how);
-        return;
-    }
-    l->told |= now->n > was->n;
-    for (uint32_t i = 0; i < was->n; i++)
-        find_at(l, SLICE("*"), was->list[i], now->list[i]);
-}
-
-static void find_in_map(struct losses *l, const struct node *was, const struct node *now)
-{
-    for (uint32_t i = 0; i < was->n; i++)
-        find_at(l, was->map[i].key, was->map[i].value, node_get(now, was->map[i].key));
-    for (uint32_t i = 0; i < now->n; i++)
-        if (!node_get(was, now->map[i].key))
-            find_at(l, now->map[i].key, NULL, now->map[i].value);
-}
-
 static void find_losses(struct losses *l, const struct node *was, const struct node *now)
 {
     if (node_is_blank(was) || node_is_blank(now)) {
@@ -325,10 +287,20 @@ static void find_losses(struct losses *l, const struct node *was, const struct n
         return;
     }
     assert(was && now); /* what is not there is blank */
-    if (was->type == NODE_LIST && now->type == NODE_LIST) {
-        find_in_list(l, was, now);
+    if (was->type == NODE_LIST && now->type == NODE_LIST && now->n < was->n) {
+        char how[64]; /* which of them are left is not known */
+        snprintf(how, sizeof how, "has %u of %u elements", (unsigned)now->n, (unsigned)was->n);
+        lose(l, how);
+    } else if (was->type == NODE_LIST && now->type == NODE_LIST) {
+        l->told |= now->n > was->n;
+        for (uint32_t i = 0; i < was->n; i++)
+            find_at(l, SLICE("*"), was->list[i], now->list[i]);
     } else if (was->type == NODE_MAP && now->type == NODE_MAP) {
-        find_in_map(l, was, now);
+        for (uint32_t i = 0; i < was->n; i++)
+            find_at(l, was->map[i].key, was->map[i].value, node_get(now, was->map[i].key));
+        for (uint32_t i = 0; i < now->n; i++)
+            if (!node_get(was, now->map[i].key))
+                find_at(l, now->map[i].key, NULL, now->map[i].value);
     } else {
         bool numbers = was->type == NODE_NUM && now->type == NODE_NUM;
         l->told |= !numbers && !node_eq(was, now);
@@ -423,38 +395,28 @@ void oracle_lost(const struct view *v)
 
 /* ---- lost-value, at the end ---- */
 
-/* Has hidden-error something to say of this call? It knows more: that the call is needed. */
-static bool is_hidden_error(struct judge *j, const struct remark *list, uint32_t n, uid path)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i].why && list[i].oracle == oracle_rows[ORACLE_HIDDEN_ERROR].name &&
-            list[i].n_evidence && judge_path(j, list[i].evidence[0].call) == path)
-            return true;
-    return false;
-}
-
-/* Later runs without faults may have shown that it is missing at times. */
-static bool is_still_lost(struct judge *j, uid path)
-{
-    uint32_t i = 0;
-    while (i < j->lost.n && j->lost.at[i].path != path)
-        i++;
-    if (i == j->lost.n || j->lost.at[i].body == INTERN_NONE)
-        return false;
-    const struct usual_answer *usual = answers_find(&j->calm.usual, j->lost.at[i].request);
-    struct losses l = losses_new(j);
-    bool still = usual && find_in_body(&l, &usual->mask, intern_text(&j->pool, j->lost.at[i].body));
-    losses_deinit(&l);
-    return still;
-}
-
 void oracle_lost_end(struct judge *j)
 {
     remarks_drop_larger(j, ORACLE_LOST_VALUE);
     for (struct remark *r = NULL; (r = remark_next(j, ORACLE_LOST_VALUE, r));) {
         uid path = judge_path(j, r->evidence[0].call);
-        if (!is_still_lost(j, path) || is_hidden_error(j, j->said.at, j->said.n, path) ||
-            is_hidden_error(j, j->late.at, j->late.n, path))
+        uint32_t i = 0;
+        while (i < j->lost.n && j->lost.at[i].path != path)
+            i++;
+        /* later runs without faults may have shown that it is missing at times */
+        bool lost = i < j->lost.n && j->lost.at[i].body != INTERN_NONE;
+        const struct usual_answer *usual =
+            lost ? answers_find(&j->calm.usual, j->lost.at[i].request) : NULL;
+        struct losses l = losses_new(j);
+        lost = usual && find_in_body(&l, &usual->mask, intern_text(&j->pool, j->lost.at[i].body));
+        losses_deinit(&l);
+        /* has hidden-error something to say of this call? it knows more: that it is needed */
+        for (uint32_t k = 0; k < j->said.n + j->late.n && lost; k++) {
+            const struct remark *h = k < j->said.n ? &j->said.at[k] : &j->late.at[k - j->said.n];
+            lost = !h->why || h->oracle != oracle_rows[ORACLE_HIDDEN_ERROR].name ||
+                   !h->n_evidence || judge_path(j, h->evidence[0].call) != path;
+        }
+        if (!lost)
             r->why = NULL;
     }
 }

@@ -41,22 +41,6 @@ static bool fails_alone(const struct view *v, uint32_t i)
     return true;
 }
 
-static void tell_alone(const struct view *v, uint32_t i)
-{
-    struct judge *j = v->judge;
-    const struct call *c = &v->calls[i];
-    if (!remark_due(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
-        return;
-    struct witness witness = {i, "failed"};
-    if (unreachable(v, i))
-        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                     "%s cannot be reached, and no fault keeps it away", say_name(j, c->uid));
-    else
-        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                     "%s answers %s although nothing below it failed", say_name(j, c->uid),
-                     say_outcome(j, c->reply));
-}
-
 /* ---- scenarios that fail without any fault ---- */
 
 static bool fails(outcome o)
@@ -94,13 +78,23 @@ static void tell_origin(const struct view *v)
 
 void oracle_cause(const struct view *v)
 {
+    struct judge *j = v->judge;
     bool calm = v->run->faultload == FAULTLOAD_EMPTY && v->n_faults == 0;
     if (v->run->flags & RUN_CRASHED || (!calm && v->n_faults == 0))
         return; /* it died of something; or faults that are not there would be named */
     for (uint32_t i = v->n; i-- > 0;) {
-        const struct call *c = &v->calls[i]; /* most are well, and seen to be so at once */
-        if ((c->reply != OUTCOME_OK || c->seen != OUTCOME_OK) && fails_alone(v, i))
-            tell_alone(v, i);
+        const struct call *c = &v->calls[i];
+        struct witness witness = {i, "failed"};
+        if ((c->reply == OUTCOME_OK && c->seen == OUTCOME_OK) || /* most are, and seen at once */
+            !fails_alone(v, i) || !remark_due(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
+            continue;
+        if (unreachable(v, i))
+            remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                         "%s cannot be reached, and no fault keeps it away", say_name(j, c->uid));
+        else
+            remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                         "%s answers %s although nothing below it failed", say_name(j, c->uid),
+                         say_outcome(j, c->reply));
     }
     outcome client = v->calls[0].reply;
     if (calm && !run_expected(v->run) && outcome_kind(client) != OUT_EXIT && fails(client))

@@ -84,7 +84,7 @@ static uid usual_call(const struct judge *j, uid call)
     return call;
 }
 
-static void tell(const struct view *v, const struct doubled *d)
+static void tell_duplicate(const struct view *v, const struct doubled *d)
 {
     struct judge *j = v->judge;
     const struct call *above = &v->calls[d->above];
@@ -124,7 +124,7 @@ static void see_repetition(const struct view *v, const uint32_t *failed, uint32_
             !find_retry(v, &d) || d.retry == told || !doubles(v, &d) ||
             count_done(v, v->calls, v->n, c) <= count_done(v, calm->calls.at, calm->calls.n, c))
             continue;
-        tell(v, &d);
+        tell_duplicate(v, &d);
         told = d.retry;
     }
 }

@@ -39,18 +39,6 @@ static bool is_fallback(const struct view *v, uint32_t c, uint32_t f)
            !sounds_like_check(view_interface(v, f)) && !view_undoes(v, c, f);
 }
 
-/* Are all faults below its handler at c and its tries, or at calls that were made because of it? */
-static bool is_cause(const struct view *v, uint32_t c)
-{
-    uint32_t handler = v->calls[c].parent, sum = 0;
-    for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        uint32_t other = view_child(v, handler, k);
-        if (v->faults.at[other] && (view_equal(v, c, other) || !view_usual(v, other)))
-            sum += v->faults.at[other];
-    }
-    return sum == v->faults.at[handler];
-}
-
 /* ---- fallback-to-failed ---- */
 
 /* f, or the first call below it, that needs what failed, t: is the same thing. CALL_NONE: none. */
@@ -151,9 +139,15 @@ void oracle_fallback(const struct view *v)
         if (v->calls[t].mode == MODE_NONE)
             continue;
         /* c failed because of t, at it or below it */
-        for (uint32_t c = t; c > 0 && is_down(&v->calls[c]) && is_cause(v, c);
-             c = v->calls[c].parent) {
-            uint32_t handler = v->calls[c].parent;
+        for (uint32_t c = t; c > 0 && is_down(&v->calls[c]); c = v->calls[c].parent) {
+            uint32_t handler = v->calls[c].parent, sum = 0;
+            for (uint32_t k = 0; k < view_children(v, handler); k++) {
+                uint32_t other = view_child(v, handler, k);
+                if (v->faults.at[other] && (view_equal(v, c, other) || !view_usual(v, other)))
+                    sum += v->faults.at[other];
+            }
+            if (sum != v->faults.at[handler])
+                break; /* not all are at c and its tries, or at calls made because of it */
             if (v->faults.at[handler] != v->n_faults || v->twin.at[handler] == CALL_NONE)
                 continue;
             for (uint32_t k = 0; k < view_children(v, handler); k++) {
@@ -168,26 +162,21 @@ void oracle_fallback(const struct view *v)
 
 /* ---- fallback-unreached ---- */
 
-/* Which of the failures of what a service calls shows best that nothing stands in? */
-static bool shows_better(const struct judge *j, const struct reaction *a, const struct reaction *b)
-{
-    if (a->ok != b->ok)
-        return b->ok;
-    if (a->call != b->call)
-        return uid_cmp(j->opt.names, a->call, b->call) < 0;
-    return a->label < b->label;
-}
-
-/* NULL: nothing that the service calls has failed for good. */
+/* Of the failures of what a service calls, the one that shows best that nothing stands in; NULL:
+ * nothing that it calls has failed for good. */
 static const struct reaction *best_failure(const struct judge *j, slice caller)
 {
     const struct reaction *best = NULL;
+    const struct names *names = j->opt.names;
     sym s = names_sym(j->opt.names, caller);
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
-        uid handler = uid_parent(j->opt.names, r->call);
-        if (r->persistent && r->injected && uid_element(j->opt.names, handler)->service == s &&
-            (!best || shows_better(j, r, best)))
+        if (!r->persistent || !r->injected ||
+            uid_element(names, uid_parent(names, r->call))->service != s)
+            continue;
+        if (!best || (r->ok != best->ok       ? best->ok
+                      : r->call != best->call ? uid_cmp(names, r->call, best->call) < 0
+                                              : r->label < best->label))
             best = r;
     }
     return best;

@@ -1,11 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The oracles, each or a few a file oracle_*.c: how they say something, what they share, and what
- * judge.c calls of them. Functions of a view see one run, those of the judge conclude at the end. */
+ * The judge, and the oracles, each or a few a file oracle_*.c: how they say something, what they
+ * share, and what judge.c calls of them. Functions of a view see one run, those of the judge
+ * conclude at the end. */
 #ifndef OUTFOX_JUDGE_ORACLE_INT_H
 #define OUTFOX_JUDGE_ORACLE_INT_H
 
 #include "judge/judge_int.h"
+
+/* ---- the judge: what is remembered over runs ---- */
+
+/* How soon a call is made again after it failed, over all runs: oracle_retry.c. */
+struct pace {
+    int64_t least_ns;
+    uint32_t n, late; /* how often; and so late that it is a wait in real runs, too */
+    faultload again;  /* passed, and the call failed twice in the same way; FAULTLOAD_EMPTY: none */
+};
+
+/* An answer in which something is lost, for the end: by then more is known of what is usual. */
+struct lost {
+    uid path, request; /* of the call to blame (judge_path), and of the client */
+    uint32_t body;     /* in the pool */
+};
+
+/* What was found in bodies, so that each is read once: oracle_body.c. */
+enum { BODIES_REMEMBERED = 256 };
+struct body_memory {
+    uint64_t hash; /* 0: none yet */
+    bool speaks;
+};
+
+/* What real runs show of a part that was slow with a fault at some call: oracle_slow.c. */
+struct slow {
+    uid part;
+    uint64_t fault; /* of this kind */
+    uint32_t runs;  /* that were slow */
+    faultload faultload;
+};
+struct slow_memory {
+    struct map faults; /* kind of fault -> runs */
+    struct map at;     /* (part, fault) */
+    VEC(struct slow) all;
+};
+
+/* A call that was given up, and for how long its handler waits for it: oracle_timeout.c. */
+struct wait {
+    uid call;
+    mode mode;
+    int64_t took_ns;
+    bool tried; /* whether a call of its callee is waited for as long */
+};
+
+struct judge {
+    struct judge_options opt;
+    const struct judge_settings *set;
+    int64_t limit_ns;  /* how long the scenario may take under one fault; 0: not said */
+    struct arena keep; /* sentences */
+    struct calm calm;
+    struct intern pool; /* bodies */
+    VEC(struct lost) lost;
+    struct view view; /* reused from run to run */
+    VEC(struct reaction) reactions;
+    struct map reaction_at; /* (group, label, persistent, injected) */
+    VEC(struct remark) said;
+    VEC(uint64_t) said_in;   /* the last run that each was counted in */
+    uint32_t n_given;        /* said[] that judge_news has looked at */
+    VEC(struct remark) late; /* of oracles at the end: made anew each time */
+    struct map said_at;      /* (oracle, subject) */
+    struct map called;       /* services that were called, in whatever run */
+    struct map decided;      /* (check, call): the call is left out when the check fails */
+    struct map asked;        /* uid -> its request, where known; 0: not always the same */
+    bool complete;
+    VEC(uint8_t) effects;    /* by uid: enum effect + 1 */
+    VEC(uid) paths;          /* by uid: judge_path, where it is known */
+    struct dep_memory *deps; /* deps.c; NULL: no run was shown */
+    struct body_memory bodies[BODIES_REMEMBERED];
+    VEC(struct pace) paces;
+    struct map pace_at; /* (call, outcome) */
+    bool timed;         /* runs are real: times vary */
+    struct slow_memory slow;
+    VEC(struct wait) waits;
+    struct map wait_at; /* judge_path of the call */
+};
+
+/* The effect of a call, remembered. */
+enum effect judge_effect(struct judge *j, uid call);
+
+/* The same with the first number everywhere: which try it is, or of which item, does not count. */
+uid judge_path(struct judge *j, uid call);
+
+/* Of two faultloads that show the same, is a to be shown rather than b? Whichever was run first. */
+bool judge_prefers(const struct judge *j, faultload a, faultload b);
+
+/* What this run says about dependencies. */
+void deps_learn(const struct view *v);
+void deps_memory_free(struct dep_memory *m); /* NULL: nothing */
 
 /* ---- remarks: each thing is said once, with the smallest faultload that shows it ---- */
 
@@ -144,19 +233,17 @@ void oracle_slow_end(struct judge *j);       /* slow-elsewhere: is it no chance?
 /* After this failure there is a wait before the call is made again, always. */
 bool pace_waits(struct judge *j, uid call, outcome seen);
 
-/* Their part of judge_doubts: the faultloads of which one more run would help. */
-uint32_t pace_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most);
-uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most);
-uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most);
-
-/* One more, unless it is among the n already; returns how many there are. */
-uint32_t doubt_add(faultload *out, uint32_t n, faultload f);
+/* Faultloads of which one more run would help, each once: judge_doubts. */
+struct doubts {
+    faultload *at;
+    uint32_t n, most;
+};
+void doubt_add(struct doubts *d, faultload f);
+void pace_doubts(const struct judge *j, struct doubts *out);
+void slow_doubts(const struct judge *j, struct doubts *out);
+void wait_doubts(struct judge *j, struct doubts *out);
 
 /* A run that was made because of wait_doubts. */
 void wait_learn(const struct view *v);
-
-/* Frees what these remember; NULL: nothing. */
-void slow_memory_free(struct slow_memory *m);
-void waits_free(struct waits *w);
 
 #endif

@@ -59,15 +59,14 @@ bool pace_waits(struct judge *j, uid call, outcome seen)
 }
 
 /* Of calls that were made again soon, but never quite at once. */
-uint32_t pace_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most)
+void pace_doubts(const struct judge *j, struct doubts *out)
 {
-    for (uint32_t i = 0; j->timed && i < j->paces.n && n < most; i++) {
+    for (uint32_t i = 0; i < j->paces.n; i++) {
         const struct pace *p = &j->paces.at[i];
         if (p->again != FAULTLOAD_EMPTY && p->n < ENOUGH && p->least_ns >= AT_ONCE_NS &&
             p->least_ns < WAITS_NS)
-            n = doubt_add(out, n, p->again);
+            doubt_add(out, p->again);
     }
-    return n;
 }
 
 /* ---- one run ---- */

@@ -28,30 +28,6 @@ static bool much_longer(int64_t now, int64_t before)
 
 enum { SURE_RUNS = 3, SURE_PART = 4 }; /* so many; and but for one in so many, all */
 
-/* A part that was slow with a fault at some call. */
-struct slow {
-    uid part;
-    uint64_t fault; /* of this kind */
-    uint32_t runs;  /* that were slow */
-    faultload faultload;
-};
-
-struct slow_memory {
-    struct map faults; /* fault_kind -> runs */
-    struct map at;     /* (part, fault) */
-    VEC(struct slow) all;
-};
-
-void slow_memory_free(struct slow_memory *m)
-{
-    if (!m)
-        return;
-    map_deinit(&m->faults);
-    map_deinit(&m->at);
-    vec_deinit(&m->all);
-    mem_free(m);
-}
-
 /* Faults at one call that should have the same consequences, as far as time goes. */
 static uint64_t fault_kind(const struct view *v, uint32_t faulty)
 {
@@ -65,15 +41,14 @@ static bool is_sure(const struct slow_memory *m, const struct slow *s)
     return s->runs >= SURE_RUNS && s->runs * SURE_PART >= runs * (SURE_PART - 1);
 }
 
-uint32_t slow_doubts(const struct judge *j, faultload *out, uint32_t n, uint32_t most)
+void slow_doubts(const struct judge *j, struct doubts *out)
 {
-    for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n && n < most; i++) {
-        const struct slow *s = &j->slow->all.at[i];
-        bool mostly = s->runs * 2 > *map_get(&j->slow->faults, s->fault);
-        if (mostly && !is_sure(j->slow, s))
-            n = doubt_add(out, n, s->faultload);
+    for (uint32_t i = 0; i < j->slow.all.n; i++) {
+        const struct slow *s = &j->slow.all.at[i];
+        bool mostly = s->runs * 2 > *map_get(&j->slow.faults, s->fault);
+        if (mostly && !is_sure(&j->slow, s))
+            doubt_add(out, s->faultload);
     }
-    return n;
 }
 
 static uid slow_part(const struct remark *r)
@@ -83,25 +58,24 @@ static uid slow_part(const struct remark *r)
 
 void oracle_slow_end(struct judge *j)
 {
-    for (uint32_t i = 0; j->slow && j->timed && i < j->slow->all.n; i++) {
-        const struct slow *s = &j->slow->all.at[i];
+    for (uint32_t i = 0; j->timed && i < j->slow.all.n; i++) {
+        const struct slow *s = &j->slow.all.at[i];
         struct remark *r =
             remark_find(j, ORACLE_SLOW_ELSEWHERE, topic_of(s->part, (uint32_t)s->fault));
-        if (r && !is_sure(j->slow, s))
+        if (r && !is_sure(&j->slow, s))
             r->why = NULL;
     }
-    remarks_pick(j, ORACLE_SLOW_ELSEWHERE,
-                 slow_part); /* one call that makes a part slow is enough */
+    remarks_pick(j, ORACLE_SLOW_ELSEWHERE, slow_part); /* one call that makes it slow is enough */
 }
 
 /* v->calls[i] is slow, or its handler itself is: counted, and told. */
-static void tell(const struct view *v, uint32_t i, uint32_t faulty, bool itself)
+static void tell_slow(const struct view *v, uint32_t i, uint32_t faulty, bool itself)
 {
     struct judge *j = v->judge;
     uid part = judge_path(j, v->calls[i].uid);
     uint64_t fault = fault_kind(v, faulty);
     topic t = topic_of(part, (uint32_t)fault);
-    struct slow_memory *m = j->slow;
+    struct slow_memory *m = &j->slow;
     uint32_t at = map_index(&m->at, hash_mix(fault, part), m->all.n);
     if (at == m->all.n)
         vec_push(&m->all, (struct slow){part, fault, 0, v->run->faultload});
@@ -151,7 +125,7 @@ static void see_call(const struct view *v, uint32_t i, uint32_t faulty)
     for (uint32_t k = 0; k < view_children(v, i); k++)
         if (call_slow(v, view_child(v, i, k), from_ns))
             return; /* the inner one is said */
-    tell(v, i, faulty, false);
+    tell_slow(v, i, faulty, false);
 }
 
 /* ---- the time of a handler itself ---- */
@@ -207,16 +181,14 @@ void oracle_slow(const struct view *v)
     }
     if (faulty == CALL_NONE)
         return;
-    if (!j->slow)
-        j->slow = mem_zero(sizeof *j->slow);
-    (void)map_count(&j->slow->faults, fault_kind(v, faulty));
+    (void)map_count(&j->slow.faults, fault_kind(v, faulty));
     for (uint32_t i = faulty; i != 0 && call_sure(&v->calls[i]); i = v->calls[i].parent) {
         uint32_t handler = v->calls[i].parent, twin = v->twin.at[handler];
         if (twin != CALL_NONE &&
             call_took(&v->calls[handler]) - j->calm.took.at[twin] >= NOTICED_NS &&
             much_longer(own_time(v, handler, v->calls[faulty].start_ns),
                         usual_own_time(&j->calm, twin)))
-            tell(v, handler, faulty, true);
+            tell_slow(v, handler, faulty, true);
     }
     for (uint32_t i = 1; i < v->n; i++)
         see_call(v, i, faulty);

@@ -97,60 +97,33 @@ static uint32_t factor(const struct storms *all, const struct reaction *r)
     return usual ? (usual + tries - 1) / usual : tries; /* tries >= 1 */
 }
 
-/* How the handler that makes this call reacts to its failing so, as much as is known of it. */
-static const struct reaction *reaction_to(const struct judge *j, uid call, label l)
-{
-    uid group = names_uid_all(j->opt.names, call);
-    for (int kind = 3; kind >= 0; kind--) {
-        const struct reaction *r = reaction_find(j, group, l, kind & 2, kind & 1);
-        if (r)
-            return r;
-    }
-    return NULL;
-}
-
 /* What comes of a call that keeps failing: up from the handler that makes it, as long as what is
  * seen of a handler is a failure to which the reaction of the one above is known. The client of the
  * scenario may try as often as it likes. */
-static void storm_follow(const struct storms *all, const struct reaction *inner, struct storm *s)
+static struct storm storm_of(const struct storms *all, const struct reaction *inner)
 {
     const struct judge *j = all->judge;
+    struct storm s = {.inner = inner, .times = 1};
     const struct reaction *r = inner;
-    s->inner = inner;
-    s->times = 1;
-    s->n = 0;
     for (uint32_t depth = 0; r && depth < STORM_DEPTH_MAX; depth++) {
         uint32_t at = calm_find(&j->calm, r->call);
         if (at != CALL_NONE && j->calm.trace.calls.at[at].flags & CALL_EXEMPT)
-            return;
+            break;
         uid handler = uid_parent(j->opt.names, r->group);
         uint32_t times = factor(all, r);
-        s->times = s->times > TIMES_MAX / times ? TIMES_MAX : s->times * times;
-        if (times > 1 && s->n < STORM_DEPTH_MAX) {
-            s->by[s->n].handler = handler;
-            s->by[s->n++].times = times;
+        s.times = s.times > TIMES_MAX / times ? TIMES_MAX : s.times * times;
+        if (times > 1 && s.n < STORM_DEPTH_MAX) {
+            s.by[s.n].handler = handler;
+            s.by[s.n++].times = times;
         }
-        r = r->persistent && !outcome_ok(r->seen) ? reaction_to(j, handler, r->seen) : NULL;
+        /* how the handler above reacts to that, as much as is known of it */
+        bool gives_up = r->persistent && !outcome_ok(r->seen);
+        label seen = r->seen;
+        r = NULL;
+        for (int kind = 3; kind >= 0 && gives_up && !r; kind--)
+            r = reaction_find(j, names_uid_all(j->opt.names, handler), seen, kind & 2, kind & 1);
     }
-}
-
-static void storm_see(struct storms *all, const struct reaction *r)
-{
-    struct storm s;
-    if (!r->persistent || factor(all, r) <= 1)
-        return;
-    storm_follow(all, r, &s);
-    if (s.times <= STORM)
-        return;
-    uint32_t at = map_index(&all->at, r->group, all->found.n);
-    if (at == all->found.n) {
-        vec_push(&all->found, s);
-        return;
-    }
-    assert(at < all->found.n);
-    const struct storm *kept = &all->found.at[at]; /* of one call the largest is said */
-    if (s.times != kept->times ? s.times > kept->times : s.inner->label < kept->inner->label)
-        all->found.at[at] = s;
+    return s;
 }
 
 void oracle_storm_end(struct judge *j)
@@ -162,8 +135,21 @@ void oracle_storm_end(struct judge *j)
         if (r->persistent && (!limit || *limit < r->tries))
             map_set(&all.limits, r->group, r->tries);
     }
-    for (uint32_t i = 0; i < j->reactions.n && all.found.n < STORMS_MAX; i++)
-        storm_see(&all, &j->reactions.at[i]);
+    for (uint32_t i = 0; i < j->reactions.n && all.found.n < STORMS_MAX; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        if (!r->persistent || factor(&all, r) <= 1)
+            continue;
+        struct storm s = storm_of(&all, r);
+        if (s.times <= STORM)
+            continue;
+        uint32_t at = map_index(&all.at, r->group, all.found.n);
+        if (at == all.found.n)
+            vec_push(&all.found, s);
+        assert(at < all.found.n);
+        const struct storm *kept = &all.found.at[at]; /* of one call the largest is said */
+        if (s.times != kept->times ? s.times > kept->times : s.inner->label < kept->inner->label)
+            all.found.at[at] = s;
+    }
     for (uint32_t i = 0; i < all.found.n; i++) {
         const struct storm *s = &all.found.at[i];
         bool part = false; /* of one that begins further down */

@@ -17,8 +17,6 @@
  *    call must still be waited for as long, although the caller has left. */
 #include "judge/oracle_int.h"
 
-#include <assert.h>
-
 #include "base/clock.h"
 
 /* How long `hold` holds a caller that does not give up, in memory and at a door. */
@@ -48,42 +46,31 @@ static bool in_background(const struct view *v, uint32_t i)
 
 /* ---- no-timeout ---- */
 
-/* The only call that its handler waits for when the run is cut off, and nothing below it is. Or
- * nobody waits any more for the handler that made this call, since long, and the call, which is
- * held, goes on until the run is cut off. */
-static bool is_stuck(const struct view *v, uint32_t i)
-{
-    const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
-    bool hung = c->parent == 0 && v->run->flags & RUN_HUNG && !(v->run->flags & RUN_HURRIED);
-    bool forgotten = mode_kind(c->mode) == MODE_HOLD && gave_up(above) &&
-                     c->end_ns - above->end_ns >= FORGOTTEN_NS;
-    if (!hung && !(above->flags & CALL_OPEN) && !forgotten)
-        return false;
-    for (uint32_t k = 0; k < view_children(v, c->parent); k++) {
-        uint32_t other = view_child(v, c->parent, k);
-        if (other != i && v->calls[other].flags & CALL_OPEN)
-            return false;
-    }
-    for (uint32_t k = 0; k < view_children(v, i); k++)
-        if (v->calls[view_child(v, i, k)].flags & CALL_OPEN)
-            return false;
-    return !in_background(v, i);
-}
-
 static void see_no_timeout(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i], *above = &v->calls[c->parent];
     struct judge *j = v->judge;
-    /* did the handler that made the call wait until the end of it? where its own caller gave up, its
-     * end says nothing; but why else would that have given up? */
+    /* held: did the handler that made the call wait until the end of it? where its own caller gave
+     * up, its end says nothing; but why else would that have given up? */
     bool waited = above->end_ns >= c->end_ns ||
                   (gave_up(above) && v->n_faults == 1 && v->twin.at[i] != CALL_NONE);
-    bool held = mode_kind(c->mode) == MODE_HOLD && call_took(c) >= HOLD_NS && waited;
-    if ((!held && !(c->flags & CALL_OPEN && is_stuck(v, i))) ||
-        !remark_due(v, ORACLE_NO_TIMEOUT, c->uid))
+    bool hold = mode_kind(c->mode) == MODE_HOLD, held = hold && call_took(c) >= HOLD_NS && waited;
+    /* stuck: it goes on until the run is cut off, and its handler waits for it, or nobody waits any
+     * more for that, since long; and it is the only one that does, here and below */
+    bool hung = c->parent == 0 && v->run->flags & RUN_HUNG && !(v->run->flags & RUN_HURRIED);
+    bool forgotten = hold && gave_up(above) && c->end_ns - above->end_ns >= FORGOTTEN_NS;
+    bool stuck = c->flags & CALL_OPEN && (hung || above->flags & CALL_OPEN || forgotten) &&
+                 !in_background(v, i);
+    for (uint32_t k = 0; k < view_children(v, c->parent) && stuck; k++) {
+        uint32_t other = view_child(v, c->parent, k);
+        stuck = other == i || !(v->calls[other].flags & CALL_OPEN);
+    }
+    for (uint32_t k = 0; k < view_children(v, i) && stuck; k++)
+        stuck = !(v->calls[view_child(v, i, k)].flags & CALL_OPEN);
+    if ((!held && !stuck) || !remark_due(v, ORACLE_NO_TIMEOUT, c->uid))
         return;
     struct witness witness[] = {{i, "waited for until the end"}};
-    const char *who = say_service(j, v->calls[c->parent].uid), *whom = say_name(j, c->uid);
+    const char *who = say_service(j, above->uid), *whom = say_name(j, c->uid);
     if (held)
         remark_write(v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
                      "%s waits for %s for as long as no answer comes: this call has no timeout",
@@ -96,19 +83,6 @@ static void see_no_timeout(const struct view *v, uint32_t i)
 }
 
 /* ---- inverted-timeouts ---- */
-
-/* Did another call of the same handler end just then, so that this one was no longer wanted? */
-static bool is_dropped(const struct view *v, uint32_t i)
-{
-    const struct call *c = &v->calls[i];
-    for (uint32_t k = 0; k < view_children(v, c->parent); k++) {
-        const struct call *other = &v->calls[view_child(v, c->parent, k)];
-        if (!gave_up(other) && other->start_ns < c->end_ns && other->end_ns <= c->end_ns &&
-            other->end_ns > c->end_ns - SLACK_NS)
-            return true;
-    }
-    return false;
-}
 
 /* Are all faults of the run at one call and its tries? */
 static bool is_single(const struct view *v)
@@ -183,56 +157,20 @@ static void tell_inverted(const struct view *v, uint32_t i, uint32_t d, bool equ
 
 /* ---- timeouts that seem to be equal, in real runs ---- */
 
-/* A call that was given up, and for how long its handler waits for it. */
-struct wait {
-    uid call;
-    mode mode;
-    int64_t took_ns;
-    bool tried; /* whether a call of its callee is waited for as long */
-};
-
-struct waits {
-    VEC(struct wait) all;
-    struct map at; /* path of the call */
-};
-
-void waits_free(struct waits *w)
-{
-    if (!w)
-        return;
-    vec_deinit(&w->all);
-    map_deinit(&w->at);
-    mem_free(w);
-}
-
 static struct wait *wait_of(const struct judge *j, uid path)
 {
-    const uint32_t *at = j->waits ? map_get(&j->waits->at, path) : NULL;
-    return at ? &j->waits->all.at[*at] : NULL;
-}
-
-static void learn_wait(const struct view *v, uint32_t i)
-{
-    struct judge *j = v->judge;
-    const struct call *c = &v->calls[i];
-    uid path = judge_path(j, c->uid);
-    if (c->mode == MODE_NONE || in_background(v, i) || is_cut_off(v, c) || wait_of(j, path))
-        return;
-    if (!j->waits)
-        j->waits = mem_zero(sizeof *j->waits);
-    map_set(&j->waits->at, path, j->waits->all.n);
-    vec_push(&j->waits->all, (struct wait){c->uid, c->mode, call_took(c), false});
+    const uint32_t *at = map_get(&j->wait_at, path);
+    return at ? &j->waits.at[*at] : NULL;
 }
 
 /* Where the caller's wait is nearly as long as that of its callee, its call comes half of its time
  * late, and the callee's is not answered: does that wait for as long all the same? One call of each
  * callee tells. What is over sooner than a machine may pause tells nothing. */
-uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most)
+void wait_doubts(struct judge *j, struct doubts *out)
 {
     const struct wait *last = NULL;
-    for (uint32_t i = 0; j->waits && j->timed && i < j->waits->all.n && n < most; i++) {
-        const struct wait *below = &j->waits->all.at[i];
-        assert(below); /* the linter cannot know */
+    for (uint32_t i = 0; i < j->waits.n && out->n < out->most; i++) {
+        const struct wait *below = &j->waits.at[i];
         const struct wait *above = wait_of(j, uid_parent(j->opt.names, judge_path(j, below->call)));
         int64_t more = above ? below->took_ns - above->took_ns : 0;
         if (!above || more < -slack_of(above->took_ns) || more > slack_of(above->took_ns) ||
@@ -242,11 +180,9 @@ uint32_t wait_doubts(struct judge *j, faultload *out, uint32_t n, uint32_t most)
         uint32_t late_ms = (uint32_t)(above->took_ns / 2 / MS(1));
         struct fault late = {above->call, mode_make(MODE_DELAY, late_ms)};
         struct fault held = {below->call, below->mode};
-        out[n] = faultload_extend(j->opt.faultloads, FAULTLOAD_EMPTY, late);
-        out[n] = faultload_extend(j->opt.faultloads, out[n], held);
-        n++;
+        faultload f = faultload_extend(j->opt.faultloads, FAULTLOAD_EMPTY, late);
+        doubt_add(out, faultload_extend(j->opt.faultloads, f, held));
     }
-    return n;
 }
 
 void wait_learn(const struct view *v)
@@ -266,13 +202,21 @@ void wait_learn(const struct view *v)
     }
 }
 
+/* v->calls[i] was given up: does something below it go on? */
 static void see_inverted(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i];
     if (v->faults.at[i] == 0 || view_children(v, i) == 0 || in_background(v, i) ||
-        is_cut_off(v, c) || !is_single(v) || left_with_caller(v, c) ||
-        (outcome_kind(c->seen) == OUT_CANCELLED && is_dropped(v, i)))
+        is_cut_off(v, c) || left_with_caller(v, c))
         return;
+    /* did another call of the same handler end just then, so that this one was no longer wanted? */
+    for (uint32_t k = 0; outcome_kind(c->seen) == OUT_CANCELLED && k < view_children(v, c->parent);
+         k++) {
+        const struct call *other = &v->calls[view_child(v, c->parent, k)];
+        if (!gave_up(other) && other->start_ns < c->end_ns && other->end_ns <= c->end_ns &&
+            other->end_ns > c->end_ns - SLACK_NS)
+            return;
+    }
     uint32_t d = goes_on(v, i, slack_of(call_took(c)));
     bool equal = d == CALL_NONE && v->run->wall_ns == 0;
     if (equal)
@@ -305,15 +249,17 @@ static void see_over_limit(const struct view *v)
 
 void oracle_timeout(const struct view *v)
 {
+    struct judge *j = v->judge;
     for (uint32_t i = 1; i < v->n; i++) {
         const struct call *c = &v->calls[i];
         if (c->flags & CALL_OPEN || mode_kind(c->mode) == MODE_HOLD)
             see_no_timeout(v, i);
-        if (!gave_up(c))
+        if (!gave_up(c) || !is_single(v))
             continue;
         see_inverted(v, i);
-        if (is_single(v))
-            learn_wait(v, i);
+        if (c->mode != MODE_NONE && !in_background(v, i) && !is_cut_off(v, c) &&
+            map_index(&j->wait_at, judge_path(j, c->uid), j->waits.n) == j->waits.n)
+            vec_push(&j->waits, (struct wait){c->uid, c->mode, call_took(c), false});
     }
     see_over_limit(v);
 }

@@ -72,24 +72,12 @@ static bool transient(label l)
     return outcome_kind(o) != OUT_GRPC || (code < 32 && grpc >> code & 1);
 }
 
-/* Not a failure to be reached: the service had the request, and broke. */
-static bool went_wrong(label l)
-{
-    return l == OUTCOME(OUT_STATUS, 500) || l == OUTCOME(OUT_GRPC, 2) || l == OUTCOME(OUT_GRPC, 13);
-}
-
 /* ---- habits ---- */
 
 /* A try at once is no measure: that it is made at all may be the mistake (retry-without-effect). */
 static bool waits_and_tries(struct judge *j, const struct reaction *r)
 {
     return r && r->tries > 1 && pace_waits(j, r->call, r->saw);
-}
-
-static bool tried_again(struct judge *j, uid group, label l)
-{
-    return waits_and_tries(j, known(j, group, l, true)) ||
-           waits_and_tries(j, known(j, group, l, false));
 }
 
 static sym interface_of(const struct judge *j, uid call)
@@ -108,13 +96,11 @@ static struct habit learn_habit(struct judge *j, const struct reaction *r)
         if (kind == EFFECT_ONCE || map_count(&seen, group) > 1)
             continue;
         /* what is taken back or given up is tried again by those who try nothing else */
-        if (tried_again(j, group, r->label) &&
-            !sounds_like_undo(names_text(j->opt.names, interface_of(j, group)))) {
-            if (tried[0] == UID_NONE)
-                tried[0] = group;
-            else if (tried[1] == UID_NONE)
-                tried[1] = group;
-        }
+        if (tried[1] == UID_NONE &&
+            (waits_and_tries(j, known(j, group, r->label, true)) ||
+             waits_and_tries(j, known(j, group, r->label, false))) &&
+            !sounds_like_undo(names_text(j->opt.names, interface_of(j, group))))
+            tried[tried[0] != UID_NONE] = group;
         const struct reaction *x = known(j, group, r->label, true);
         if (!x || kind != EFFECT_READ)
             continue;
@@ -148,21 +134,16 @@ static uid retry_missing(struct habits *all, const struct reaction *r)
     struct judge *j = all->judge;
     enum effect kind = judge_effect(j, r->call);
     if (r->tries > 1 || outcome_ok(r->reply) || r->instead != UID_NONE || kind == EFFECT_ONCE ||
-        !transient(r->label) || (went_wrong(r->label) && map_get(&all->tried, r->group)) ||
+        !transient(r->label) ||
         calm_equal(j, r->call, 0) != 1) /* in a loop a try may be taken for the next item */
+        return UID_NONE;
+    /* not a failure to be reached: the service had the request, and broke */
+    bool broke = r->label == OUTCOME(OUT_STATUS, 500) || r->label == OUTCOME(OUT_GRPC, 2) ||
+                 r->label == OUTCOME(OUT_GRPC, 13);
+    if (broke && map_get(&all->tried, r->group))
         return UID_NONE;
     const uid *tried = habit_of(all, r)->tried[kind == EFFECT_READ];
     return tried[0] == r->group ? tried[1] : tried[0];
-}
-
-static void tell_retry(struct habits *all, const struct reaction *r)
-{
-    struct judge *j = all->judge;
-    remark_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
-                    "%s tries %s again after %s, but not %s, and answers %s",
-                    say_service(j, uid_parent(j->opt.names, r->group)),
-                    say_name(j, retry_missing(all, r)), say_label(j, r->label),
-                    say_name(j, r->call), say_outcome(j, r->reply));
 }
 
 /* ---- uneven-fallback ---- */
@@ -176,53 +157,39 @@ static bool fallback_missing(struct habits *all, const struct reaction *r)
     return h->needed >= HABIT && h->absorbed >= HABIT;
 }
 
-/* What lacks a fallback: the reaction that shows it best, by group. */
-struct lacking {
-    struct map shown; /* index of a reaction */
-    struct map but;   /* groups that are absorbed in another mode: there it depends on the mode */
-};
-
-/* Does this group lack a fallback, so that the handler answers as it does after r? */
-static bool lacks(const struct judge *j, const struct lacking *l, uid group,
-                  const struct reaction *r)
-{
-    const uint32_t *at = map_get(&l->shown, group);
-    return at && j->reactions.at[*at].reply == r->reply && !map_get(&l->but, group);
-}
-
-/* The calls that the handler cannot do without, "a, b or c", where r's is the first of them: they
- * are one decision, and told as one. */
-static bool name_lacking(struct judge *j, const struct lacking *l, const struct reaction *r,
-                         struct buf *out)
-{
-    VEC(uid) found = {0};
-    struct map seen = {0};
-    uid group;
-    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++)
-        if (lacks(j, l, group, r) && map_count(&seen, group) == 1)
-            vec_push(&found, j->reactions.at[*map_get(&l->shown, group)].call);
-    bool first = found.n > 0 && found.at[0] == r->call;
-    for (uint32_t i = 0; i < found.n; i++) {
-        buf_adds(out, i == 0 ? "" : i + 1 < found.n ? ", " : " or ");
-        buf_adds(out, say_name(j, found.at[i]));
-    }
-    map_deinit(&seen);
-    vec_deinit(&found);
-    return first;
-}
-
-static void tell_fallback(struct habits *all, const struct lacking *l, const struct reaction *r)
+/* The calls that r's handler cannot do without, "a, b or c", where r's is the first of them: they
+ * are one decision, and told as one. shown: by group, the reaction that shows best that it lacks a
+ * fallback; but: groups that are absorbed in another mode, where it depends on the mode. */
+static void tell_fallback(struct habits *all, const struct map *shown, const struct map *but,
+                          const struct reaction *r)
 {
     struct judge *j = all->judge;
     const struct habit *h = habit_of(all, r);
+    VEC(uid) lacking = {0};
+    struct map seen = {0};
+    uid group;
+    for (uint32_t k = 0; (group = sibling(j, r, k)) != UID_NONE; k++) {
+        const uint32_t *at = map_get(shown, group);
+        if (at && j->reactions.at[*at].reply == r->reply && !map_get(but, group) &&
+            map_count(&seen, group) == 1)
+            vec_push(&lacking, j->reactions.at[*at].call);
+    }
     struct buf calls = BUF_INIT(1 << 12);
-    if (name_lacking(j, l, r, &calls))
+    for (uint32_t i = 0; i < lacking.n; i++)
+        buf_addf(&calls, "%s%s",
+                 i == 0              ? ""
+                 : i + 1 < lacking.n ? ", "
+                                     : " or ",
+                 say_name(j, lacking.at[i]));
+    if (lacking.n && lacking.at[0] == r->call)
         remark_conclude(j, ORACLE_UNEVEN_FALLBACK, r->call, r,
                         "%s answers %s when %s fails, but goes on without %s and %u other%s",
                         say_service(j, uid_parent(j->opt.names, r->group)),
                         say_outcome(j, r->reply), buf_text(&calls), say_name(j, h->one),
                         h->absorbed - 1, h->absorbed == 2 ? "" : "s");
     buf_deinit(&calls);
+    map_deinit(&seen);
+    vec_deinit(&lacking);
 }
 
 /* ---- both ---- */
@@ -238,31 +205,34 @@ static void pick(struct judge *j, struct map *picked, uint32_t i)
 void oracle_uneven_end(struct judge *j)
 {
     struct habits all = {.judge = j};
-    struct lacking fallback = {0};
-    struct map retry = {0};
+    struct map retry = {0}, fallback = {0}, absorbed = {0};
     for (uint32_t i = 0; i < j->reactions.n; i++)
         if (waits_and_tries(j, &j->reactions.at[i]))
             map_set(&all.tried, j->reactions.at[i].group, 1);
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         if (r->persistent && outcome_ok(r->reply))
-            map_set(&fallback.but, r->group, 1);
+            map_set(&absorbed, r->group, 1);
         if (retry_missing(&all, r) != UID_NONE)
             pick(j, &retry, i);
         if (fallback_missing(&all, r))
-            pick(j, &fallback.shown, i);
+            pick(j, &fallback, i);
     }
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
-        const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback.shown, r->group);
+        const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback, r->group);
         if (a && *a == i)
-            tell_retry(&all, r);
+            remark_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
+                            "%s tries %s again after %s, but not %s, and answers %s",
+                            say_service(j, uid_parent(j->opt.names, r->group)),
+                            say_name(j, retry_missing(&all, r)), say_label(j, r->label),
+                            say_name(j, r->call), say_outcome(j, r->reply));
         if (b && *b == i)
-            tell_fallback(&all, &fallback, r);
+            tell_fallback(&all, &fallback, &absorbed, r);
     }
     map_deinit(&retry);
-    map_deinit(&fallback.shown);
-    map_deinit(&fallback.but);
+    map_deinit(&fallback);
+    map_deinit(&absorbed);
     map_deinit(&all.at);
     map_deinit(&all.tried);
     vec_deinit(&all.all);

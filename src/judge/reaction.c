@@ -52,43 +52,33 @@ bool reaction_soft(const struct judge *j, uid call)
     return false;
 }
 
-/* Is it not known whether these are tries of one call, or do faults make them fail in different
- * ways? How often it is tried then says nothing about a failure that lasts. */
-static bool unclear(const struct view *v, uint32_t handler, uint32_t first, bool persistent)
-{
-    for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        const struct call *c = &v->calls[view_child(v, handler, k)];
-        if (!view_equal(v, first, view_child(v, handler, k)))
-            continue;
-        if (c->flags & CALL_AMBIGUOUS)
-            return true;
-        if (persistent && v->faults.at[view_child(v, handler, k)] && call_failed(c) &&
-            call_way(c) != call_way(&v->calls[first]))
-            return true;
-    }
-    return false;
-}
-
-static void look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
+/* How often was the handler's call tried, and did all tries fail? False: it is not known whether
+ * these are tries of one call, or faults make them fail in different ways; how often it is tried
+ * then says nothing about a failure that lasts. */
+static bool look_at_tries(const struct view *v, uint32_t handler, uint32_t first,
                           struct reaction *r)
 {
     const struct calm *calm = &v->judge->calm;
     uint32_t made = 0, usual = 0, twin = v->twin.at[handler];
-    bool all_failed = true;
+    bool all_failed = true, one_call = true, one_way = true;
     for (uint32_t k = 0; k < view_children(v, handler); k++) {
-        uint32_t c = view_child(v, handler, k);
-        if (!view_equal(v, first, c))
+        uint32_t i = view_child(v, handler, k);
+        const struct call *c = &v->calls[i];
+        if (!view_equal(v, first, i))
             continue;
         made++;
-        if (c < first)
+        one_call &= !(c->flags & CALL_AMBIGUOUS);
+        one_way &= !v->faults.at[i] || !call_failed(c) || call_way(c) == r->label;
+        if (i < first)
             continue;
-        all_failed &= call_failed(&v->calls[c]);
-        r->injected |= v->calls[c].mode != MODE_NONE;
+        all_failed &= call_failed(c);
+        r->injected |= c->mode != MODE_NONE;
     }
     for (uint32_t k = 0; k < calm_children(calm, twin); k++)
         usual += names_uid_all(v->judge->opt.names, calm_child(calm, twin, k)->uid) == r->group;
     r->tries = 1 + (usual && made > usual ? made - usual : usual ? 0 : made - 1);
     r->persistent = r->tries == 1 || all_failed;
+    return r->tries == 1 || (one_call && (one_way || !r->persistent));
 }
 
 enum alike reaction_alike(const struct judge *j, const struct reaction *r)
@@ -117,12 +107,11 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
                          .seen = v->calls[handler].seen,
                          .faultload = v->run->faultload,
                          .number = v->run->number};
-    look_at_tries(v, handler, first, &r);
+    bool clear = look_at_tries(v, handler, first, &r);
     uint64_t key = reaction_key(group, r.label, r.persistent, r.injected);
     const uint32_t *at = map_get(&j->reaction_at, key);
     if ((at && !judge_prefers(j, r.faultload, j->reactions.at[*at].faultload)) ||
-        (!at && j->reactions.n == REACTIONS_MAX) ||
-        (r.tries > 1 && unclear(v, handler, first, r.persistent)))
+        (!at && j->reactions.n == REACTIONS_MAX) || !clear)
         return;
     const struct request *request = view_request(v, first);
     if (request) { /* what the client got in the end */

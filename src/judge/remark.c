@@ -173,11 +173,6 @@ void remarks_drop_larger(struct judge *j, enum oracle o)
 
 /* ---- parts of sentences ---- */
 
-static const char *keep(struct judge *j, struct buf *text)
-{
-    return buf_keep(text, &j->keep).p;
-}
-
 const char *say_name(struct judge *j, uid call)
 {
     struct element e = *uid_element(j->opt.names, call);
@@ -185,7 +180,7 @@ const char *say_name(struct judge *j, uid call)
     e.n = 0;
     e.before = 0;
     element_print(j->opt.names, &e, &text);
-    return keep(j, &text);
+    return buf_keep(&text, &j->keep).p;
 }
 
 const char *say_service(struct judge *j, uid call)
@@ -198,14 +193,14 @@ const char *say_outcome(struct judge *j, outcome o)
 {
     struct buf text = BUF_INIT(60);
     outcome_print(o, &text);
-    return keep(j, &text);
+    return buf_keep(&text, &j->keep).p;
 }
 
 const char *say_label(struct judge *j, label l)
 {
     struct buf text = BUF_INIT(MODE_TEXT_MAX);
     label_print(l, &text);
-    return keep(j, &text);
+    return buf_keep(&text, &j->keep).p;
 }
 
 const char *say_fate(struct judge *j, outcome seen)
@@ -222,5 +217,5 @@ const char *say_fate(struct judge *j, outcome seen)
     struct buf text = BUF_INIT(60);
     buf_adds(&text, "answered ");
     outcome_print(seen, &text);
-    return keep(j, &text);
+    return buf_keep(&text, &j->keep).p;
 }

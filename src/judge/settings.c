@@ -8,8 +8,6 @@
 
 enum { LIMIT_MAX_HOURS = 24 };
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
-
 void judge_settings_init(struct judge_settings *s)
 {
     *s = (struct judge_settings){0};
@@ -41,40 +39,27 @@ void judge_settings_deinit(struct judge_settings *s)
 
 /* ---- severities ---- */
 
-static int refuse_name(slice name, const char *what, const char *const *words, size_t n,
-                       const char *remedy, struct err *e)
-{
-    return err_set(e, 0, 0, "there is no %s \"%.*s\"; %s%s", what, SHORT(name), remedy,
-                   err_hint(name, words, n).text);
-}
-
-static int severity_find(slice name, enum severity *out, struct err *e)
-{
-    for (uint32_t i = 0; i < SEVERITIES; i++)
-        if (slice_is(name, severity_names[i])) {
-            *out = (enum severity)i;
-            return 0;
-        }
-    return refuse_name(name, "severity", severity_names, SEVERITIES,
-                       "they are off, warning and finding", e);
-}
-
 static int set_severity(struct judge_settings *s, slice name, slice word, struct err *e)
 {
-    enum severity severity = SEVERITY_OFF;
     bool all = slice_is(name, "all");
     enum oracle o = oracle_find(name);
+    uint32_t severity = 0;
     if (!all && o == ORACLES) {
         const char *words[ORACLES + 1] = {[ORACLES] = "all"};
         for (uint32_t i = 0; i < ORACLES; i++)
             words[i] = oracle_rows[i].name;
-        return refuse_name(name, "oracle", words, LENGTH(words), "`outfox oracles` lists them", e);
+        return err_set(e, 0, 0, "there is no oracle \"%.*s\"; `outfox oracles` lists them%s",
+                       SHORT(name), err_hint(name, words, ORACLES + 1).text);
     }
-    if (severity_find(word, &severity, e))
-        return -1;
+    while (severity < SEVERITIES && !slice_is(word, severity_names[severity]))
+        severity++;
+    if (severity == SEVERITIES)
+        return err_set(e, 0, 0,
+                       "there is no severity \"%.*s\"; they are off, warning and finding%s",
+                       SHORT(word), err_hint(word, severity_names, SEVERITIES).text);
     for (uint32_t i = 0; i < ORACLES; i++)
         if (all || i == o)
-            s->severity[i] = severity;
+            s->severity[i] = (enum severity)severity;
     return 0;
 }
 
@@ -91,28 +76,19 @@ int judge_settings_set(struct judge_settings *s, slice text, struct err *e)
 
 /* ---- the map ---- */
 
-struct load {
-    const struct vocabulary *words;
-};
-
-static int set_oracle(struct keys_reader *r, struct judge_settings *s, const struct node_pair *pair)
-{
-    bool known = slice_is(pair->key, "all") || oracle_find(pair->key) != ORACLES;
-    if (!set_severity(s, pair->key, pair->value->text, r->e))
-        return 0;
-    return known ? err_place(r->e, pair->value->line, pair->value->col)
-                 : err_place(r->e, pair->line, pair->col);
-}
-
 static int read_oracles(struct keys_reader *r, const struct key *key, void *into,
                         const struct node *map)
 {
     if (keys_want(r, key->name, map, NODE_MAP))
         return -1;
     for (int exceptions = 0; exceptions < 2; exceptions++) /* `all` first */
-        for (uint32_t i = 0; i < map->n; i++)
-            if (slice_is(map->map[i].key, "all") != exceptions && set_oracle(r, into, &map->map[i]))
-                return -1;
+        for (uint32_t i = 0; i < map->n; i++) {
+            const struct node_pair *pair = &map->map[i];
+            bool all = slice_is(pair->key, "all"), known = all || oracle_find(pair->key) != ORACLES;
+            if (all != exceptions && set_severity(into, pair->key, pair->value->text, r->e))
+                return known ? err_place(r->e, pair->value->line, pair->value->col)
+                             : err_place(r->e, pair->line, pair->col);
+        }
     return 0;
 }
 
@@ -120,9 +96,8 @@ static int read_oracles(struct keys_reader *r, const struct key *key, void *into
 static int read_pattern(struct keys_reader *r, slice text, uint32_t line, uint32_t col,
                         struct pattern *out)
 {
-    const struct load *l = r->ctx;
     *out = (struct pattern){0};
-    int status = pattern_parse(out, l->words, PATTERN_CALLS, text, r->e);
+    int status = pattern_parse(out, r->ctx, PATTERN_CALLS, text, r->e);
     if (!status && out->mode != MODE_NONE)
         status = err_set(r->e, 0, 0, "calls are meant here: leave out the mode of \"%.*s\"",
                          SHORT(text));
@@ -155,11 +130,10 @@ static int add_call(struct keys_reader *r, const struct key *key, void *into,
 static int add_effect(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
-    const struct load *l = r->ctx;
     struct judge_settings *s = into;
     struct effect_rule rule;
     (void)key;
-    if (effect_rule_load(value, l->words, &rule, r->e))
+    if (effect_rule_load(value, r->ctx, &rule, r->e))
         return -1;
     vec_push(&s->effects, rule);
     return 0;
@@ -220,6 +194,7 @@ const struct keys judge_keys = {"judge", "judge", KEY_ROWS(rows)};
 int judge_settings_load(const struct node *map, const struct vocabulary *v,
                         struct judge_settings *out, struct err *e)
 {
-    struct keys_reader r = {e, &out->arena, &(struct load){v}};
+    struct vocabulary words = *v;
+    struct keys_reader r = {e, &out->arena, &words};
     return map ? keys_read(&r, &judge_keys, out, map) : 0;
 }

@@ -2,28 +2,13 @@
  *
  * One run, and the fault-free one it is compared with, indexed for the oracles. */
 #include "base/hash.h"
-#include "judge/judge_int.h"
-
-/* ---- equal calls ---- */
+#include "judge/oracle_int.h"
 
 /* A number for the calls of one handler that are equal but for how manieth they are. */
 static uint64_t kind_of(const struct names *names, uint32_t handler, uid call)
 {
     const struct element *el = uid_element(names, call);
     return hash_mix(hash_mix(handler, (uint64_t)el->service << 32 | el->interface), el->payload);
-}
-
-static void find_equal(struct view *v)
-{
-    map_clear(&v->first_of);
-    v->first.n = 0;
-    for (uint32_t i = 0; i < v->n; i++) {
-        uint64_t kind = kind_of(v->names, v->calls[i].parent, v->calls[i].uid);
-        const uint32_t *first = map_get(&v->first_of, kind);
-        vec_push(&v->first, first ? *first : i);
-        if (!first)
-            map_set(&v->first_of, kind, i);
-    }
 }
 
 /* ---- the fault-free run ---- */
@@ -69,41 +54,6 @@ void calm_deinit(struct calm *c)
     answers_deinit(&c->usual);
 }
 
-/* ---- what was asked ---- */
-
-/* At a door a fault may be acted out before the body of the request is there: what was asked is not
- * known then. The runs without that fault have shown it. */
-
-static void learn_asked(struct judge *j, const struct run *run)
-{
-    for (uint32_t i = 1; i < run->trace.calls.n; i++) {
-        const struct call *c = &run->trace.calls.at[i];
-        const uint32_t *known = c->request ? map_get(&j->asked, c->uid) : NULL;
-        if (c->request && (!known || *known != c->request))
-            map_set(&j->asked, c->uid, known ? 0 : c->request);
-    }
-}
-
-static void fill_asked(struct view *v)
-{
-    const struct map *asked = &v->judge->asked;
-    v->filled.n = 0;
-    for (uint32_t i = 1; i < v->n; i++) {
-        const struct call *c = &v->run->trace.calls.at[i];
-        if (c->request || c->mode == MODE_NONE)
-            continue;
-        const uint32_t *known = map_get(asked, c->uid);
-        const uint32_t *first = map_get(asked, v->calls[v->first.at[i]].uid);
-        if (!known || !*known || !first || !*first)
-            continue; /* where the first of equal siblings differs, so may all */
-        for (uint32_t k = 0; v->filled.n < v->n; k++)
-            vec_push(&v->filled, v->calls[k]);
-        v->filled.at[i].request = *known;
-    }
-    if (v->filled.n)
-        v->calls = v->filled.at;
-}
-
 /* ---- one run ---- */
 
 void view_make(struct judge *j, const struct run *run, struct view *v)
@@ -113,24 +63,41 @@ void view_make(struct judge *j, const struct run *run, struct view *v)
     v->run = run;
     v->calls = run->trace.calls.at;
     v->n = run->trace.calls.n;
-    v->n_faults = 0;
-    find_equal(v);
-    learn_asked(j, run);
-    fill_asked(v);
-    v->twin.n = v->faults.n = 0;
+    v->first.n = v->twin.n = v->faults.n = v->filled.n = v->n_faults = 0;
+    map_clear(&v->first_of);
     trace_order(&run->trace, v->names, &v->order);
     for (uint32_t i = 0; i < v->n; i++) {
-        bool fired = v->calls[i].mode != MODE_NONE;
-        vec_push(&v->twin, calm_find(&j->calm, v->calls[i].uid));
-        vec_push(&v->faults, fired);
-        v->n_faults += fired;
+        const struct call *c = &v->calls[i];
+        vec_push(&v->first, map_index(&v->first_of, kind_of(v->names, c->parent, c->uid), i));
+        vec_push(&v->twin, calm_find(&j->calm, c->uid));
+        vec_push(&v->faults, c->mode != MODE_NONE);
+        v->n_faults += c->mode != MODE_NONE;
+        const uint32_t *known = i && c->request ? map_get(&j->asked, c->uid) : NULL;
+        if (i && c->request && (!known || *known != c->request))
+            map_set(&j->asked, c->uid, known ? 0 : c->request);
     }
+    for (uint32_t i = v->n; i-- > 1;) /* a call stands behind the one that made it */
+        v->faults.at[v->calls[i].parent] += v->faults.at[i];
+    /* at a door a fault may be acted out before the body of the request is there: what was asked is
+     * not known then, but the runs without that fault have shown it */
+    for (uint32_t i = 1; i < v->n; i++) {
+        const struct call *c = &v->calls[i];
+        if (c->request || c->mode == MODE_NONE)
+            continue;
+        const uint32_t *known = map_get(&j->asked, c->uid);
+        const uint32_t *first = map_get(&j->asked, v->calls[v->first.at[i]].uid);
+        if (!known || !*known || !first || !*first)
+            continue; /* where the first of equal siblings differs, so may all */
+        for (uint32_t k = 0; v->filled.n < v->n; k++)
+            vec_push(&v->filled, v->calls[k]);
+        v->filled.at[i].request = *known;
+    }
+    if (v->filled.n)
+        v->calls = v->filled.at;
     requests_of(run, &v->requests);
     for (uint32_t i = 0; i < v->requests.n; i++)
         v->requests.at[i].usual =
             answers_find(&j->calm.usual, v->calls[v->requests.at[i].call].uid);
-    for (uint32_t i = v->n; i-- > 1;) /* a call stands behind the one that made it */
-        v->faults.at[v->calls[i].parent] += v->faults.at[i];
 }
 
 void view_deinit(struct view *v)
@@ -151,9 +118,27 @@ bool view_below(const struct view *v, uint32_t above, uint32_t i)
     return i == above;
 }
 
-bool view_equal(const struct view *v, uint32_t a, uint32_t b)
+const struct request *view_request(const struct view *v, uint32_t i)
 {
-    return v->first.at[a] == v->first.at[b];
+    for (uint32_t k = 0; k < v->requests.n; k++)
+        if (view_below(v, v->requests.at[k].call, i))
+            return &v->requests.at[k];
+    return NULL;
+}
+
+enum alike request_alike(const struct request *r)
+{
+    return r->usual && r->told ? mask_compare(&r->usual->mask, r->body) : ALIKE_UNKNOWN;
+}
+
+outcome view_status(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->requests.n; i++) {
+        const struct request *r = &v->requests.at[i];
+        if (!outcome_ok(r->status) && r->usual && outcome_ok(r->usual->status))
+            return r->status;
+    }
+    return v->requests.n == 1 ? v->requests.at[0].status : v->run->verdict.status;
 }
 
 uint32_t calm_equal(const struct judge *j, uid call, uint32_t request)
@@ -182,11 +167,6 @@ bool view_usual(const struct view *v, uint32_t i)
            map_get(&v->judge->calm.made, kind_of(v->names, twin, c->uid)) != NULL;
 }
 
-bool view_reads(const struct view *v, uint32_t i)
-{
-    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
-}
-
 bool view_made_good(const struct view *v, uint32_t i)
 {
     const struct call *c = &v->calls[i];
@@ -198,6 +178,11 @@ bool view_made_good(const struct view *v, uint32_t i)
             return true;
     }
     return false;
+}
+
+bool view_reads(const struct view *v, uint32_t i)
+{
+    return judge_effect(v->judge, v->calls[i].uid) == EFFECT_READ;
 }
 
 uint32_t view_failure(const struct view *v, uint32_t handler, uint32_t n)
