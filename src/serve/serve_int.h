@@ -4,14 +4,12 @@
  * from the crew.
  *
  *   serve.c      options, listening, accepting, stopping
- *   server.c     requests that come in: one after the other (HTTP/1.1), or many at once (HTTP/2)
- *   request.c    a request from its head to its answer, also those to the control port
- *   world.c      what its handler does: calls, waiting, branches
- *   outgoing.c   a call that goes out, on a kept connection
- *   body.c       values as bytes, and the addresses in them
+ *   server.c     requests that come in, one after the other (HTTP/1.1) or many at once (HTTP/2),
+ *                also those to the control port
+ *   world.c      what a handler does: values as bytes, calls on kept connections, waiting, branches
  *   state.c      what services remember, per trace
  *
- *   accept --> connection --> request --sim_handle--> world --> client --> (another server)
+ *   accept --> connection --> request --sim_handle--> world --> (another server)
  *
  * 1. A link is used by one thread at a time: under its lock where there are several.
  * 2. A request lives as long as a thread works for it: every job holds a reference.
@@ -57,20 +55,7 @@ void states_forget(struct states *st, uint64_t trace);
 /* {service: {name: value}} of the services in `served`; of trace 0 where there is none of this. */
 void states_print(struct states *st, uint64_t trace, const bool *served, struct buf *out);
 
-/* ---- outgoing.c ---- */
-
-struct peer;
-struct outgoing;
-struct outgoing *outgoing_new(struct serve *s);
-void outgoing_free(struct outgoing *c);
-
-/* NULL: there are too many. */
-struct peer *outgoing_peer(struct outgoing *c, const struct addr *addr, slice authority, bool h2);
-
-outcome outgoing_call(struct outgoing *c, struct peer *p, const struct request *r,
-                      const struct sim_call *call, struct arena *a, const struct node **answer);
-
-/* ---- request.c ---- */
+/* ---- server.c ---- */
 
 struct request_arena {
     struct arena arena;
@@ -107,19 +92,8 @@ struct request {
     struct buf answer, grpc_message;
 };
 
-/* One whose head has come. */
-struct request *request_new(struct serve *s, uint32_t service, const struct head *h,
-                            bool multiplexed);
 struct request *request_hold(struct request *r);
 void request_drop(struct request *r);
-
-/* Has it handled: status, grpc_status, content_type and answer are set. */
-void request_handle(struct request *r);
-
-/* Sends the answer. */
-void request_answer(struct request *r);
-
-/* ---- server.c ---- */
 
 /* Serves a connection to the end. */
 void server_serve(struct serve *s, int fd, uint32_t service);
@@ -128,7 +102,8 @@ void server_serve(struct serve *s, int fd, uint32_t service);
 
 extern const struct sim_world serve_world; /* ctx: struct request */
 
-/* ---- body.c ---- */
+struct peer;
+void peers_free(struct serve *s);
 
 /* What is no JSON is text; nothing is null. */
 const struct node *body_parse(struct arena *a, slice bytes);
@@ -149,7 +124,6 @@ struct route {
 
 struct port {
     uint32_t service; /* UINT32_MAX: control */
-    bool served;
     struct addr addr;
     int fd;
 };
@@ -168,14 +142,14 @@ struct serve {
     VEC(struct port) ports; /* that are listened at */
 
     struct states *states;
-    struct outgoing *outgoing;
+    pthread_mutex_t peers_lock; /* of the list */
+    VEC(struct peer *) peers;   /* those who were called */
     struct crew *crew;
     atomic_uint_fast64_t seed;
     struct block_links links;
 };
 
-/* Where `caller` reaches `callee`; false: nowhere. */
-bool serve_route(const struct serve *s, uint32_t caller, uint32_t callee, const struct addr **addr,
-                 slice *authority);
+/* Where `caller` reaches `callee`; NULL: nowhere. */
+const struct route *serve_route(const struct serve *s, uint32_t caller, uint32_t callee);
 
 #endif
