@@ -1,14 +1,113 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A head in bytes to a `struct head`. llhttp reads the start line and the headers; since the head
- * is whole and in one piece, each text that llhttp finds is one piece too, and nothing is copied.
- * What concerns this connection alone is taken out of the fields and told apart.
+ * Heads of HTTP/1.1: bytes to a `struct head`, and back to bytes.
  *
- * Anything that another parser might frame differently is refused: several lengths, a length next
- * to an encoding, any encoding but chunked, several hosts, blanks that llhttp overlooks. */
+ * Lines are read strictly. llhttp 8 forgives what two parsers in a row may read differently (a bare
+ * LF after a chunk size, continuation lines, a blank before the colon), and what two parsers read
+ * differently is how requests are smuggled. So the lines are looked at here before llhttp sees them,
+ * and nothing is ever repaired.
+ *
+ * llhttp reads the start line and the headers; since the head is whole and in one piece, each text
+ * that llhttp finds is one piece too, and nothing is copied. What concerns this connection alone is
+ * taken out of the fields and told apart. Anything that another parser might frame differently is
+ * refused: several lengths, a length next to an encoding, any encoding but chunked, several hosts,
+ * blanks that llhttp overlooks. */
 #include "wire/h1_int.h"
 
 #include <llhttp.h>
+#include <stdio.h>
+
+/* ---- lines ---- */
+
+static int refuse(struct h1_refusal *why, uint16_t status, const char *text)
+{
+    *why = (struct h1_refusal){status, text};
+    return -1;
+}
+
+/* The characters of tokens, one bit each: letters, digits and !#$%&'*+-.^_`|~ */
+static const uint64_t token_bits[4] = {0x03ff6cfa00000000u, 0x57ffffffc7fffffeu, 0, 0};
+
+/* Those of a host and port: letters, digits and -._~%!$&'()*+,;=:[] */
+static const uint64_t authority_bits[4] = {0x2fff7ff200000000u, 0x47fffffeaffffffeu, 0, 0};
+
+static bool is_control(uint8_t c)
+{
+    return (c < ' ' && c != '\t') || c == 127;
+}
+
+/* Heads are looked at eight bytes at a time: a word in which no byte is below a blank or DEL, which
+ * nearly all are, is fine as a whole. */
+static bool has_control(const char *p, size_t n)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = ones << 7;
+    for (; n >= 8; p += 8, n -= 8) {
+        uint64_t word, del;
+        memcpy(&word, p, 8);
+        del = word ^ ones * 127;
+        if (!((((word - ones * ' ') & ~word) | ((del - ones) & ~del)) & tops))
+            continue;
+        for (int i = 0; i < 8; i++)
+            if (is_control((uint8_t)p[i]))
+                return true;
+    }
+    for (; n; p++, n--)
+        if (is_control((uint8_t)*p))
+            return true;
+    return false;
+}
+
+int64_t h1_find_end(slice bytes, struct h1_scan *scan, struct h1_refusal *why)
+{
+    while (scan->seen < bytes.n) {
+        const char *lf = memchr(bytes.p + scan->seen, '\n', bytes.n - scan->seen);
+        if (!lf) {
+            scan->seen = bytes.n;
+            break;
+        }
+        const char *line = bytes.p + scan->line;
+        size_t n = (size_t)(lf - line);
+        if (n == 0 || line[n - 1] != '\r')
+            return refuse(why, 400, "a line ends in LF without CR");
+        if (scan->line && (line[0] == ' ' || line[0] == '\t'))
+            return refuse(why, 400, "a header is continued on a second line (obs-fold)");
+        if (has_control(line, n - 1))
+            return refuse(why, 400, "a line has a control byte");
+        scan->line = scan->seen = scan->line + n + 1;
+        if (n == 1)
+            return (int64_t)scan->line;
+    }
+    return 0;
+}
+
+/* Cuts a line `name: value` of checked lines; false at the blank line. */
+static bool cut_field(slice *lines, struct field *out)
+{
+    size_t end = slice_find(*lines, '\r');
+    if (end == 0 || end >= lines->n)
+        return false;
+    slice line = {lines->p, end};
+    *lines = slice_from(*lines, end + 2);
+    size_t colon = slice_find(line, ':');
+    out->name = (slice){line.p, colon};
+    out->value = colon < line.n ? slice_trim(slice_from(line, colon + 1)) : (slice){0};
+    if (colon == line.n)
+        out->name.n = 0; /* no colon: no name */
+    return true;
+}
+
+/* Nothing but these characters: of a token, which is not empty, or of a host and its port. */
+static bool all_in(slice s, const uint64_t *bits)
+{
+    unsigned bad = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        uint8_t c = (uint8_t)s.p[i];
+        bad |= !(bits[c >> 6] >> (c & 63) & 1);
+    }
+    return !bad;
+}
+
+/* ---- what a field means ---- */
 
 /* What a field means to this connection. */
 enum known {
@@ -65,11 +164,6 @@ static enum known known_field(slice name)
     return KNOWN_NOT;
 }
 
-bool h1_is_known(slice name)
-{
-    return known_field(name) != KNOWN_NOT;
-}
-
 /* ---- what llhttp tells ---- */
 
 static int on_url(llhttp_t *ll, const char *at, size_t n)
@@ -115,22 +209,11 @@ static void read_connection(struct parse *p, slice value)
     }
 }
 
-/* An upgrade to HTTP/2 would be a tunnel through which requests pass unseen. */
-static void read_upgrade(struct parse *p, slice value)
-{
-    slice token;
-    p->out->head.upgrade = value;
-    while (slice_cut(&value, ',', &token)) {
-        token = slice_trim(token);
-        if (slice_eq_nocase(token, SLICE("h2c")) || slice_eq_nocase(token, SLICE("h2")))
-            p->to_h2 = true;
-    }
-}
-
 /* Takes a field that means something to this connection; false: it is an ordinary one. */
 static bool take_known(struct parse *p, const struct field *f)
 {
     struct head *h = &p->out->head;
+    slice value = f->value, token;
     switch (known_field(f->name)) {
     case KNOWN_NOT: return false;
     case KNOWN_DROP: return true;
@@ -147,12 +230,18 @@ static bool take_known(struct parse *p, const struct field *f)
             p->fault = "Content-Length is not one number";
         h->has_length = true;
         return true;
-    case KNOWN_UPGRADE: read_upgrade(p, f->value); return true;
+    case KNOWN_UPGRADE:
+        h->upgrade = value;
+        while (slice_cut(&value, ',', &token)) { /* to HTTP/2: requests would pass unseen */
+            token = slice_trim(token);
+            p->to_h2 |= slice_eq_nocase(token, SLICE("h2c")) || slice_eq_nocase(token, SLICE("h2"));
+        }
+        return true;
     case KNOWN_TE: h->te |= slice_eq_nocase(f->value, SLICE("trailers")); return true;
     case KNOWN_HOST:
         if (p->hosted && !h->status)
             p->fault = "there is more than one Host";
-        if (!h1_is_authority(f->value) && !h->status)
+        if (!all_in(f->value, authority_bits) && !h->status)
             p->fault = "Host is not a host";
         p->hosted = true;
         h->authority = f->value;
@@ -207,19 +296,13 @@ static const llhttp_settings_t settings = {
 
 /* ---- what follows from it ---- */
 
-static int refuse(struct h1_refusal *why, uint16_t status, const char *text)
-{
-    *why = (struct h1_refusal){status, text};
-    return -1;
-}
-
 /* Drops the fields that Connection names. */
 static void drop_nominated(struct h1_head *out, slice bytes)
 {
     struct field f;
     slice lines = bytes, token;
-    h1_cut_field(&lines, &f); /* the start line */
-    while (h1_cut_field(&lines, &f)) {
+    cut_field(&lines, &f); /* the start line */
+    while (cut_field(&lines, &f)) {
         if (!slice_eq_nocase(f.name, SLICE("connection")))
             continue;
         while (slice_cut(&f.value, ',', &token)) {
@@ -248,7 +331,7 @@ static bool request_line_is_strict(slice line)
         blanks += line.p[i] == ' ' || line.p[i] == '\t';
     return blanks == 2 && line.n > 9 && line.p[line.n - 9] == ' ' &&
            is_version(slice_from(line, line.n - 8)) &&
-           h1_is_token((slice){line.p, slice_find(line, ' ')});
+           all_in((slice){line.p, slice_find(line, ' ')}, token_bits);
 }
 
 /* `HTTP/x.y SP 3DIGIT [SP reason]`, the digits at least 100. */
@@ -285,35 +368,10 @@ static int read_target(struct parse *p, slice bytes, struct h1_refusal *why)
         h->target = slice_from(rest, slash);
         if (h->target.n == 0)
             h->target = SLICE("/");
-        if (h->authority.n && h1_is_authority(h->authority) && h->target.p[0] == '/')
+        if (h->authority.n && all_in(h->authority, authority_bits) && h->target.p[0] == '/')
             return 0;
     }
     return refuse(why, 400, "the target is neither a path nor an absolute URL");
-}
-
-static int finish_request(struct parse *p, slice bytes, struct h1_refusal *why)
-{
-    struct head *h = &p->out->head;
-    if (p->encoded && h->http10)
-        return refuse(why, 400, "Transfer-Encoding in HTTP/1.0");
-    if (!p->hosted && !h->http10)
-        return refuse(why, 400, "there is no Host");
-    if (read_target(p, bytes, why))
-        return -1;
-    if (!p->upgrades || p->to_h2 || h->http10)
-        h->upgrade = (slice){0};
-    h->bodiless = !p->encoded && h->length == 0;
-    return 0;
-}
-
-static void finish_response(struct parse *p)
-{
-    struct head *h = &p->out->head;
-    if (h->status < 200 || h->status == 204 || h->status == 304)
-        h->bodiless = true;
-    if (!p->upgrades || h->status != 101)
-        h->upgrade = (slice){0};
-    p->out->must_close = !h->bodiless && !h->has_length && !p->encoded;
 }
 
 int h1_head_parse(slice bytes, bool request, uint32_t fields_max, struct h1_head *out,
@@ -352,8 +410,205 @@ int h1_head_parse(slice bytes, bool request, uint32_t fields_max, struct h1_head
         return refuse(why, 400, "Connection names too many headers");
     if (p.nominated)
         drop_nominated(out, bytes);
-    if (request)
-        return finish_request(&p, bytes, why);
-    finish_response(&p);
+    if (request) {
+        if (p.encoded && h->http10)
+            return refuse(why, 400, "Transfer-Encoding in HTTP/1.0");
+        if (!p.hosted && !h->http10)
+            return refuse(why, 400, "there is no Host");
+        if (!p.upgrades || p.to_h2 || h->http10)
+            h->upgrade = (slice){0};
+        h->bodiless = !p.encoded && h->length == 0;
+        return read_target(&p, bytes, why);
+    }
+    h->bodiless = h->status < 200 || h->status == 204 || h->status == 304;
+    if (!p.upgrades || h->status != 101)
+        h->upgrade = (slice){0};
+    out->must_close = !h->bodiless && !h->has_length && !p.encoded;
     return 0;
+}
+
+int h1_trailers_parse(slice lines, uint32_t most, struct h1_trailers *out, struct h1_refusal *why)
+{
+    struct field f;
+    out->head = (struct head){.fields = out->fields};
+    while (cut_field(&lines, &f)) {
+        if (f.name.n == 0 || !all_in(f.name, token_bits))
+            return refuse(why, 400, "the trailers are malformed");
+        if (known_field(f.name) != KNOWN_NOT)
+            continue;
+        if (out->head.n_fields == most || out->head.n_fields == H1_FIELDS_MAX)
+            return refuse(why, 431, "too many trailers");
+        out->fields[out->head.n_fields++] = f;
+    }
+    return 0;
+}
+
+/* ---- heads to bytes ---- */
+
+static const struct {
+    uint16_t status;
+    const char *reason;
+} reasons[] = {
+    {100, "Continue"},
+    {101, "Switching Protocols"},
+    {103, "Early Hints"},
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {206, "Partial Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {402, "Payment Required"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {418, "I'm a teapot"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {423, "Locked"},
+    {425, "Too Early"},
+    {426, "Upgrade Required"},
+    {428, "Precondition Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {451, "Unavailable For Legal Reasons"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+    {507, "Insufficient Storage"},
+    {508, "Loop Detected"},
+    {511, "Network Authentication Required"},
+};
+
+/* "Bad Gateway"; "" for what has no name. */
+static const char *reason_of(uint16_t status)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "";
+}
+
+/* Writes into room that is known to suffice. */
+struct pen {
+    char *at;
+};
+
+static void put(struct pen *pen, slice s)
+{
+    if (s.n)
+        memcpy(pen->at, s.p, s.n);
+    pen->at += s.n;
+}
+
+static void put_field(struct pen *pen, slice name, slice value)
+{
+    put(pen, name);
+    put(pen, SLICE(": "));
+    put(pen, value);
+    put(pen, SLICE("\r\n"));
+}
+
+static void put_number(struct pen *pen, uint64_t number)
+{
+    char digits[DIGITS_MOST];
+    put(pen, slice_of_u64(number, digits));
+}
+
+static void put_head(struct pen *pen, const struct head *h, const struct h1_style *style)
+{
+    if (h->status) {
+        put(pen, SLICE("HTTP/1.1 "));
+        put_number(pen, h->status);
+        put(pen, SLICE(" "));
+        put(pen, h->reason.n ? h->reason : slice_of(reason_of(h->status)));
+        put(pen, SLICE("\r\n"));
+    } else {
+        put(pen, h->method);
+        put(pen, SLICE(" "));
+        put(pen, h->target);
+        put(pen, SLICE(" HTTP/1.1\r\n"));
+        put_field(pen, SLICE("Host"), h->authority);
+    }
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        put_field(pen, h->fields[i].name, h->fields[i].value);
+    if (h->expects)
+        put(pen, SLICE("Expect: 100-continue\r\n"));
+    if (style->chunked) {
+        put(pen, SLICE("Transfer-Encoding: chunked\r\n"));
+    } else if (h->has_length && h->status != 204 && (h->status == 0 || h->status >= 200)) {
+        put(pen, SLICE("Content-Length: "));
+        put_number(pen, h->length);
+        put(pen, SLICE("\r\n"));
+    }
+    if (h->te)
+        put(pen, SLICE("TE: trailers\r\nConnection: TE\r\n"));
+    if (h->upgrade.n) {
+        put(pen, SLICE("Connection: upgrade\r\n"));
+        put_field(pen, SLICE("Upgrade"), h->upgrade);
+    } else if (style->close) {
+        put(pen, SLICE("Connection: close\r\n"));
+    } else if (style->keep_alive) {
+        put(pen, SLICE("Connection: keep-alive\r\n"));
+    }
+    put(pen, SLICE("\r\n"));
+}
+
+void h1_print_head(struct chain *out, const struct head *h, const struct h1_style *style)
+{
+    /* no less than what put_head writes */
+    size_t room = 256 + h->method.n + h->target.n + h->authority.n + h->reason.n + h->upgrade.n;
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        room += h->fields[i].name.n + h->fields[i].value.n + 4;
+    bool large = room > BLOCK_BYTES;
+    char *start = large ? mem_alloc(room) : chain_room(out, room);
+    struct pen pen = {start};
+    put_head(&pen, h, style);
+    size_t n = (size_t)(pen.at - start);
+    if (large) {
+        chain_add(out, (slice){start, n});
+        mem_free(start);
+    } else {
+        chain_added(out, n);
+    }
+}
+
+void h1_print_last_chunk(struct chain *out, const struct head *trailers)
+{
+    chain_adds(out, "0\r\n");
+    for (uint32_t i = 0; trailers && i < trailers->n_fields; i++) {
+        chain_add(out, trailers->fields[i].name);
+        chain_adds(out, ": ");
+        chain_add(out, trailers->fields[i].value);
+        chain_adds(out, "\r\n");
+    }
+    chain_adds(out, "\r\n");
+}
+
+void h1_print_chunk(struct chain *out, slice bytes)
+{
+    char *room = chain_room(out, 24);
+    chain_added(out, (size_t)snprintf(room, 24, "%zx\r\n", bytes.n));
+    chain_add(out, bytes);
+    chain_adds(out, "\r\n");
 }

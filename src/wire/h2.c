@@ -10,6 +10,97 @@
 #include "wire/h2_int.h"
 
 #include <assert.h>
+#include <stdalign.h>
+
+/* ---- the memory of a session ----
+ *
+ * A call costs nghttp2 some twenty small pieces, allocated and freed again in the same few sizes: a
+ * wire keeps them, by size, for its next calls.
+ *
+ * 1. A piece has its size in front of it, since nghttp2 does not say it when it frees.
+ * 2. At most KEPT_MAX bytes are kept; none where a sanitizer watches over what was freed.
+ * 3. What is in use is counted: frames that wait for a peer that does not read are part of it. */
+
+/* What stands in front of the bytes that nghttp2 gets. */
+struct h2_piece {
+    alignas(max_align_t) struct h2_piece *next; /* while it is kept */
+    size_t size;
+};
+
+#ifdef SANITIZED
+enum { UNIT = 32, KEPT_MAX = 0 };
+#else
+enum { UNIT = 32, KEPT_MAX = 32 * 1024 };
+#endif
+
+/* Of which size it is, in units; H2_CLASSES and more: too large to be kept. */
+static size_t class_of(size_t size)
+{
+    return size / UNIT + 1;
+}
+
+static void *piece_alloc(size_t size, void *user)
+{
+    struct h2_pool *pool = user;
+    size_t class = class_of(size);
+    bool large = class >= H2_CLASSES;
+    struct h2_piece *piece = large ? NULL : pool->free[class];
+    if (piece) {
+        pool->free[class] = piece->next;
+        pool->kept -= class * UNIT;
+    } else {
+        piece = mem_alloc(sizeof *piece + (large ? size : class * UNIT));
+    }
+    piece->size = size;
+    pool->used += size;
+    return piece + 1;
+}
+
+static void piece_free(void *p, void *user)
+{
+    struct h2_pool *pool = user;
+    if (!p)
+        return;
+    struct h2_piece *piece = (struct h2_piece *)p - 1;
+    size_t class = class_of(piece->size);
+    pool->used -= piece->size;
+    if (class >= H2_CLASSES || pool->kept + class * UNIT > KEPT_MAX) {
+        mem_free(piece);
+        return;
+    }
+    piece->next = pool->free[class];
+    pool->free[class] = piece;
+    pool->kept += class * UNIT;
+}
+
+static void *piece_zero(size_t count, size_t size, void *user)
+{
+    if (size && count > SIZE_MAX / size)
+        mem_oom();
+    return memset(piece_alloc(count * size, user), 0, count * size);
+}
+
+/* nghttp2 grows only its tables and buffers, seldom. */
+static void *piece_grow(void *p, size_t size, void *user)
+{
+    void *larger = piece_alloc(size, user);
+    if (!p)
+        return larger;
+    size_t before = ((struct h2_piece *)p - 1)->size;
+    memcpy(larger, p, size < before ? size : before);
+    piece_free(p, user);
+    return larger;
+}
+
+static void pool_deinit(struct h2_pool *pool)
+{
+    for (size_t i = 0; i < H2_CLASSES; i++)
+        while (pool->free[i]) {
+            struct h2_piece *piece = pool->free[i];
+            pool->free[i] = piece->next;
+            mem_free(piece);
+        }
+}
 
 /* ---- streams ---- */
 
@@ -181,81 +272,6 @@ void h2_check_finish(struct h2 *h)
 
 /* ---- from the connection below ---- */
 
-/* What nghttp2 cannot go on after. */
-static void feed_failed(struct h2 *h, int code)
-{
-    static const struct {
-        int code;
-        enum wire_cut why;
-        uint32_t answer;
-        const char *text;
-    } rows[] = {
-        {NGHTTP2_ERR_BAD_CLIENT_MAGIC, CUT_BAD, NGHTTP2_PROTOCOL_ERROR,
-         "the connection does not start as HTTP/2 does"},
-        {NGHTTP2_ERR_FLOODED, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM,
-         "a flood of frames that have to be answered"},
-        {NGHTTP2_ERR_TOO_MANY_CONTINUATIONS, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM,
-         "a head in too many frames"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].code == code)
-            h2_fail(h, rows[i].why, rows[i].answer, rows[i].text);
-    h2_fail(h, CUT_BAD, NGHTTP2_INTERNAL_ERROR, nghttp2_strerror(code));
-}
-
-/* Gives nghttp2 bytes up to the next DATA frame in doubt; false: that is all for now. What it
- * leaves, because the turn is used up, stays in *bytes. */
-static bool give(struct h2 *h, slice *bytes)
-{
-    struct h2_walk before = h->closed.walk;
-    nghttp2_frame_hd data;
-    size_t upto = h2_walk(h, *bytes, &data);
-    bool more = upto < bytes->n;
-    h->busy = true;
-    ssize_t n = nghttp2_session_mem_recv(h->session, (const uint8_t *)bytes->p, upto);
-    h->busy = false;
-    if (n < 0)
-        feed_failed(h, (int)n);
-    if (h->failed || h->dead)
-        return false;
-    if (h->paused) {
-        h->closed.walk = before;
-        (void)h2_walk(h, (slice){bytes->p, (size_t)n}, NULL);
-    }
-    *bytes = slice_from(*bytes, (size_t)n);
-    return more && !h->paused && h2_closed_check(h, &data);
-}
-
-/* Takes what came, as much as one turn allows, and keeps the rest. */
-static void take(struct h2 *h, slice bytes)
-{
-    struct buf rest = BUF_INIT(H2_IN_MAX);
-    h->turn = h->wire.server ? H2_TURN : INT64_MAX;
-    h->paused = false;
-    while (give(h, &bytes))
-        ;
-    if (h->paused)
-        buf_add(&rest, bytes);
-    buf_deinit(&h->in); /* `bytes` may be in there */
-    h->in = rest;
-    h2_settle(h);
-    h->wire.resume |= h->paused;
-    h2_check_finish(h);
-}
-
-static void h2_feed(struct wire *w, slice bytes)
-{
-    struct h2 *h = h2_of(w);
-    if (h->failed || h->dead || w->finish || bytes.n == 0)
-        return;
-    if (!h->paused)
-        take(h, bytes);
-    else if (h->in.n + bytes.n <= H2_IN_MAX)
-        buf_add(&h->in, bytes);
-    else
-        h2_fail(h, CUT_LIMIT, NGHTTP2_ENHANCE_YOUR_CALM, "too many bytes ahead of their turn");
-}
-
 static void h2_eof(struct wire *w)
 {
     die(h2_of(w), CUT_CLOSED, FINISH_CLOSE);
@@ -264,14 +280,6 @@ static void h2_eof(struct wire *w)
 static void h2_broken(struct wire *w)
 {
     die(h2_of(w), CUT_RESET, FINISH_RESET);
-}
-
-static void h2_resume(struct wire *w)
-{
-    struct h2 *h = h2_of(w);
-    w->resume = false;
-    if (h->paused && !h->failed && !h->dead && !w->finish)
-        take(h, buf_slice(&h->in));
 }
 
 /* A peer that makes us answer but does not read is not listened to. `out` is not filled while the
@@ -284,19 +292,6 @@ static bool h2_reads(const struct wire *w)
            nghttp2_session_get_outbound_queue_size(h->session) < H2_FRAMES_MAX;
 }
 
-/* Frames into `out` up to its bound; false when nghttp2 is at its end. */
-static bool pump_frames(struct h2 *h)
-{
-    const uint8_t *bytes;
-    ssize_t n = 0;
-    h->busy = true;
-    while (h->wire.out->n < H2_OUT_MAX && (n = nghttp2_session_mem_send(h->session, &bytes)) > 0)
-        chain_add(h->wire.out, (slice){(const char *)bytes, (size_t)n});
-    h->busy = false;
-    h->full = h->wire.out->n >= H2_OUT_MAX;
-    return n >= 0;
-}
-
 static void h2_pump(struct wire *w)
 {
     struct h2 *h = h2_of(w);
@@ -305,7 +300,14 @@ static void h2_pump(struct wire *w)
     h->pumping = true;
     bool more = true;
     while (more && !h->dead) {
-        if (!pump_frames(h))
+        const uint8_t *bytes;
+        ssize_t n = 0;
+        h->busy = true;
+        while (w->out->n < H2_OUT_MAX && (n = nghttp2_session_mem_send(h->session, &bytes)) > 0)
+            chain_add(w->out, (slice){(const char *)bytes, (size_t)n});
+        h->busy = false;
+        h->full = w->out->n >= H2_OUT_MAX;
+        if (n < 0) /* nghttp2 is at its end */
             die(h, CUT_BAD, FINISH_CLOSE);
         more = h->todo != NULL;
         h2_settle(h);
@@ -365,7 +367,7 @@ static void h2_free(struct wire *w)
     struct h2 *h = h2_of(w);
     assert(!h->busy && !h->pumping);
     nghttp2_session_del(h->session);
-    h2_pool_deinit(&h->pool);
+    pool_deinit(&h->pool);
     while (h->streams) {
         struct h2_stream *s = h->streams;
         h->streams = s->next;
@@ -420,7 +422,7 @@ enum { CONTINUATIONS = 64 };
  * want of it. */
 static nghttp2_session *session_new(struct h2 *h, bool server)
 {
-    nghttp2_mem memory = h2_pool_mem(&h->pool);
+    nghttp2_mem memory = {&h->pool, piece_alloc, piece_free, piece_zero, piece_grow};
     nghttp2_session *session = NULL;
     nghttp2_session_callbacks *callbacks;
     nghttp2_option *option;

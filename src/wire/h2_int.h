@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The parts of HTTP/2, on libnghttp2: the wire and the life of its streams (h2.c), what nghttp2
- * reports of the peer (h2_recv.c), what the owner of a stream sends (h2_send.c), what comes on
- * streams that are closed (h2_closed.c).
+ * The parts of HTTP/2, on libnghttp2: the wire and the life of its streams (h2.c), what comes from
+ * the peer (h2_recv.c), what the owner of a stream sends (h2_send.c).
  *
  * A stream is known to two sides, and its struct lives until both have let go of it:
  *
@@ -21,7 +20,6 @@
 #include <nghttp2/nghttp2.h>
 
 #include "base/vec.h"
-#include "wire/h2_closed_int.h"
 #include "wire/wire.h"
 
 enum {
@@ -40,7 +38,10 @@ enum {
     H2_FIELD_COST = 32,    /* what a field counts in a head beside its text: RFC 9113, 6.5.2 */
     H2_HEAD_OUT_MAX = 4 << 20,
     H2_BLOCK_KEPT = 1024,
-    H2_CLASSES = 20, /* of sizes that a pool keeps */
+    H2_CLASSES = 20,         /* of sizes that a pool keeps */
+    H2_STRAYS_MAX = 1 << 16, /* frames on streams that we reset, after the last one */
+    H2_STRAY_BYTES = 256,    /* that count as one more of them */
+    H2_CLOSED_KEPT = 64,     /* streams of which is known how they were closed */
 };
 
 /* A header block that waits: fields, and behind them their text. */
@@ -82,6 +83,22 @@ struct h2_stream {
     bool cut_waits;  /* RST_STREAM follows when everything before it has left */
     bool cut_ready;  /* it has */
     bool cut_sent;   /* RST_STREAM was submitted */
+};
+
+/* Where in a frame the peer is. */
+struct h2_walk {
+    size_t skip;     /* bytes up to the next frame; 0: in the head of one */
+    uint8_t head[9]; /* as far as it is there: n */
+    uint8_t n;
+    bool told;       /* of this DATA frame */
+    uint64_t ending; /* streams that frames end which nghttp2 has not got yet, by their last bits */
+};
+
+struct h2_closed {
+    struct h2_walk walk;
+    int32_t newest;                /* a server's: the last stream that the peer opened */
+    uint32_t strays;               /* cost of frames on streams that we have reset */
+    uint32_t last[H2_CLOSED_KEPT]; /* streams, by number, with their ending */
 };
 
 struct h2_pool {
@@ -165,15 +182,11 @@ void h2_submit_goaway(struct h2 *h, int32_t last_id);
 /* Sets `finish` when there is nothing more to do. */
 void h2_check_finish(struct h2 *h);
 
-/* ---- h2_mem.c ---- */
-
-/* Zero-initialised is empty and ready. It outlives the session. */
-nghttp2_mem h2_pool_mem(struct h2_pool *pool);
-void h2_pool_deinit(struct h2_pool *pool);
-
 /* ---- h2_recv.c ---- */
 
 void h2_set_recv_callbacks(nghttp2_session_callbacks *callbacks);
+void h2_feed(struct wire *w, slice bytes);
+void h2_resume(struct wire *w);
 
 /* ---- h2_send.c ---- */
 
@@ -181,9 +194,6 @@ void h2_set_send_callbacks(nghttp2_session_callbacks *callbacks);
 
 /* RST_STREAM at once; what waits to be sent is dropped. */
 void h2_cut(struct h2_stream *s, uint32_t code);
-
-/* RST_STREAM when everything that was given has left. */
-void h2_cut_later(struct h2_stream *s, uint32_t code);
 
 /* A server's answer that no owner gave; then the stream is over. */
 void h2_answer(struct h2_stream *s, uint16_t status);

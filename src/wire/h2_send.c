@@ -96,20 +96,6 @@ static void keep_block(struct h2 *h, struct h2_block *to)
 
 /* ---- bodies ---- */
 
-static size_t take_body(struct h2_stream *s, uint8_t *to, size_t most)
-{
-    size_t n = 0;
-    while (n < most && s->body.n) {
-        slice piece = chain_front(&s->body);
-        if (piece.n > most - n)
-            piece.n = most - n;
-        memcpy(to + n, piece.p, piece.n);
-        chain_drop(&s->body, piece.n);
-        n += piece.n;
-    }
-    return n;
-}
-
 /* Everything that was given has left; a RST_STREAM that waits for that may follow. */
 static void all_left(struct h2_stream *s)
 {
@@ -124,7 +110,15 @@ static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *to, size
 {
     struct h2_stream *s = source->ptr;
     (void)user;
-    size_t n = take_body(s, to, most);
+    size_t n = 0;
+    while (n < most && s->body.n) {
+        slice piece = chain_front(&s->body);
+        if (piece.n > most - n)
+            piece.n = most - n;
+        memcpy(to + n, piece.p, piece.n);
+        chain_drop(&s->body, piece.n);
+        n += piece.n;
+    }
     if (n) {
         s->sent += n;
         h2_todo(s);
@@ -159,29 +153,24 @@ static void resume_body(struct h2_stream *s)
 
 /* ---- frames that left, or did not ---- */
 
-static void goaway_left(struct h2 *h, const nghttp2_goaway *frame)
-{
-    if (frame->error_code == NGHTTP2_NO_ERROR || h->failed)
-        return;
-    buf_clear(&h->reason);
-    buf_adds(&h->reason, nghttp2_http2_strerror(frame->error_code));
-    if (frame->opaque_data_len)
-        buf_addf(&h->reason, ": %.*s", (int)frame->opaque_data_len,
-                 (const char *)frame->opaque_data);
-    h2_fail(h, CUT_BAD, frame->error_code, buf_text(&h->reason));
-}
-
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
-    if (frame->hd.type == NGHTTP2_GOAWAY) {
-        goaway_left(user, &frame->goaway);
-    } else if (frame->hd.type == NGHTTP2_HEADERS && frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+    struct h2 *h = user;
+    if (frame->hd.type == NGHTTP2_HEADERS && frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
         struct h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
         if (s) {
             s->out_left = true;
             all_left(s);
         }
     }
+    const nghttp2_goaway *away = &frame->goaway;
+    if (frame->hd.type != NGHTTP2_GOAWAY || away->error_code == NGHTTP2_NO_ERROR || h->failed)
+        return 0;
+    buf_clear(&h->reason);
+    buf_adds(&h->reason, nghttp2_http2_strerror(away->error_code));
+    if (away->opaque_data_len)
+        buf_addf(&h->reason, ": %.*s", (int)away->opaque_data_len, (const char *)away->opaque_data);
+    h2_fail(h, CUT_BAD, away->error_code, buf_text(&h->reason));
     return 0;
 }
 
@@ -216,11 +205,12 @@ void h2_cut(struct h2_stream *s, uint32_t code)
         return;
     s->cut_sent = true;
     s->cut_waits = false;
-    h2_closed_reset(h);
+    h->closed.strays = 0; /* frames of it are still under way */
     nghttp2_submit_rst_stream(h->session, NGHTTP2_FLAG_NONE, s->id, code);
 }
 
-void h2_cut_later(struct h2_stream *s, uint32_t code)
+/* RST_STREAM when everything that was given has left. */
+static void cut_later(struct h2_stream *s, uint32_t code)
 {
     if (!s->head_given || s->deferred || s->out_left) {
         h2_cut(s, code);
@@ -236,19 +226,6 @@ void h2_cut_later(struct h2_stream *s, uint32_t code)
 static bool is_open(const struct h2_stream *s)
 {
     return s->live && !s->aborted && !s->cut_sent;
-}
-
-static void submit_request(struct h2 *h, struct h2_stream *s, const nghttp2_data_provider *body)
-{
-    int32_t id = nghttp2_submit_request(h->session, NULL, h->nva.at, h->nva.n, body, s);
-    if (id < 0) { /* all numbers for streams are used up */
-        h2_lose(s, CUT_REFUSED, 0);
-        return;
-    }
-    s->id = id;
-    s->live = true;
-    if (nghttp2_session_get_next_stream_id(h->session) > INT32_MAX)
-        h->wire.closing = true;
 }
 
 void h2_send_head(struct stream *stream, const struct head *head, bool end)
@@ -271,17 +248,26 @@ void h2_send_head(struct stream *stream, const struct head *head, bool end)
     s->out_ended |= end;
     if (h->wire.server) {
         nghttp2_submit_response(h->session, s->id, h->nva.at, h->nva.n, end ? NULL : &body);
-    } else {
-        s->head_only = slice_is(head->method, "HEAD");
-        submit_request(h, s, end ? NULL : &body);
+        return;
     }
+    s->head_only = slice_is(head->method, "HEAD");
+    int32_t id =
+        nghttp2_submit_request(h->session, NULL, h->nva.at, h->nva.n, end ? NULL : &body, s);
+    if (id < 0) { /* all numbers for streams are used up */
+        h2_lose(s, CUT_REFUSED, 0);
+        return;
+    }
+    s->id = id;
+    s->live = true;
+    if (nghttp2_session_get_next_stream_id(h->session) > INT32_MAX)
+        h->wire.closing = true;
 }
 
 void h2_answer(struct h2_stream *s, uint16_t status)
 {
     h2_send_head(&s->stream, &(struct head){.status = status}, true);
     if (!s->in_ended)
-        h2_cut_later(s, NGHTTP2_NO_ERROR);
+        cut_later(s, NGHTTP2_NO_ERROR);
 }
 
 void h2_send_data(struct stream *stream, slice bytes)
@@ -345,7 +331,7 @@ void h2_abort(struct stream *stream, enum wire_finish how, uint32_t code)
         if (how == FINISH_NOT)
             h2_cut(s, code);
         else
-            h2_cut_later(s, code);
+            cut_later(s, code);
     }
     drop(h, s);
 }
@@ -385,7 +371,7 @@ void h2_release(struct stream *stream)
         if (!h->wire.server)
             h2_cut(s, NGHTTP2_CANCEL);
         else if (s->out_ended)
-            h2_cut_later(s, NGHTTP2_NO_ERROR);
+            cut_later(s, NGHTTP2_NO_ERROR);
         else
             h2_cut(s, NGHTTP2_INTERNAL_ERROR);
     }

@@ -62,25 +62,17 @@ bool wire_is_settings(slice bytes)
            memcmp(bytes.p + 5, of_the_connection, 4) == 0;
 }
 
-static bool is_token(char c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
-}
-
 bool wire_may_be_http(slice bytes)
 {
     enum { METHOD_MOST = 64 };
-    size_t n = 0, end;
     while (bytes.n && (bytes.p[0] == '\r' || bytes.p[0] == '\n'))
         bytes = slice_from(bytes, 1); /* between requests there may be empty lines */
-    while (n < bytes.n && is_token(bytes.p[n]))
-        n++;
-    if (n == bytes.n)
-        return n <= METHOD_MOST;
-    end = slice_find(bytes, '\n');
+    slice method = {bytes.p, slice_find(bytes, ' ')};
+    if (bytes.n && (method.n > METHOD_MOST || !slice_is_token(method)))
+        return false;
+    size_t end = slice_find(bytes, '\n');
     slice line = slice_trim((slice){bytes.p, end});
-    bool versioned = line.n > 9 && memmem(line.p, line.n, " HTTP/", 6);
-    return n > 0 && n <= METHOD_MOST && bytes.p[n] == ' ' && (end == bytes.n || versioned);
+    return end == bytes.n || (line.n > 9 && memmem(line.p, line.n, " HTTP/", 6));
 }
 
 /* A number, or a name that nobody can register. */
