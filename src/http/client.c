@@ -46,18 +46,6 @@ static void on_deadline(struct timer *t);
 
 /* ---- the request as it is sent ---- */
 
-/* Does the field say what is ours to say, or what the rest of the head says? */
-static bool is_ours(const struct field *f)
-{
-    static const char *const names[] = {
-        "te",         "host",           "expect",         "upgrade",          "connection",
-        "keep-alive", "content-length", "http2-settings", "proxy-connection", "transfer-encoding"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (slice_eq_nocase(f->name, slice_of(names[i])))
-            return true;
-    return false;
-}
-
 /* The caller's fields, and what gRPC needs besides: in HTTP/2 `te` is a field like others. A Host
  * that the caller has set is the authority. */
 static void make_fields(struct arena *a, struct head *h, bool grpc)
@@ -72,7 +60,7 @@ static void make_fields(struct arena *a, struct head *h, bool grpc)
     if (grpc)
         fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
     for (uint32_t i = 0; i < h->n_fields; i++)
-        if (!is_ours(&h->fields[i]))
+        if (field_kind(h->fields[i].name) == FIELD_ORDINARY) /* what they say is ours to say */
             fields[n++] = h->fields[i];
     h->fields = fields;
     h->n_fields = n;

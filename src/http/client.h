@@ -3,13 +3,13 @@
  * client: sends requests from a loop, and collects the answers. HTTP/1.1, or HTTP/2 with prior
  * knowledge (gRPC), plain or TLS. Each request has a connection of its own; or, when asked for, they
  * are kept and used again, and a kept one that turns out to be stale is replaced without a word, by
- * the rule of http/pool.h for what must not be done twice: a service that crashes on a request is
+ * the rule of http/link.h for what must not be done twice: a service that crashes on a request is
  * not asked a second time. */
 #ifndef OUTFOX_HTTP_CLIENT_H
 #define OUTFOX_HTTP_CLIENT_H
 
 #include "http/answer.h"
-#include "http/pool.h"
+#include "http/link.h"
 
 struct client_call;
 

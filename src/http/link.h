@@ -2,7 +2,8 @@
  *
  * link: a connection (io) with a wire (wire) on it, in a loop. Bytes go up into the wire; what the
  * wire has for the peer goes down. An accepted link finds out first which protocol is spoken: ALPN
- * says it, or the first bytes do.
+ * says it, or the first bytes do. Those that we open belong to a pool, which has the rule when a
+ * request may be sent again.
  *
  *   accepted --bytes--> speaking --finish, expired or gone--> freed
  *   connected (the wire is there from the start; what it sends waits for the connection)
@@ -88,9 +89,6 @@ struct link {
  * that mem_free takes. Takes over fd. */
 void link_accept(struct link *l, const struct link_terms *terms, int fd, struct tls_context *tls);
 
-/* One more connection of a pool. */
-struct link *link_connect(struct link_pool *p, bool h2);
-
 /* There is something to write. */
 static inline void link_touch(struct link *l)
 {
@@ -122,5 +120,71 @@ void link_kill(struct link *l);
  * and whoever has just opened it is about to use it: clients do not forgive being sent away twice.
  */
 void link_part(struct link *l);
+
+/* ---- pools ----
+ *
+ * The connections to one service. HTTP/1.1: those that are idle, the last used first, so that the
+ * rest can grow old and be closed. HTTP/2: all, since each carries many calls. A connection for one
+ * call alone is in neither list.
+ *
+ *     struct sending s = {...};
+ *     stream = pool_open(pool, h2, &s);                     first try
+ *     abort: if (pool_may_resend(&s, stream, why)) stream = pool_open(pool, h2, &s);    again */
+
+struct link_pool {
+    const struct link_terms *terms;
+    const struct addr *to;
+    struct tls_context *tls; /* NULL: plain */
+    struct link *idle;       /* HTTP/1.1, not in use; the last used first */
+    struct link *shared;     /* HTTP/2 */
+    uint32_t n_links, most;
+    bool heard;  /* the service has sent a byte, ever */
+    bool closed; /* what is kept was let go of; calls may still begin, and end their connection */
+};
+
+/* One request, over all of its tries. */
+struct sending {
+    bool repeatable; /* the service may get it twice */
+    bool alone;      /* each try has a connection that no other call will have, and is the last */
+    bool resent;     /* it was sent again */
+    bool pooled;     /* this try is on a connection that had served others before */
+    uint32_t tries;
+    uint64_t acked; /* what the service's system had acknowledged before; UINT64_MAX: unknown */
+};
+
+/* A stream to the service, on a connection that is there or is being made; NULL when there are too
+ * many. The next try of this request. */
+struct stream *pool_open(struct link_pool *p, bool h2, struct sending *s);
+
+/* What is known when a try was cut off. */
+struct resend {
+    enum wire_cut why;
+    uint32_t tries;
+    bool repeatable;
+    bool begun;     /* something of an answer was seen */
+    bool whole;     /* all of the request is still there */
+    bool pooled;    /* the connection had served others before */
+    bool alone;     /* it was for this call alone */
+    bool failed;    /* it never came to stand */
+    bool ended;     /* it is at its end; else only the stream is */
+    bool untouched; /* the service's system is known not to have taken a byte of it */
+};
+
+/* The rule. A request is sent again only when nothing of an answer was seen, and
+ *
+ *   - the service says that it did not look at it (REFUSED_STREAM, GOAWAY), or
+ *   - the connection had been used before and has broken, so that it was probably stale, and doing
+ *     the request twice does no harm (`repeatable`) or the service cannot have begun.
+ *
+ * A connection that breaks with a request that is not repeatable proves nothing by a reset, which
+ * may overtake the word that bytes were taken; an orderly end does not. */
+bool resend_allowed(const struct resend *r);
+
+/* The rule for this try, whose stream was just aborted. Marks it as sent again when it may be. */
+bool pool_may_resend(struct sending *s, const struct stream *stream, enum wire_cut why, bool begun,
+                     bool whole);
+
+/* No connection is kept any more; those in use end with their calls. */
+void pool_close(struct link_pool *p);
 
 #endif

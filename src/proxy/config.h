@@ -56,7 +56,7 @@ struct proxy_config {
     bool identify_payload;
     bool fault_header;
     const struct tls_terms *terms; /* how messages name settings; NULL: as `outfox proxy` does */
-    bool fresh; /* a campaign's: a connection carries one call, see http/pool.h */
+    bool fresh; /* a campaign's: a connection carries one call, see http/link.h */
     struct rewrite *normalise;
     struct limits limits;
     struct rulebook book; /* all rules, in order: those of the file come first */

@@ -18,7 +18,7 @@
  * 2. Bytes of a body count as consumed when they have left on the other side: the slower side sets
  *    the pace.
  * 3. A caller that leaves cancels the call at the service.
- * 4. A call is sent again by the rule of http/pool.h, and only if all of it was kept. */
+ * 4. A call is sent again by the rule of http/link.h, and only if all of it was kept. */
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"

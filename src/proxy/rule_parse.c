@@ -31,23 +31,17 @@ static uint32_t column(const struct parser *p, slice word)
 
 enum { BODY_MAX = 1 << 20, MESSAGE_MAX = 4096, VALUE_MAX = 8192 };
 
-/* Of one connection, not of a message, or told by other means. */
-static const char *const connection_fields[] = {
-    "connection", "content-length",    "http2-settings", "keep-alive", "proxy-connection",
-    "te",         "transfer-encoding", "upgrade",
-};
-
 /* A name that a header may have, and that is not of the connection but of the message. */
 static int field_name_check(slice name, struct err *e)
 {
     if (!slice_is_token(name))
         return err_set(e, 0, 0, "\"%.*s\" cannot be the name of a header", SHORT(name));
-    for (size_t i = 0; i < sizeof connection_fields / sizeof *connection_fields; i++)
-        if (slice_eq_nocase(name, slice_of(connection_fields[i])))
-            return err_set(e, 0, 0,
-                           "the header \"%s\" belongs to one connection, not to the message: rules "
-                           "neither see it nor set it",
-                           connection_fields[i]);
+    enum field_kind kind = field_kind(name);
+    if (kind != FIELD_ORDINARY && kind != FIELD_HOST && kind != FIELD_EXPECT)
+        return err_set(e, 0, 0,
+                       "the header \"%.*s\" belongs to one connection, not to the message: rules "
+                       "neither see it nor set it",
+                       SHORT(name));
     return 0;
 }
 

@@ -2,7 +2,7 @@
  *
  * Who runs the proxies. Reading order of this room: setup.c (a configuration made ready), worker.c
  * (a thread with its listeners), peer.c (connections of callers and to services, by http/link.h and
- * http/pool.h), then exchange.c (one call): request.c (what the caller sends), act.c (faults instead
+ * http/link.h), then exchange.c (one call): request.c (what the caller sends), act.c (faults instead
  * of the service), answer.c (what the service sends), reply.c (faults in that), record.c (what is
  * written down).
  *
@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "http/pool.h"
+#include "http/link.h"
 #include "proxy/config.h"
 
 struct plane;

@@ -109,37 +109,6 @@ static bool all_in(slice s, const uint64_t *bits)
 
 /* ---- what a field means ---- */
 
-/* What a field means to this connection. */
-enum known {
-    KNOWN_NOT,
-    KNOWN_DROP,
-    KNOWN_CONNECTION,
-    KNOWN_ENCODING,
-    KNOWN_LENGTH,
-    KNOWN_UPGRADE,
-    KNOWN_TE,
-    KNOWN_HOST,
-    KNOWN_EXPECT,
-};
-
-static const struct {
-    slice name;
-    enum known known;
-} known_fields[] = {
-    {{"te", 2}, KNOWN_TE},
-    {{"host", 4}, KNOWN_HOST},
-    {{"expect", 6}, KNOWN_EXPECT},
-    {{"upgrade", 7}, KNOWN_UPGRADE},
-    {{"connection", 10}, KNOWN_CONNECTION},
-    {{"keep-alive", 10}, KNOWN_DROP},
-    {{"content-length", 14}, KNOWN_LENGTH},
-    {{"http2-settings", 14}, KNOWN_DROP},
-    {{"proxy-connection", 16}, KNOWN_DROP},
-    {{"transfer-encoding", 17}, KNOWN_ENCODING},
-};
-
-enum { KNOWN_LENGTHS = 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 14 | 1 << 16 | 1 << 17 };
-
 enum { NOMINATED_MAX = 32 };
 
 struct parse {
@@ -151,18 +120,6 @@ struct parse {
     uint32_t nominated; /* fields that Connection names besides */
     const char *fault;
 };
-
-static enum known known_field(slice name)
-{
-    if (name.n == 0 || name.n > 17 || !(KNOWN_LENGTHS >> name.n & 1))
-        return KNOWN_NOT;
-    for (size_t i = 0; i < sizeof known_fields / sizeof *known_fields; i++) {
-        slice known = known_fields[i].name;
-        if (known.n == name.n && known.p[0] == (name.p[0] | 32) && slice_eq_nocase(known, name))
-            return known_fields[i].known;
-    }
-    return KNOWN_NOT;
-}
 
 /* ---- what llhttp tells ---- */
 
@@ -214,31 +171,31 @@ static bool take_known(struct parse *p, const struct field *f)
 {
     struct head *h = &p->out->head;
     slice value = f->value, token;
-    switch (known_field(f->name)) {
-    case KNOWN_NOT: return false;
-    case KNOWN_DROP: return true;
-    case KNOWN_CONNECTION: read_connection(p, f->value); return true;
-    case KNOWN_ENCODING:
+    switch (field_kind(f->name)) {
+    case FIELD_ORDINARY: return false;
+    case FIELD_DROPPED: return true;
+    case FIELD_CONNECTION: read_connection(p, f->value); return true;
+    case FIELD_ENCODING:
         /* a tab behind the word is allowed, but llhttp is not alone in not knowing that */
         if (p->encoded || !slice_eq_nocase(f->value, SLICE("chunked")) ||
             slice_find(p->field.value, '\t') < p->field.value.n)
             p->fault = "Transfer-Encoding is something else than chunked";
         p->encoded = true;
         return true;
-    case KNOWN_LENGTH:
+    case FIELD_LENGTH:
         if (h->has_length || !slice_to_u64(f->value, INT64_MAX, &h->length))
             p->fault = "Content-Length is not one number";
         h->has_length = true;
         return true;
-    case KNOWN_UPGRADE:
+    case FIELD_UPGRADE:
         h->upgrade = value;
         while (slice_cut(&value, ',', &token)) { /* to HTTP/2: requests would pass unseen */
             token = slice_trim(token);
             p->to_h2 |= slice_eq_nocase(token, SLICE("h2c")) || slice_eq_nocase(token, SLICE("h2"));
         }
         return true;
-    case KNOWN_TE: h->te |= slice_eq_nocase(f->value, SLICE("trailers")); return true;
-    case KNOWN_HOST:
+    case FIELD_TE: h->te |= slice_eq_nocase(f->value, SLICE("trailers")); return true;
+    case FIELD_HOST:
         if (p->hosted && !h->status)
             p->fault = "there is more than one Host";
         if (!all_in(f->value, authority_bits) && !h->status)
@@ -246,7 +203,7 @@ static bool take_known(struct parse *p, const struct field *f)
         p->hosted = true;
         h->authority = f->value;
         return !h->status;
-    case KNOWN_EXPECT:
+    case FIELD_EXPECT:
         h->expects = slice_eq_nocase(f->value, SLICE("100-continue"));
         return h->expects;
     }
@@ -434,7 +391,7 @@ int h1_trailers_parse(slice lines, uint32_t most, struct h1_trailers *out, struc
     while (cut_field(&lines, &f)) {
         if (f.name.n == 0 || !all_in(f.name, token_bits))
             return refuse(why, 400, "the trailers are malformed");
-        if (known_field(f.name) != KNOWN_NOT)
+        if (field_kind(f.name) != FIELD_ORDINARY)
             continue;
         if (out->head.n_fields == most || out->head.n_fields == H1_FIELDS_MAX)
             return refuse(why, 431, "too many trailers");

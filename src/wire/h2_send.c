@@ -21,20 +21,14 @@ static void put(struct h2 *h, slice name, slice value)
 /* Fields that HTTP/2 has no place for, or another one. */
 static bool is_dropped(const struct field *f)
 {
-    static const char *const names[] = {
-        "host",           "upgrade",        "connection",       "keep-alive",
-        "content-length", "http2-settings", "proxy-connection", "transfer-encoding"};
-    enum { LENGTHS = 1 << 4 | 1 << 7 | 1 << 10 | 1 << 14 | 1 << 16 | 1 << 17 }; /* of these */
     if (f->name.n == 0 || f->name.p[0] == ':')
         return true;
-    if (f->name.n == 2 && slice_eq_nocase(f->name, SLICE("te")))
-        return !slice_eq_nocase(f->value, SLICE("trailers"));
-    if (f->name.n > 17 || !(LENGTHS >> f->name.n & 1))
-        return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (slice_eq_nocase(slice_of(names[i]), f->name))
-            return true;
-    return false;
+    switch (field_kind(f->name)) {
+    case FIELD_ORDINARY:
+    case FIELD_EXPECT: return false;
+    case FIELD_TE: return !slice_eq_nocase(f->value, SLICE("trailers"));
+    default: return true;
+    }
 }
 
 static void put_fields(struct h2 *h, const struct head *head)

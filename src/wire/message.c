@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/wire.h"
 
+enum field_kind field_kind_of_length(slice name)
+{
+    static const struct {
+        slice name;
+        enum field_kind kind;
+    } rows[] = {
+        {{"te", 2}, FIELD_TE},
+        {{"host", 4}, FIELD_HOST},
+        {{"expect", 6}, FIELD_EXPECT},
+        {{"upgrade", 7}, FIELD_UPGRADE},
+        {{"connection", 10}, FIELD_CONNECTION},
+        {{"keep-alive", 10}, FIELD_DROPPED},
+        {{"content-length", 14}, FIELD_LENGTH},
+        {{"http2-settings", 14}, FIELD_DROPPED},
+        {{"proxy-connection", 16}, FIELD_DROPPED},
+        {{"transfer-encoding", 17}, FIELD_ENCODING},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].name.n == name.n && rows[i].name.p[0] == (name.p[0] | 32) &&
+            slice_eq_nocase(rows[i].name, name))
+            return rows[i].kind;
+    return FIELD_ORDINARY;
+}
+
 slice head_get(const struct head *h, slice name)
 {
     for (uint32_t i = 0; i < h->n_fields; i++)

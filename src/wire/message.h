@@ -31,6 +31,27 @@ struct head {
     slice reason;  /* HTTP/1.1: the reason phrase; may be empty */
 };
 
+/* What such a field is about. */
+enum field_kind {
+    FIELD_ORDINARY, /* a field like any other */
+    FIELD_DROPPED,
+    FIELD_CONNECTION,
+    FIELD_ENCODING,
+    FIELD_LENGTH,
+    FIELD_UPGRADE,
+    FIELD_TE,
+    FIELD_HOST,
+    FIELD_EXPECT,
+};
+
+/* The length alone says of nearly all fields that they are ordinary ones. */
+enum field_kind field_kind_of_length(slice name);
+static inline enum field_kind field_kind(slice name)
+{
+    enum { LENGTHS = 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 14 | 1 << 16 | 1 << 17 };
+    return name.n <= 17 && LENGTHS >> name.n & 1 ? field_kind_of_length(name) : FIELD_ORDINARY;
+}
+
 /* The value of the first field of this name (any case), or an empty slice with p == NULL. */
 slice head_get(const struct head *h, slice name);
 

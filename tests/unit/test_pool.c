@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When may a request be sent again? The rule of http/pool.h, as a table. */
-#include "http/pool.h"
+ * When may a request be sent again? The rule of http/link.h, as a table. */
+#include "http/link.h"
 #include "support/unit.h"
 
 /* A request that could be sent again if the rule allowed it: on a connection that had served others,
