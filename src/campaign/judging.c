@@ -28,11 +28,11 @@ void judging_close(struct judging *x)
 
 void judging_wire_sim(struct judging *x, const struct sim *sim)
 {
-    uint32_t n = sim_service_count(sim);
+    uint32_t n = sim->n_services;
     for (uint32_t i = 0; i < n * n; i++)
-        if (sim_may_call(sim, i / n, i % n) && !sim_service_external(sim, i % n))
-            vec_push(&x->wires, (struct judge_wire){slice_of(sim_service_name(sim, i / n)),
-                                                    slice_of(sim_service_name(sim, i % n))});
+        if (sim_may_call(sim, i / n, i % n) && !sim->service[i % n].external)
+            vec_push(&x->wires,
+                     (struct judge_wire){sim->service[i / n].name, sim->service[i % n].name});
 }
 
 static void wire_text(struct judging *x, const struct service_spec *caller, slice text)

@@ -65,15 +65,15 @@ static int bench_read(struct bench *b, const struct args *args, struct err *e)
     if (yaml_load(args->positional[0], &b->arena, &root, e) ||
         sim_load(root, &b->names, &b->sim, e))
         return -1;
-    uint32_t n = sim_service_count(b->sim), scenarios = sim_scenarios(b->sim);
+    uint32_t n = b->sim->n_services, scenarios = b->sim->n_scenarios;
     b->scenario = sim_scenario(b->sim, args->scenario);
     if (!args->scenario && scenarios > 1)
         fprintf(stderr, "outfox: scenario %s, the first of %u; choose another with --scenario\n",
-                sim_scenario_name(b->sim, 0), (unsigned)scenarios);
+                b->sim->scenario[0].name.p, (unsigned)scenarios);
     if (b->scenario == UINT32_MAX) {
         struct buf all = BUF_INIT(300);
         for (uint32_t i = 0; i < scenarios; i++)
-            buf_addf(&all, "%s%s", i ? ", " : "", sim_scenario_name(b->sim, i));
+            buf_addf(&all, "%s%s", i ? ", " : "", b->sim->scenario[i].name.p);
         err_set(e, 0, 0, "there is no scenario \"%s\"; the file has: %s", args->scenario,
                 buf_text(&all));
         buf_deinit(&all);
@@ -81,10 +81,10 @@ static int bench_read(struct bench *b, const struct args *args, struct err *e)
     }
     const char **services = arena_zero(&b->arena, (n + 1) * sizeof *services);
     for (uint32_t i = 0; i < n; i++)
-        services[i] = sim_service_name(b->sim, i);
-    b->words = (struct vocabulary){&b->names, sim_rules(b->sim), services, n};
-    return judging_open(&b->judging, sim_judge_settings(b->sim), args->oracles.at, args->oracles.n,
-                        &b->words, e);
+        services[i] = b->sim->service[i].name.p;
+    b->words = (struct vocabulary){&b->names, b->sim->rewrite, services, n};
+    return judging_open(&b->judging, b->sim->judge, args->oracles.at, args->oracles.n, &b->words,
+                        e);
 }
 
 /* 0, or an exit code after the error was printed. */
@@ -111,12 +111,12 @@ int cmd_sim_check(const struct args *args)
     if (args->json)
         printf("{\n  \"schema_version\": %d,\n  \"system\": \"%s\",\n  \"services\": %u,\n"
                "  \"scenarios\": %u\n}\n",
-               REPORT_SCHEMA_VERSION, sim_name(b.sim), (unsigned)sim_services(b.sim),
-               (unsigned)sim_scenarios(b.sim));
+               REPORT_SCHEMA_VERSION, b.sim->name, (unsigned)b.sim->n_inside,
+               (unsigned)b.sim->n_scenarios);
     else
-        printf("%s: %u %s, %u %s: right\n", sim_name(b.sim), (unsigned)sim_services(b.sim),
-               plural(sim_services(b.sim), "service", "services"), (unsigned)sim_scenarios(b.sim),
-               plural(sim_scenarios(b.sim), "scenario", "scenarios"));
+        printf("%s: %u %s, %u %s: right\n", b.sim->name, (unsigned)b.sim->n_inside,
+               plural(b.sim->n_inside, "service", "services"), (unsigned)b.sim->n_scenarios,
+               plural(b.sim->n_scenarios, "scenario", "scenarios"));
     bench_deinit(&b);
     return EXIT_OK;
 }
@@ -142,8 +142,8 @@ int cmd_sim_run(const struct args *args)
         code = cmd_fail(&e);
     } else {
         if (args->json)
-            report_tree_json(sim_name(b.sim), sim_scenario_name(b.sim, b.scenario), &trace,
-                             &b.names, &verdict, body, &out);
+            report_tree_json(b.sim->name, b.sim->scenario[b.scenario].name.p, &trace, &b.names,
+                             &verdict, body, &out);
         else
             report_tree(&trace, &b.names, &verdict, body, style_for(1, args->color), &out);
         cmd_print(&out, stdout);
@@ -208,9 +208,9 @@ static void show_progress(void *ctx, const struct event *event)
 
 static int explore_bench(struct bench *b, const struct args *args, struct err *e)
 {
-    const struct mode_list *of_file = sim_modes(b->sim);
+    const struct mode_list *of_file = &b->sim->modes;
     struct search_options options = {.modes = of_file->at, .n_modes = of_file->n};
-    if (search_args(args, sim_speaks(b->sim), &b->modes, &options, e))
+    if (search_args(args, b->sim->speaks, &b->modes, &options, e))
         return -1;
     judging_wire_sim(&b->judging, b->sim);
     b->judge = judge_new(&(struct judge_options){
@@ -219,13 +219,13 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
         .settings = &b->judging.settings,
         .wires = b->judging.wires.at,
         .n_wires = b->judging.wires.n,
-        .limit_ns = sim_scenario_limit(b->sim, b->scenario),
+        .limit_ns = b->sim->scenario[b->scenario].limit_ns,
     });
     b->search = search_new(&b->names, &b->faultloads, &options);
-    b->summary = (struct summary){.system = sim_name(b->sim),
-                                  .scenario = sim_scenario_name(b->sim, b->scenario),
+    b->summary = (struct summary){.system = b->sim->name,
+                                  .scenario = b->sim->scenario[b->scenario].name.p,
                                   .file = args->positional[0],
-                                  .random = sim_random(b->sim)};
+                                  .random = b->sim->random};
     search_describe(&options, &b->arena, &b->summary);
     struct sim_watch watch = {.args = args, .start_ns = clock_ns()};
     struct event_sink sink = {&watch, show_progress};

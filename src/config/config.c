@@ -156,10 +156,10 @@ static int simulated_defaults(struct campaign_config *c, const struct node *root
 {
     simulated_names(c, root, own);
     if (!c->modes_given)
-        c->modes = *sim_modes(sim);
+        c->modes = sim->modes;
     if (c->judge)
         return 0;
-    c->judge = sim_judge_settings(sim);
+    c->judge = sim->judge;
     return conf_judge_check(c, c->judge, e);
 }
 

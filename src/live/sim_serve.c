@@ -11,9 +11,9 @@
 
 static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32_t i, struct err *e)
 {
-    struct scenario_spec spec = {.name = slice_copy(&c->arena, slice_of(sim_scenario_name(sim, i))),
+    struct scenario_spec spec = {.name = slice_copy(&c->arena, sim->scenario[i].name),
                                  .timeout_ns = SECONDS(30),
-                                 .limit_ns = sim_scenario_limit(sim, i)};
+                                 .limit_ns = sim->scenario[i].limit_ns};
     sim_request_parts(sim, i, &c->arena, &spec.service, &spec.method, &spec.target, &spec.body);
     if (spec.service == UINT32_MAX)
         return err_set(e, 0, 0, "the request of scenario \"%s\" goes to no service", spec.name.p);
@@ -26,10 +26,10 @@ static int add_scenario(struct campaign_config *c, const struct sim *sim, uint32
 
 int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *program, struct err *e)
 {
-    uint32_t n = sim_service_count(sim);
+    uint32_t n = sim->n_services;
     c->services.n = 0; /* those that the file's reader has put there have a name only */
     for (uint32_t i = 0; i < n; i++)
-        vec_push(&c->services, (struct service_spec){.name = slice_of(sim_service_name(sim, i)),
+        vec_push(&c->services, (struct service_spec){.name = sim->service[i].name,
                                                      .host = SLICE("127.0.0.1"),
                                                      .ready = READY_NONE});
     vec_push(&c->services, (struct service_spec){.name = SLICE("simulator"),
@@ -41,7 +41,7 @@ int sim_adopt(struct campaign_config *c, const struct sim *sim, const char *prog
                                                  .ready_ns = SECONDS(30),
                                                  .stop_ns = SECONDS(3)});
     c->simulated_scenarios = c->scenarios.n == 0;
-    for (uint32_t i = 0; c->simulated_scenarios && i < sim_scenarios(sim); i++)
+    for (uint32_t i = 0; c->simulated_scenarios && i < sim->n_scenarios; i++)
         if (add_scenario(c, sim, i, e))
             return -1;
     return 0;
@@ -58,7 +58,7 @@ void sim_command(const struct live *l, struct buf *out)
     buf_add_shell(out, realpath(c->simulate.p, path) ? slice_of(path) : c->simulate);
     buf_addf(out, " --control %u", (unsigned)addr_port(&w->address[l->sim_process]));
     for (uint32_t i = 0; i < l->sim_process; i++)
-        if (!sim_service_external(l->opt.sim, i))
+        if (!l->opt.sim->service[i].external)
             buf_addf(out, " --port %s=%u", w->name[i].p, (unsigned)addr_port(&w->address[i]));
     for (uint32_t i = 0; i < w->doors.n; i++) {
         const struct wiring_door *d = &w->doors.at[i];

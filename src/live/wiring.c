@@ -139,11 +139,11 @@ static void list_doors(struct wiring *w, const struct sim *sim)
         if ((!spec->run.n && !sim) || spec->listen.n)
             add_door(w, CALLER_UNKNOWN, i);
     }
-    uint32_t n = sim ? sim_service_count(sim) : 0;
+    uint32_t n = sim ? sim->n_services : 0;
     bool all = hands_addresses_on(sim, n);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < n; k++)
-            if (!sim_service_external(sim, k) && (all || sim_may_call(sim, i, k)))
+            if (!sim->service[k].external && (all || sim_may_call(sim, i, k)))
                 add_door(w, i, k);
     bool commands = false;
     for (uint32_t i = 0; i < config->scenarios.n; i++) {

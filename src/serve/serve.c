@@ -17,7 +17,7 @@ struct serve *serve_new(const struct sim *sim)
 {
     static const slice usual[] = {{"traceparent", 11}, {"tracestate", 10}, {"baggage", 7}};
     struct serve *s = mem_zero(sizeof *s);
-    uint32_t n = sim_service_count(sim);
+    uint32_t n = sim->n_services;
     s->sim = sim;
     s->served = arena_zero(&s->arena, n * sizeof *s->served);
     s->port = arena_zero(&s->arena, n * sizeof *s->port);
@@ -65,8 +65,8 @@ static int find_service(const struct serve *s, slice name, const char *option, u
         return 0;
     const char *names[64];
     size_t n = 0;
-    for (uint32_t i = 0; i < sim_service_count(s->sim) && n < 64; i++)
-        names[n++] = sim_service_name(s->sim, i);
+    for (uint32_t i = 0; i < s->sim->n_services && n < 64; i++)
+        names[n++] = s->sim->service[i].name.p;
     return err_set(e, 0, 0, "--%s: there is no service \"%.*s\"%s", option, SHORT(name),
                    err_hint(name, names, n).text);
 }
@@ -86,7 +86,7 @@ static int set_service(struct serve *s, slice value, struct err *e)
     uint32_t i;
     if (find_service(s, value, "service", &i, e))
         return -1;
-    if (sim_service_external(s->sim, i))
+    if (s->sim->service[i].external)
         return err_set(e, 0, 0, "--service: \"%.*s\" is outside of the system", SLICE_ARG(value));
     s->served[i] = s->chosen = true;
     return 0;
@@ -197,18 +197,18 @@ static int listen_at(struct serve *s, uint32_t service, uint16_t number, struct 
 
 int serve_choose(struct serve *s, struct err *e)
 {
-    for (uint32_t i = 0; i < sim_service_count(s->sim); i++) {
-        s->served[i] = (s->served[i] || !s->chosen) && !sim_service_external(s->sim, i);
+    for (uint32_t i = 0; i < s->sim->n_services; i++) {
+        s->served[i] = (s->served[i] || !s->chosen) && !s->sim->service[i].external;
         if (!s->served[i] && s->port[i])
             return err_set(e, 0, 0, "--port: service \"%s\" is not among those that are served",
-                           sim_service_name(s->sim, i));
+                           s->sim->service[i].name.p);
     }
     return 0;
 }
 
 int serve_listen(struct serve *s, struct err *e)
 {
-    for (uint32_t i = 0; i < sim_service_count(s->sim); i++) {
+    for (uint32_t i = 0; i < s->sim->n_services; i++) {
         if (!s->served[i])
             continue;
         if (listen_at(s, i, s->port[i], e))
@@ -229,7 +229,7 @@ void serve_print(const struct serve *s, struct buf *out)
     for (uint32_t i = 0; i < s->ports.n; i++) {
         const struct port *p = &s->ports.at[i];
         const char *name =
-            p->service == UINT32_MAX ? "control" : sim_service_name(s->sim, p->service);
+            p->service == UINT32_MAX ? "control" : s->sim->service[p->service].name.p;
         buf_addf(out, "%s http://127.0.0.1:%u\n", name, (unsigned)addr_port(&p->addr));
     }
 }

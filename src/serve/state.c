@@ -53,13 +53,13 @@ void states_free(struct states *st)
 
 static uint32_t slots_of(const struct sim *sim, uint32_t service)
 {
-    const struct node *init = sim_service_state(sim, service);
+    const struct node *init = sim->service[service].state;
     return init ? init->n : 0;
 }
 
 static void set_clear(struct states *st, struct set *set, uint64_t trace)
 {
-    uint32_t n = sim_service_count(st->sim);
+    uint32_t n = st->sim->n_services;
     if (!set->value) {
         set->value = arena_zero(&st->arena, n * sizeof *set->value);
         for (uint32_t i = 0; i < n; i++)
@@ -67,7 +67,7 @@ static void set_clear(struct states *st, struct set *set, uint64_t trace)
     }
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < slots_of(st->sim, i); k++)
-            set->value[i][k] = sim_service_state(st->sim, i)->map[k].value;
+            set->value[i][k] = st->sim->service[i].state->map[k].value;
     arena_reset(&set->arena);
     set->least = 0;
     set->used = true;
@@ -86,7 +86,7 @@ static struct set *find(struct states *st, uint64_t trace)
 
 static struct set *find_or_make(struct states *st, uint64_t trace)
 {
-    if (sim_keep_state(st->sim))
+    if (st->sim->keep_state)
         trace = 0;
     struct set *set = find(st, trace);
     if (set)
@@ -108,7 +108,7 @@ const struct node **states_begin(struct states *st, uint64_t trace, uint32_t ser
 static void compact(struct states *st, struct set *set)
 {
     struct arena fresh = {0};
-    for (uint32_t i = 0; i < sim_service_count(st->sim); i++)
+    for (uint32_t i = 0; i < st->sim->n_services; i++)
         for (uint32_t k = 0; k < slots_of(st->sim, i); k++)
             set->value[i][k] = node_copy(&fresh, set->value[i][k]);
     arena_deinit(&set->arena);
@@ -151,11 +151,11 @@ void states_print(struct states *st, uint64_t trace, const bool *served, struct 
     set = set ? set : find_or_make(st, 0);
     struct json_out j = json_out(out, JSON_SPACED);
     json_map(&j, NULL);
-    for (uint32_t i = 0; i < sim_service_count(st->sim); i++) {
-        const struct node *init = sim_service_state(st->sim, i);
+    for (uint32_t i = 0; i < st->sim->n_services; i++) {
+        const struct node *init = st->sim->service[i].state;
         if (!served[i] || !init || !init->n)
             continue;
-        json_map(&j, sim_service_name(st->sim, i));
+        json_map(&j, st->sim->service[i].name.p);
         for (uint32_t k = 0; k < init->n; k++) {
             json_key(&j, init->map[k].key);
             json_node(&j, NULL, set->value[i][k]);

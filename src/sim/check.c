@@ -1,9 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What can be known of a file's calls without running it: that the service exists, that one of its
- * endpoints may answer, and that calls do not go in a circle. The {references} in a path stand for
- * anything. */
+ * endpoints may answer, and that calls do not go in a circle; and who may call whom. The
+ * {references} in a path stand for anything. */
 #include "sim/sim_int.h"
+
+/* The text of a call with {} for what is not known before a run. */
+static slice target_pattern(struct arena *a, const struct expr *target)
+{
+    if (target->op == EX_CONST)
+        return target->constant->text;
+    if (target->op != EX_TEXT)
+        return SLICE("{}");
+    struct buf text = BUF_INIT(1 << 16);
+    for (uint32_t i = 0; i < target->n; i++)
+        buf_add(&text,
+                target->part[i]->op == EX_CONST ? target->part[i]->constant->text : SLICE("{}"));
+    return buf_keep(&text, a);
+}
+
+/* Gives all calls in the steps to `found`, until it returns something else than 0, which is
+ * returned. */
+static int each_call(const struct steps *steps, int (*found)(void *ctx, const struct step *call),
+                     void *ctx)
+{
+    int status = 0;
+    for (uint32_t i = 0; i < steps->n && !status; i++) {
+        const struct step *step = &steps->at[i];
+        if (step->kind == STEP_CALL)
+            status = found(ctx, step);
+        if (!status)
+            status = each_call(&step->then, found, ctx);
+        if (!status)
+            status = each_call(&step->other, found, ctx);
+        for (uint32_t k = 0; k < step->n_branches && !status; k++)
+            status = each_call(&step->branch[k], found, ctx);
+        for (uint32_t k = 0; k < step->on.n && !status; k++)
+            status = each_call(&step->on.at[k].steps, found, ctx);
+    }
+    return status;
+}
+
+/* ---- calls that go nowhere or in circles ---- */
 
 enum mark { UNSEEN, OPEN, DONE };
 
@@ -16,7 +54,26 @@ struct walk {
     VEC(slice) path_service;
 };
 
-static int visit(struct walk *w, uint32_t s, uint32_t i);
+static int check_call(void *walk, const struct step *call);
+
+static int check_endpoint(struct walk *w, uint32_t s, uint32_t i)
+{
+    const struct endpoint *ep = &w->sim->service[s].endpoint[i];
+    if (w->mark[s][i] == DONE)
+        return 0;
+    if (w->path.n >= SIM_DEPTH_MAX)
+        return err_set(w->err, ep->line, ep->col, "calls nest deeper than %d levels",
+                       SIM_DEPTH_MAX);
+    w->mark[s][i] = OPEN;
+    vec_push(&w->path, ep);
+    vec_push(&w->path_service, w->sim->service[s].name);
+    if (each_call(&ep->steps, check_call, w))
+        return -1;
+    w->path.n--;
+    w->path_service.n--;
+    w->mark[s][i] = DONE;
+    return 0;
+}
 
 static int report_circle(struct walk *w, uint32_t line, uint32_t col, const struct endpoint *again)
 {
@@ -33,16 +90,6 @@ static int report_circle(struct walk *w, uint32_t line, uint32_t col, const stru
     return -1;
 }
 
-static int no_service(struct walk *w, uint32_t line, uint32_t col, slice name)
-{
-    const char *names[64];
-    size_t n = 0;
-    for (uint32_t i = 0; i < w->sim->n_services && n < 64; i++)
-        names[n++] = arena_copy(&w->scratch, w->sim->service[i].name.p, w->sim->service[i].name.n);
-    return err_set(w->err, line, col, "there is no service \"%.*s\"%s", SHORT(name),
-                   err_hint(name, names, n).text);
-}
-
 /* Follows one call, written at this place, to all endpoints that may answer it. */
 static int check_target(struct walk *w, const struct expr *target, uint32_t line, uint32_t col)
 {
@@ -55,20 +102,26 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
         return err_set(w->err, line, col, "a call is written SERVICE METHOD /path");
     if (second.p[0] == '{' || slice_starts(second, SLICE("http://")))
         return 0; /* METHOD URL */
-    uint32_t s = service_find(w->sim, first);
-    if (s == UINT32_MAX)
-        return no_service(w, line, col, first);
-    const struct service *service = &w->sim->service[s];
+    uint32_t s = sim_service_find(w->sim, first);
+    if (s == UINT32_MAX) {
+        const char *names[64];
+        size_t n = 0;
+        for (; n < w->sim->n_services && n < 64; n++)
+            names[n] = w->sim->service[n].name.p;
+        return err_set(w->err, line, col, "there is no service \"%.*s\"%s", SHORT(first),
+                       err_hint(first, names, n).text);
+    }
+    const struct sim_service *service = &w->sim->service[s];
     struct endpoint asked;
     endpoint_split(&w->scratch, request, &asked);
     bool found = service->external;
     for (uint32_t i = 0; i < service->n_endpoints; i++) {
-        if (!endpoint_may_match(&service->endpoint[i], &asked))
+        if (!endpoint_match(&service->endpoint[i], &asked, false))
             continue;
         found = true;
         if (w->mark[s][i] == OPEN)
             return report_circle(w, line, col, &service->endpoint[i]);
-        if (visit(w, s, i))
+        if (check_endpoint(w, s, i))
             return -1;
     }
     if (!found)
@@ -77,67 +130,52 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
     return 0;
 }
 
-static int check_steps(struct walk *w, const struct steps *steps)
+static int check_call(void *walk, const struct step *call)
 {
-    for (uint32_t i = 0; i < steps->n; i++) {
-        const struct step *step = &steps->at[i];
-        if (step->kind == STEP_CALL && check_target(w, step->value, step->line, step->col))
-            return -1;
-        if (check_steps(w, &step->then) || check_steps(w, &step->other))
-            return -1;
-        for (uint32_t k = 0; k < step->n_branches; k++)
-            if (check_steps(w, &step->branch[k]))
-                return -1;
-        for (uint32_t k = 0; k < step->on.n; k++)
-            if (check_steps(w, &step->on.at[k].steps))
-                return -1;
-    }
-    return 0;
-}
-
-static int visit(struct walk *w, uint32_t s, uint32_t i)
-{
-    const struct endpoint *ep = &w->sim->service[s].endpoint[i];
-    if (w->mark[s][i] == DONE)
-        return 0;
-    if (w->path.n >= SIM_DEPTH_MAX)
-        return err_set(w->err, ep->line, ep->col, "calls nest deeper than %d levels",
-                       SIM_DEPTH_MAX);
-    w->mark[s][i] = OPEN;
-    vec_push(&w->path, ep);
-    vec_push(&w->path_service, w->sim->service[s].name);
-    if (check_steps(w, &ep->steps))
-        return -1;
-    w->path.n--;
-    w->path_service.n--;
-    w->mark[s][i] = DONE;
-    return 0;
-}
-
-static int check_all(struct walk *w)
-{
-    const struct sim *sim = w->sim;
-    w->mark = arena_zero(&w->scratch, sim->n_services * sizeof *w->mark);
-    for (uint32_t s = 0; s < sim->n_services; s++)
-        w->mark[s] = arena_zero(&w->scratch, sim->service[s].n_endpoints * sizeof **w->mark);
-    for (uint32_t s = 0; s < sim->n_services; s++)
-        for (uint32_t i = 0; i < sim->service[s].n_endpoints; i++)
-            if (visit(w, s, i))
-                return -1;
-    for (uint32_t i = 0; i < sim->n_scenarios; i++) {
-        const struct scenario *sc = &sim->scenario[i];
-        if (check_target(w, sc->request, sc->line, sc->col))
-            return -1;
-    }
-    return 0;
+    return check_target(walk, call->value, call->line, call->col);
 }
 
 int sim_check(const struct sim *sim, struct err *e)
 {
     struct walk w = {.sim = sim, .err = e};
-    int status = check_all(&w);
+    int status = 0;
+    w.mark = arena_zero(&w.scratch, sim->n_services * sizeof *w.mark);
+    for (uint32_t s = 0; s < sim->n_services; s++)
+        w.mark[s] = arena_zero(&w.scratch, sim->service[s].n_endpoints * sizeof **w.mark);
+    for (uint32_t s = 0; s < sim->n_services; s++)
+        for (uint32_t i = 0; i < sim->service[s].n_endpoints && !status; i++)
+            status = check_endpoint(&w, s, i);
+    for (uint32_t i = 0; i < sim->n_scenarios && !status; i++) {
+        const struct sim_scenario *sc = &sim->scenario[i];
+        status = check_target(&w, sc->request, sc->line, sc->col);
+    }
     arena_deinit(&w.scratch);
     vec_deinit(&w.path);
     vec_deinit(&w.path_service);
     return status;
+}
+
+/* ---- who may call whom ---- */
+
+static int may_go_to(void *ctx, const struct step *call)
+{
+    slice callee = *(const slice *)ctx;
+    struct arena a = {0};
+    struct target_text parts;
+    slice text = target_pattern(&a, call->value);
+    bool may = slice_find(text, '{') < text.n;
+    if (target_split(text, &parts))
+        may = slice_eq(parts.service, callee) || slice_find(parts.service, '{') < parts.service.n ||
+              (!parts.url && parts.path.n && parts.path.p[0] == '{'); /* METHOD {url} */
+    arena_deinit(&a);
+    return may;
+}
+
+bool sim_may_call(const struct sim *sim, uint32_t caller, uint32_t callee)
+{
+    const struct sim_service *service = &sim->service[caller];
+    bool may = false;
+    for (uint32_t i = 0; i < service->n_endpoints && !may; i++)
+        may = each_call(&service->endpoint[i].steps, may_go_to, &sim->service[callee].name);
+    return may;
 }

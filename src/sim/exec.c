@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The interpreter of handlers: steps, one after the other. What a call is, how time passes and who
- * carries out concurrent branches is the world's (exec_int.h).
+ * carries out concurrent branches is the world's (struct exec_ops).
  *
- * 1. Every loop and recursion is bounded by the SIM_*_MAX numbers; passing one aborts with an
- *    error.
- */
-#include "sim/exec_int.h"
+ * 1. Every loop and recursion is bounded by the SIM_*_MAX numbers; passing one aborts with an error.
+ * 2. Values of handlers and services change by being replaced; nodes themselves never do. */
+#include "sim/handler.h"
+#include "sim/sim_int.h"
 
 enum flow abort_run(struct exec *exec, const char *what, int limit)
 {
@@ -31,6 +31,24 @@ void frame_init(struct frame *f, struct exec *exec, const struct target *t, stru
         f->env.slot[i] = (struct slot){.value = i < t->n_params ? t->param[i] : &node_null};
 }
 
+/* ---- calls ---- */
+
+static bool oset_has(const struct oset *set, outcome o)
+{
+    uint32_t bits = OSET_ANY | (outcome_ok(o) ? OSET_OK : OSET_FAILED);
+    bits |= outcome_error(o) ? OSET_ERROR : 0;
+    bits |= outcome_is_conn(o) ? OSET_CONN : 0;
+    bits |= outcome_kind(o) == OUT_TIMEOUT ? OSET_TIMEOUT : 0;
+    if (set->bits & bits)
+        return true;
+    if (outcome_kind(o) == OUT_STATUS && set->classes >> (outcome_code(o) / 100) & 1)
+        return true;
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->exact[i] == o)
+            return true;
+    return false;
+}
+
 static enum flow run_rules(struct frame *f, const struct on_rules *rules, outcome seen)
 {
     for (uint32_t i = 0; i < rules->n; i++)
@@ -39,19 +57,14 @@ static enum flow run_rules(struct frame *f, const struct on_rules *rules, outcom
     return FLOW_ON;
 }
 
-/* An idempotency key; null is none. */
-static slice key_of(struct frame *f, const struct expr *value)
-{
-    const struct node *node = expr_eval(value, &f->env);
-    return node->type == NODE_NULL ? (slice){0} : node_as_text(node, f->env.arena);
-}
-
 static enum flow step_call(struct frame *f, const struct step *step)
 {
     const struct exec_ops *ops = f->exec->ops;
     struct ask ask = {.target = node_as_text(expr_eval(step->value, &f->env), f->env.arena),
-                      .payload = step->body ? expr_eval(step->body, &f->env) : &node_null,
-                      .key = step->key ? key_of(f, step->key) : (slice){0}};
+                      .payload = step->body ? expr_eval(step->body, &f->env) : &node_null};
+    const struct node *key = step->key ? expr_eval(step->key, &f->env) : &node_null;
+    if (key->type != NODE_NULL)
+        ask.key = node_as_text(key, f->env.arena);
     int64_t sent_ns = f->env.now_ns;
     struct slot answer;
     for (uint32_t try = 0;; try++) {
@@ -71,11 +84,6 @@ static enum flow step_call(struct frame *f, const struct step *step)
     return run_rules(f, &step->on, answer.seen);
 }
 
-static bool slot_changed(const struct slot *a, const struct slot *b)
-{
-    return a->value != b->value || a->seen != b->seen || a->called != b->called;
-}
-
 /* The branches do not see each other's names; what they leave behind is put together at the end. A
  * group that goes on at the first error knows of no other branch than the failed one. Which one
  * counts as failed first is decided by the file's order, not by time: a handler decides by outcomes
@@ -93,9 +101,11 @@ static enum flow step_parallel(struct frame *f, const struct step *step)
     bool give_up = step->first_error && failed != UINT32_MAX;
     memcpy(f->env.slot, before, size);
     for (uint32_t i = 0; i < step->n_branches; i++)
-        for (uint32_t k = 0; k < n && (!give_up || i == failed); k++)
-            if (slot_changed(&after[i * n + k], &before[k]))
-                f->env.slot[k] = after[i * n + k];
+        for (uint32_t k = 0; k < n && (!give_up || i == failed); k++) {
+            const struct slot *old = &before[k], *new = &after[i * n + k];
+            if (new->value != old->value || new->seen != old->seen || new->called != old->called)
+                f->env.slot[k] = *new;
+        }
     return run_rules(f, &step->on, group);
 }
 
@@ -129,6 +139,57 @@ static enum flow step_shuffle(struct frame *f, const struct step *step)
     return FLOW_ON;
 }
 
+/* ---- values ---- */
+
+/* `into` with the value at `path` replaced. */
+static const struct node *with_field(struct env *env, const struct node *into, slice path,
+                                     const struct node *value)
+{
+    slice key;
+    if (!path.p || path.n == 0)
+        return value;
+    slice_cut(&path, '/', &key);
+    uint32_t n = into->type == NODE_MAP ? into->n : 0, at = 0;
+    while (at < n && !slice_eq(into->map[at].key, key))
+        at++;
+    struct node *map = node_map(env->arena, at < n ? n : n + 1);
+    if (n)
+        memcpy(map->map, into->map, n * sizeof *map->map);
+    const struct node *old = at < n ? into->map[at].value : &node_null;
+    map->map[at] = (struct node_pair){.key = key, .value = with_field(env, old, path, value)};
+    return value_bounded(map, env);
+}
+
+/* set, add, append */
+static void assign(struct env *env, uint32_t service, const struct step *step)
+{
+    for (uint32_t i = 0; i < step->n_assigns; i++) {
+        const struct assign *assign = &step->assign[i];
+        bool kept = assign->state && !env->state; /* by the world: nobody else changes it now */
+        const struct node **place = &env->slot[assign->slot].value;
+        if (assign->state)
+            place =
+                (kept ? env->world->state_begin(env->world_ctx, service) : env->state[service]) +
+                assign->slot;
+        const struct node *value = expr_eval(assign->value, env);
+        const struct node *old = node_at(*place, assign->path);
+        if (step->kind == STEP_APPEND) { /* what is no list counts as an empty one */
+            uint32_t n = old->type == NODE_LIST ? old->n : 0;
+            struct node *longer = node_list(env->arena, n + 1);
+            if (n)
+                memcpy(longer->list, old->list, n * sizeof *longer->list);
+            longer->list[n] = value;
+            value = value_bounded(longer, env);
+        } else if (step->kind == STEP_ADD) {
+            value = node_num(env->arena, (old->type == NODE_NUM ? old->num : 0) +
+                                             (value->type == NODE_NUM ? value->num : 0));
+        }
+        *place = with_field(env, *place, assign->path, value);
+        if (kept)
+            env->world->state_end(env->world_ctx, service, assign->slot);
+    }
+}
+
 static void step_reply(struct frame *f, const struct step *step)
 {
     struct err ignored = {0};
@@ -150,7 +211,7 @@ static enum flow run_step(struct frame *f, const struct step *step)
     case STEP_EACH: return step_each(f, step);
     case STEP_SET:
     case STEP_ADD:
-    case STEP_APPEND: assign_run(&f->env, f->service, step); return FLOW_ON;
+    case STEP_APPEND: assign(&f->env, f->service, step); return FLOW_ON;
     case STEP_SLEEP: f->exec->ops->pause(f, step->ns); return FLOW_ON;
     case STEP_CHOOSE:
         return run_steps(f, &step->branch[rng_below(&f->exec->rng, step->n_branches)]);

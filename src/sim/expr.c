@@ -2,11 +2,10 @@
  *
  * Values and conditions: evaluated here, compiled in expr_parse.c. Evaluation never fails: what is
  * not there is null, and null compares as different from everything but null. */
-#include "sim/sim_int.h"
-
 #include <math.h>
 
-#include "base/hash.h"
+#include "sim/handler.h"
+#include "sim/sim_int.h"
 
 slice node_as_text(const struct node *node, struct arena *a)
 {
@@ -22,20 +21,10 @@ static const struct node *of_bool(bool b)
     return b ? &node_true : &node_false;
 }
 
-static bool is_conn(outcome o)
-{
-    enum outcome_kind k = outcome_kind(o);
-    return k == OUT_REFUSED || k == OUT_RESET || k == OUT_CLOSED;
-}
-
-static bool has_status(outcome o)
-{
-    return outcome_kind(o) == OUT_STATUS || outcome_kind(o) == OUT_GRPC;
-}
-
 static const struct node *status_node(outcome o, struct env *env)
 {
-    return node_num(env->arena, has_status(o) ? outcome_code(o) : 0);
+    bool has_status = outcome_kind(o) == OUT_STATUS || outcome_kind(o) == OUT_GRPC;
+    return node_num(env->arena, has_status ? outcome_code(o) : 0);
 }
 
 static const struct node *eval_answer(const struct slot *slot, enum answer_field field,
@@ -47,7 +36,7 @@ static const struct node *eval_answer(const struct slot *slot, enum answer_field
     case ANS_OK: return of_bool(slot->called && outcome_ok(slot->seen));
     case ANS_FAILED: return of_bool(slot->called && !outcome_ok(slot->seen));
     case ANS_ERROR: return of_bool(outcome_error(slot->seen));
-    case ANS_CONN: return of_bool(is_conn(slot->seen));
+    case ANS_CONN: return of_bool(outcome_is_conn(slot->seen));
     case ANS_TIMEOUT: return of_bool(outcome_kind(slot->seen) == OUT_TIMEOUT);
     case ANS_JSON:
         return of_bool(slot->value && slot->value->type != NODE_STR &&
@@ -70,12 +59,15 @@ static uint32_t count_faults(const struct trace *trace, const struct sim *sim, u
     return n;
 }
 
-static const struct node *eval_random(struct env *env)
+/* A value of a service's state. */
+static const struct node *state_read(struct env *env, uint32_t service, uint32_t slot)
 {
-    struct buf text = BUF_INIT(32);
-    buf_addf(&text, "r%012llx", (unsigned long long)(rng_next(env->rng) >> 16));
-    slice copy = buf_keep(&text, env->arena);
-    return node_str(env->arena, copy);
+    if (env->state)
+        return env->state[service][slot];
+    const struct node **state = env->world->state_begin(env->world_ctx, service);
+    const struct node *value = node_copy(env->arena, state[slot]);
+    env->world->state_end(env->world_ctx, service, UINT32_MAX);
+    return value;
 }
 
 static const struct node *eval_ref(const struct ref *ref, struct env *env)
@@ -87,22 +79,16 @@ static const struct node *eval_ref(const struct ref *ref, struct env *env)
     case REF_ANSWER: v = eval_answer(&env->slot[ref->slot], ref->field, env); break;
     case REF_PAYLOAD: v = env->payload; break;
     case REF_STATE: v = state_read(env, ref->service, ref->slot); break;
-    case REF_RANDOM: v = eval_random(env); break;
+    case REF_RANDOM:
+        v = node_str(a, slice_of(arena_printf(a, "r%012llx",
+                                              (unsigned long long)(rng_next(env->rng) >> 16))));
+        break;
     case REF_TIME: v = node_num(a, (double)(rng_next(env->rng) >> 20) + (double)env->now_ns); break;
     case REF_STATUS: v = status_node(env->status, env); break;
     case REF_BODY: v = env->body; break;
     case REF_FAULTS: v = node_num(a, count_faults(env->trace, env->sim, ref->service)); break;
     }
     return node_at(v, ref->path);
-}
-
-static const struct node *eval_text(const struct expr *ex, struct env *env)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    for (uint32_t i = 0; i < ex->n; i++)
-        buf_add(&text, node_as_text(expr_eval(ex->part[i], env), env->arena));
-    slice copy = buf_keep(&text, env->arena);
-    return node_str(env->arena, copy);
 }
 
 const struct node *value_bounded(struct node *value, struct env *env)
@@ -112,23 +98,6 @@ const struct node *value_bounded(struct node *value, struct env *env)
         return value;
     env->overflow = true;
     return &node_null;
-}
-
-static const struct node *eval_list(const struct expr *ex, struct env *env)
-{
-    struct node *list = node_list(env->arena, ex->n);
-    for (uint32_t i = 0; i < ex->n; i++)
-        list->list[i] = expr_eval(ex->part[i], env);
-    return value_bounded(list, env);
-}
-
-static const struct node *eval_map(const struct expr *ex, struct env *env)
-{
-    struct node *map = node_map(env->arena, ex->n);
-    for (uint32_t i = 0; i < ex->n; i++)
-        map->map[i] = (struct node_pair){.key = ex->constant->map[i].key,
-                                         .value = expr_eval(ex->part[i], env)};
-    return value_bounded(map, env);
 }
 
 /* -1, 0, 1; or 2 where the two cannot be ordered. */
@@ -168,15 +137,10 @@ bool expr_true(const struct expr *ex, struct env *env)
     case EX_NOT: return !expr_true(ex->part[0], env);
     case EX_AND: return expr_true(ex->part[0], env) && expr_true(ex->part[1], env);
     case EX_OR: return expr_true(ex->part[0], env) || expr_true(ex->part[1], env);
-    case EX_EQ:
-    case EX_NE:
-    case EX_LT:
-    case EX_LE:
-    case EX_GT:
-    case EX_GE:
-    case EX_IN: return eval_compare(ex, env);
     default: break;
     }
+    if (ex->op >= EX_EQ)
+        return eval_compare(ex, env);
     const struct node *v = expr_eval(ex, env);
     return v->type == NODE_BOOL  ? v->boolean
            : v->type == NODE_NUM ? fpclassify(v->num) != FP_ZERO
@@ -185,12 +149,29 @@ bool expr_true(const struct expr *ex, struct env *env)
 
 const struct node *expr_eval(const struct expr *ex, struct env *env)
 {
+    struct arena *a = env->arena;
+    struct node *value;
     switch (ex->op) {
     case EX_CONST: return ex->constant;
     case EX_REF: return eval_ref(&ex->ref, env);
-    case EX_TEXT: return eval_text(ex, env);
-    case EX_LIST: return eval_list(ex, env);
-    case EX_MAP: return eval_map(ex, env);
-    default: return of_bool(expr_true(ex, env));
+    case EX_TEXT: {
+        struct buf text = BUF_INIT(1 << 16);
+        for (uint32_t i = 0; i < ex->n; i++)
+            buf_add(&text, node_as_text(expr_eval(ex->part[i], env), a));
+        slice copy = buf_keep(&text, a);
+        return node_str(a, copy);
+    }
+    case EX_LIST:
+        value = node_list(a, ex->n);
+        for (uint32_t i = 0; i < ex->n; i++)
+            value->list[i] = expr_eval(ex->part[i], env);
+        return value_bounded(value, env);
+    case EX_MAP:
+        value = node_map(a, ex->n);
+        for (uint32_t i = 0; i < ex->n; i++)
+            value->map[i] = (struct node_pair){.key = ex->constant->map[i].key,
+                                               .value = expr_eval(ex->part[i], env)};
+        return value_bounded(value, env);
+    default: return expr_true(ex, env) ? &node_true : &node_false;
     }
 }

@@ -1,15 +1,204 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compiles values and conditions.
+ * Compiles values and conditions. References are resolved when a file is loaded, so that a name that
+ * does not exist is an error of the file and not of a run.
  *
  *   condition  := or ;  or := and { "or" and } ;  and := not { "and" not }
  *   not        := "not" not | compared
  *   compared   := operand [ ("==" | "!=" | "<" | "<=" | ">" | ">=" | "in") operand ]
  *   operand    := "(" or ")" | "[" or { "," or } "]" | constant | reference
  *   constant   := number | 'text' | true | false | null */
+#include <stdlib.h>
+
 #include "sim/sim_int.h"
 
-#include <stdlib.h>
+/* Text under compilation. */
+struct source {
+    const struct scope *scope;
+    const struct node *node; /* whose text it is, for the position of errors */
+    slice rest;
+    struct err *err;
+    int depth;
+    int pairs; /* joined by operators so far */
+};
+
+static struct expr *expr_new(const struct scope *scope, enum expr_op op, uint32_t n)
+{
+    struct expr *ex = arena_zero(&scope->sim->arena, sizeof *ex);
+    ex->op = op;
+    ex->n = n;
+    ex->part = n ? arena_zero(&scope->sim->arena, n * sizeof *ex->part) : NULL;
+    return ex;
+}
+
+static struct expr *expr_const(const struct scope *scope, const struct node *value)
+{
+    struct expr *ex = expr_new(scope, EX_CONST, 0);
+    ex->constant = value;
+    return ex;
+}
+
+static struct expr *expr_text(const struct scope *scope, slice text)
+{
+    return expr_const(scope, node_str(&scope->sim->arena, text));
+}
+
+static struct expr *expr_ref(const struct scope *scope, struct ref ref)
+{
+    struct expr *ex = expr_new(scope, EX_REF, 0);
+    ex->ref = ref;
+    return ex;
+}
+
+/* Fails with "what "word"" at the source's place. */
+static int expr_fail(const struct source *src, const char *what, slice word)
+{
+    return err_set(src->err, src->node->line, src->node->col, "%s \"%.*s\"", what, SHORT(word));
+}
+
+/* Says that `word` is unknown, and what of the handler's names it may have been meant to be. */
+static int fail_name(const struct source *src, slice word)
+{
+    static const char *const in_handler[] = {"payload", "state", "data", "random", "time"};
+    static const char *const in_scenario[] = {"status", "body", "faults", "data"};
+    const struct endpoint *ep = src->scope->endpoint;
+    const char *words[64];
+    size_t n = 0;
+    for (; n < (ep ? 5u : 4u); n++)
+        words[n] = ep ? in_handler[n] : in_scenario[n];
+    for (uint32_t i = 0; ep && i < ep->n_slots && n < 64; i++)
+        words[n++] = arena_copy(&src->scope->sim->arena, ep->slot[i].name.p, ep->slot[i].name.n);
+    return err_set(src->err, src->node->line, src->node->col, "nothing here is called \"%.*s\"%s",
+                   SHORT(word), err_hint(word, words, n).text);
+}
+
+static int resolve_state(const struct source *src, uint32_t service, slice name, slice path,
+                         struct expr **out)
+{
+    const struct sim_service *s = &src->scope->sim->service[service];
+    uint32_t slot = state_find(s, name);
+    if (slot == SLOT_NONE)
+        return err_set(src->err, src->node->line, src->node->col,
+                       "service \"%.*s\" has no state \"%.*s\": add it with an initial value "
+                       "under \"state:\"",
+                       SLICE_ARG(s->name), SHORT(name));
+    *out =
+        expr_ref(src->scope,
+                 (struct ref){.kind = REF_STATE, .service = service, .slot = slot, .path = path});
+    return 0;
+}
+
+static const char *const answer_fields[ANS_FIELDS] = {
+    "status", "body", "ok", "failed", "error", "conn", "timeout", "json", "called"};
+
+static int resolve_answer(const struct source *src, uint32_t slot, slice field, slice path,
+                          struct expr **out)
+{
+    for (enum answer_field f = 0; f < ANS_FIELDS; f++)
+        if (slice_is(field, answer_fields[f])) {
+            *out =
+                expr_ref(src->scope,
+                         (struct ref){.kind = REF_ANSWER, .slot = slot, .field = f, .path = path});
+            return 0;
+        }
+    return err_set(
+        src->err, src->node->line, src->node->col,
+        "an answer has no \"%.*s\"; it has status, body, ok, failed, error, conn, timeout, "
+        "json and called%s",
+        SHORT(field), err_hint(field, answer_fields, ANS_FIELDS).text);
+}
+
+static int resolve_slot(const struct source *src, slice head, slice tail, slice path,
+                        struct expr **out)
+{
+    const struct endpoint *ep = src->scope->endpoint;
+    for (uint32_t i = 0; i < ep->n_slots; i++) {
+        if (!slice_eq(ep->slot[i].name, head))
+            continue;
+        if (ep->slot[i].answer && !tail.p)
+            return err_set(
+                src->err, src->node->line, src->node->col,
+                "\"%.*s\" is an answer: say which part, for example %.*s.ok or %.*s.body",
+                SLICE_ARG(head), SLICE_ARG(head), SLICE_ARG(head));
+        if (ep->slot[i].answer)
+            return resolve_answer(src, i, tail, path, out);
+        if (tail.p)
+            return err_set(src->err, src->node->line, src->node->col,
+                           "\"%.*s\" is a value, not an answer: it has no \".%.*s\"",
+                           SLICE_ARG(head), SHORT(tail));
+        *out = expr_ref(src->scope, (struct ref){.kind = REF_VALUE, .slot = i, .path = path});
+        return 0;
+    }
+    return fail_name(src, head);
+}
+
+/* Names that exist in a scenario's expectations only. */
+static int resolve_scenario(const struct source *src, slice head, slice tail, slice path,
+                            struct expr **out)
+{
+    if (slice_is(head, "faults")) {
+        struct ref ref = {.kind = REF_FAULTS, .service = UINT32_MAX, .path = path};
+        if (tail.p && (ref.service = sim_service_find(src->scope->sim, tail)) == UINT32_MAX)
+            return expr_fail(src, "there is no service", tail);
+        *out = expr_ref(src->scope, ref);
+        return 0;
+    }
+    slice word, rest = tail;
+    uint32_t service = sim_service_find(src->scope->sim, head);
+    if (service == UINT32_MAX || !slice_cut(&rest, '.', &word) || !slice_is(word, "state") ||
+        !rest.p)
+        return fail_name(src, head);
+    return resolve_state(src, service, rest, path, out);
+}
+
+/* References of one word. */
+static const struct {
+    const char *word;
+    enum ref_kind kind;
+    bool in_handler; /* or in a scenario */
+} plain[] = {
+    {"payload", REF_PAYLOAD, true}, {"random", REF_RANDOM, true}, {"time", REF_TIME, true},
+    {"status", REF_STATUS, false},  {"body", REF_BODY, false},
+};
+
+/* head[.tail][/path] to what it refers to. */
+static int expr_resolve(const struct source *src, slice text, struct expr **out)
+{
+    const struct scope *scope = src->scope;
+    slice path = text, head, tail, url = SLICE("url:");
+    if (slice_starts(text, url)) {
+        slice name = slice_from(text, url.n);
+        if (sim_service_find(scope->sim, name) == UINT32_MAX)
+            return expr_fail(src, "there is no service", name);
+        *out = expr_text(
+            scope, slice_of(arena_printf(&scope->sim->arena, "http://%.*s", SLICE_ARG(name))));
+        return 0;
+    }
+    if (!slice_cut(&path, '/', &tail) || !slice_cut(&tail, '.', &head) || head.n == 0)
+        return expr_fail(src, "a name was expected, not", text);
+    if (slice_is(head, "data")) {
+        const struct node *value = tail.p ? node_get(scope->sim->data, tail) : NULL;
+        if (!value)
+            return expr_fail(src, "under \"data:\" there is no", tail);
+        *out = expr_const(scope, node_at(value, path));
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (plain[i].in_handler != (scope->endpoint != NULL) || !slice_is(head, plain[i].word))
+            continue;
+        if (tail.p)
+            return expr_fail(src, "fields are reached with \"/\", not with \".\":", text);
+        if (plain[i].kind == REF_RANDOM || plain[i].kind == REF_TIME)
+            scope->sim->random = true;
+        *out = expr_ref(scope, (struct ref){.kind = plain[i].kind, .path = path});
+        return 0;
+    }
+    if (!scope->endpoint)
+        return resolve_scenario(src, head, tail, path, out);
+    if (slice_is(head, "state") && tail.p)
+        return resolve_state(src, scope->service, tail, path, out);
+    return resolve_slot(src, head, tail, path, out);
+}
 
 /* ---- values ---- */
 
@@ -147,28 +336,6 @@ static int parse_items(struct source *src, struct expr **out)
     return status;
 }
 
-static int parse_quoted(struct source *src, slice token, struct expr **out)
-{
-    if (token.n < 2 || token.p[token.n - 1] != token.p[0])
-        return expr_fail(src, "a quote is not closed in", token);
-    *out = expr_text(src->scope, (slice){token.p + 1, token.n - 2});
-    return 0;
-}
-
-static int parse_number(struct source *src, slice token, struct expr **out)
-{
-    char digits[32], *end;
-    if (token.n >= sizeof digits)
-        return expr_fail(src, "a number was expected, not", token);
-    memcpy(digits, token.p, token.n);
-    digits[token.n] = 0;
-    double num = strtod(digits, &end);
-    if (*end)
-        return expr_fail(src, "a number was expected, not", token);
-    *out = expr_const(src->scope, node_num(&src->scope->sim->arena, num));
-    return 0;
-}
-
 /* A constant or a reference. */
 static int parse_token(struct source *src, struct expr **out)
 {
@@ -180,10 +347,22 @@ static int parse_token(struct source *src, struct expr **out)
     if (token.n == 0)
         return expr_fail(src, "the condition ends too early:", src->node->text);
     src->rest = slice_from(src->rest, token.n);
-    if (token.p[0] == '\'' || token.p[0] == '"')
-        return parse_quoted(src, token, out);
-    if ((token.p[0] >= '0' && token.p[0] <= '9') || token.p[0] == '-')
-        return parse_number(src, token, out);
+    if (token.p[0] == '\'' || token.p[0] == '"') {
+        if (token.n < 2 || token.p[token.n - 1] != token.p[0])
+            return expr_fail(src, "a quote is not closed in", token);
+        *out = expr_text(src->scope, (slice){token.p + 1, token.n - 2});
+        return 0;
+    }
+    if ((token.p[0] >= '0' && token.p[0] <= '9') || token.p[0] == '-') {
+        char digits[32] = {0}, *end = digits;
+        if (token.n < sizeof digits)
+            memcpy(digits, token.p, token.n);
+        double number = strtod(digits, &end);
+        if (!digits[0] || *end)
+            return expr_fail(src, "a number was expected, not", token);
+        *out = expr_const(src->scope, node_num(&src->scope->sim->arena, number));
+        return 0;
+    }
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (slice_is(token, constants[i].word)) {
             *out = expr_const(src->scope, constants[i].value);

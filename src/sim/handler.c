@@ -9,22 +9,12 @@
 #include "sim/handler.h"
 
 #include "base/hash.h"
-#include "sim/exec_int.h"
+#include "sim/sim_int.h"
 
 static void real_pause(struct frame *f, int64_t ns)
 {
     if (ns > 0)
         f->env.world->sleep(f->env.world_ctx, ns);
-}
-
-/* A service outside of the system answers as the file says, and nobody is asked. */
-static void call_outside(struct frame *f, const struct service *service, int64_t timeout_ns,
-                         struct slot *out)
-{
-    int64_t takes_ns = service->latency_given ? service->latency_ns : 0;
-    bool late = timeout_ns > 0 && takes_ns > timeout_ns;
-    out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : service->external_reply;
-    real_pause(f, late ? timeout_ns : takes_ns);
 }
 
 static enum flow real_call(struct frame *f, const struct step *step, const struct ask *ask,
@@ -39,8 +29,13 @@ static enum flow real_call(struct frame *f, const struct step *step, const struc
     if (callee == UINT32_MAX && !asked.url)
         return FLOW_ON;
     if (callee != UINT32_MAX && sim->service[callee].external) {
-        if (!step->background)
-            call_outside(f, &sim->service[callee], step->ns, out);
+        const struct sim_service *outside = &sim->service[callee]; /* nobody is asked */
+        int64_t takes_ns = outside->latency_given ? outside->latency_ns : 0;
+        bool late = step->ns > 0 && takes_ns > step->ns;
+        if (!step->background) {
+            out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : outside->external_reply;
+            real_pause(f, late ? step->ns : takes_ns);
+        }
         return FLOW_ON;
     }
     struct sim_call call = {.caller = f->service,
@@ -82,30 +77,27 @@ static bool branch_run(void *arg, uint32_t i)
     return b->flow != FLOW_ABORT && outcome_ok(b->frame.last_seen);
 }
 
-static void branch_init(struct branch *b, struct frame *f, struct slot *after)
-{
-    const struct env *env = &f->env;
-    size_t size = f->n_slots * sizeof(struct slot);
-    *b = (struct branch){.frame = *f, .exec = *f->exec, .after = after};
-    b->exec.rng.state = rng_next(&f->exec->rng);
-    b->exec.err = &b->err;
-    b->frame.exec = &b->exec;
-    b->frame.last_seen = OUTCOME_OK;
-    b->frame.env.rng = &b->exec.rng;
-    b->frame.env.arena = env->world->arena(env->world_ctx);
-    b->frame.env.slot = arena_alloc(b->frame.env.arena, size);
-    if (size)
-        memcpy(b->frame.env.slot, env->slot, size);
-}
-
 static enum flow real_branches(struct frame *f, const struct step *step, struct slot *after,
                                uint32_t *failed, outcome *seen)
 {
     uint32_t n = step->n_branches;
+    size_t size = f->n_slots * sizeof(struct slot);
     struct group *g = arena_alloc(f->env.arena, sizeof *g);
     *g = (struct group){step, arena_alloc(f->env.arena, n * sizeof *g->branch)};
-    for (uint32_t i = 0; i < n; i++)
-        branch_init(&g->branch[i], f, after + (size_t)i * f->n_slots);
+    for (uint32_t i = 0; i < n; i++) {
+        struct branch *b = &g->branch[i];
+        *b =
+            (struct branch){.frame = *f, .exec = *f->exec, .after = after + (size_t)i * f->n_slots};
+        b->exec.rng.state = rng_next(&f->exec->rng);
+        b->exec.err = &b->err;
+        b->frame.exec = &b->exec;
+        b->frame.last_seen = OUTCOME_OK;
+        b->frame.env.rng = &b->exec.rng;
+        b->frame.env.arena = f->env.world->arena(f->env.world_ctx);
+        b->frame.env.slot = arena_alloc(b->frame.env.arena, size);
+        if (size)
+            memcpy(b->frame.env.slot, f->env.slot, size);
+    }
     *failed = f->env.world->parallel(f->env.world_ctx, n, step->first_error, branch_run, g);
     if (*failed == UINT32_MAX)
         return FLOW_ON;
@@ -121,31 +113,17 @@ static const struct exec_ops real_ops = {real_call, real_pause, real_branches};
 
 /* ---- a request ---- */
 
-static void find_endpoint(const struct sim *sim, const struct sim_request *r, struct arena *a,
-                          struct target *t)
-{
-    struct endpoint asked;
-    struct buf text = BUF_INIT(1 << 17);
-    buf_addf(&text, "%.*s%s%.*s", SLICE_ARG(r->method), r->method.n ? " " : "", SLICE_ARG(r->path));
-    endpoint_split(a, slice_copy(a, buf_slice(&text)), &asked);
-    buf_deinit(&text);
-    for (uint32_t i = 0; i < asked.n_segments; i++)
-        asked.segment[i] = path_decode(a, asked.segment[i]);
-    *t = (struct target){.service = r->service};
-    endpoint_match(sim, a, &asked, t);
-}
-
 int sim_handle(const struct sim *sim, const struct sim_world *world, void *ctx,
                const struct sim_request *r, outcome *reply, const struct node **body, struct err *e)
 {
-    const struct service *service = &sim->service[r->service];
+    const struct sim_service *service = &sim->service[r->service];
     struct arena *a = world->arena(ctx);
     struct exec exec = {.ops = &real_ops, .rng = {hash_mix(1, r->seed)}, .err = e};
-    struct target t;
+    struct target t = {.service = r->service};
     struct frame f;
     *reply = OUTCOME(OUT_STATUS, 404);
     *body = &node_null;
-    find_endpoint(sim, r, a, &t);
+    target_match(sim, a, r->method, slice_copy(a, r->path), true, &t);
     if (service->latency_given && service->latency_ns > 0)
         world->sleep(ctx, service->latency_ns);
     if (!t.endpoint)

@@ -2,39 +2,8 @@
  *
  * A system from its YAML: the tables of the file's own keys, of services and of scenarios. Steps are
  * load_step.c. */
+#include "base/hash.h"
 #include "sim/sim_int.h"
-
-/* Names that mean something in every handler. */
-static const char *const taken[] = {"payload", "state", "data", "random", "time"};
-
-int variable_check(slice name, uint32_t line, uint32_t col, const char *what, struct err *e)
-{
-    struct keys_reader r = {.e = e};
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (slice_is(name, taken[i]))
-            return err_set(e, line, col, "\"%s\" has a meaning already: take another name",
-                           taken[i]);
-    return keys_name(&r, name, line, col, what, false);
-}
-
-static struct sim *sim_of(const struct keys_reader *r)
-{
-    const struct loading *l = r->ctx;
-    return l->scope->sim;
-}
-
-int read_value(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
-{
-    const struct loading *l = r->ctx;
-    return expr_value(l->scope, value, key_field(key, into), r->e);
-}
-
-int read_condition(struct keys_reader *r, const struct key *key, void *into,
-                   const struct node *value)
-{
-    const struct loading *l = r->ctx;
-    return expr_condition(l->scope, value, key_field(key, into), r->e);
-}
 
 static int want_text(struct keys_reader *r, const struct key *key, void *into,
                      const struct node *value)
@@ -44,11 +13,6 @@ static int want_text(struct keys_reader *r, const struct key *key, void *into,
 }
 
 /* ---- services ---- */
-
-static bool is_endpoint(slice key)
-{
-    return slice_find(key, '/') < key.n;
-}
 
 /* The same method and path but for the names of parameters? */
 static bool same_shape(const struct endpoint *a, const struct endpoint *b)
@@ -61,41 +25,19 @@ static bool same_shape(const struct endpoint *a, const struct endpoint *b)
     return same;
 }
 
-static int load_parameters(struct sim *sim, struct endpoint *ep, struct err *e)
-{
-    ep->slot = arena_zero(&sim->arena, ep->n_segments * sizeof *ep->slot);
-    for (uint32_t i = 0; i < ep->n_segments; i++) {
-        slice s = ep->segment[i];
-        if (slice_find(s, '{') == s.n && slice_find(s, '}') == s.n)
-            continue;
-        if (s.p[0] != '{' || s.p[s.n - 1] != '}')
-            return err_set(e, ep->line, ep->col,
-                           "a parameter is a whole segment: /{name}/, not \"%.*s\"", SLICE_ARG(s));
-        slice name = {s.p + 1, s.n - 2};
-        if (variable_check(name, ep->line, ep->col, "the name of a parameter", e))
-            return -1;
-        for (uint32_t k = 0; k < ep->n_slots; k++)
-            if (slice_eq(ep->slot[k].name, name))
-                return err_set(e, ep->line, ep->col, "parameter \"%.*s\" is there twice",
-                               SLICE_ARG(name));
-        ep->slot[ep->n_slots++] = (struct slot_name){name, false};
-    }
-    ep->n_params = ep->n_slots;
-    return 0;
-}
-
+/* METHOD /path: STEPS, or package.Service/Method: STEPS */
 static int add_endpoint(struct keys_reader *r, const struct key *key, void *into,
                         const struct node_pair *pair)
 {
-    struct sim *sim = sim_of(r);
-    struct service *service = into;
-    struct err *e = r->e;
+    const struct loading *l = r->ctx;
+    struct sim *sim = l->scope->sim;
+    struct sim_service *service = into;
     (void)key;
-    if (!is_endpoint(pair->key))
+    if (slice_find(pair->key, '/') == pair->key.n)
         return 1;
     struct endpoint *ep = &service->endpoint[service->n_endpoints];
     if (service->n_endpoints == SIM_ENDPOINTS_MAX)
-        return err_set(e, pair->line, pair->col, "a service has at most %d endpoints",
+        return err_set(r->e, pair->line, pair->col, "a service has at most %d endpoints",
                        SIM_ENDPOINTS_MAX);
     slice rest = pair->key, word, last = {0};
     int words = 0;
@@ -104,7 +46,7 @@ static int add_endpoint(struct keys_reader *r, const struct key *key, void *into
     bool odd = memchr(">:&#{^*", pair->key.p[0], 7); /* would not be read back as a name */
     if (odd || words > 2 || (words == 2 && last.p[0] != '/'))
         return err_set(
-            e, pair->line, pair->col,
+            r->e, pair->line, pair->col,
             "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
             SHORT(pair->key));
     endpoint_split(&sim->arena, pair->key, ep);
@@ -113,29 +55,33 @@ static int add_endpoint(struct keys_reader *r, const struct key *key, void *into
     ep->col = pair->col;
     for (uint32_t i = 0; i < service->n_endpoints; i++)
         if (same_shape(&service->endpoint[i], ep))
-            return err_set(e, pair->line, pair->col,
+            return err_set(r->e, pair->line, pair->col,
                            "the endpoint \"%.*s\" is there already, at line %u",
                            SLICE_ARG(ep->text), service->endpoint[i].line);
     service->n_endpoints++;
-    return load_parameters(sim, ep, e) || steps_names(pair->value, sim, ep, e) ? -1 : 0;
-}
-
-static int note_latency(struct keys_reader *r, const struct key *key, void *into,
-                        const struct node *value)
-{
-    struct service *service = into;
-    (void)r;
-    (void)key;
-    (void)value;
-    service->latency_given = true;
-    return 0;
+    for (uint32_t i = 0; i < ep->n_segments; i++) { /* its parameters */
+        slice s = ep->segment[i];
+        if (slice_find(s, '{') == s.n && slice_find(s, '}') == s.n)
+            continue;
+        if (s.p[0] != '{' || s.p[s.n - 1] != '}')
+            return err_set(r->e, ep->line, ep->col,
+                           "a parameter is a whole segment: /{name}/, not \"%.*s\"", SLICE_ARG(s));
+        slice name = {s.p + 1, s.n - 2};
+        if (slot_of(ep, name) != SLOT_NONE)
+            return err_set(r->e, ep->line, ep->col, "parameter \"%.*s\" is there twice",
+                           SLICE_ARG(name));
+        if (slot_add(sim, ep, name, false, "the name of a parameter", pair->line, pair->col, r->e))
+            return -1;
+    }
+    ep->n_params = ep->n_slots;
+    return steps_names(pair->value, sim, ep, r->e);
 }
 
 /* `external: true`, `external: 503` */
 static int read_external(struct keys_reader *r, const struct key *key, void *into,
                          const struct node *value)
 {
-    struct service *service = into;
+    struct sim_service *service = into;
     struct err ignored = {0};
     service->external = value->type != NODE_BOOL || value->boolean;
     service->external_reply = OUTCOME_OK;
@@ -145,9 +91,9 @@ static int read_external(struct keys_reader *r, const struct key *key, void *int
 }
 
 static const struct key service_rows[] = {
-    {"state", KEY_NODE, offsetof(struct service, state), .doc = "values that it keeps"},
-    {"latency", KEY_DURATION, offsetof(struct service, latency_ns), .read = note_latency,
-     .fallback = "1ms", .doc = "how long an answer takes"},
+    {"state", KEY_NODE, offsetof(struct sim_service, state), .doc = "values that it keeps"},
+    {"latency", KEY_DURATION, offsetof(struct sim_service, latency_ns), .fallback = "1ms",
+     .doc = "how long an answer takes"},
     {"external", KEY_OTHER, .read = read_external,
      .doc = "it is not looked into: true, or the status that it answers with"},
 };
@@ -160,18 +106,19 @@ static int add_service(struct keys_reader *r, const struct key *key, void *into,
     struct sim *sim = into;
     (void)key;
     sim->service = arena_grown(&sim->arena, sim->service, sim->n_services, sizeof *sim->service);
-    struct service *out = &sim->service[sim->n_services];
-    *out = (struct service){
+    struct sim_service *out = &sim->service[sim->n_services];
+    *out = (struct sim_service){
         .name = pair->key, .line = pair->line, .col = pair->col, .latency_ns = SIM_LATENCY_NS};
     if (keys_name(r, pair->key, pair->line, pair->col, "the name of a service", false))
         return -1;
     out->sym = names_sym(sim->names, pair->key);
-    map_set(&sim->service_of, out->sym, sim->n_services++);
+    map_set(&sim->service_of, hash_slice(pair->key), sim->n_services++);
     if (pair->value->type == NODE_STR && slice_is(pair->value->text, "external"))
         return read_external(r, NULL, out, &node_true);
     if (pair->value->type == NODE_NULL)
         return 0;
     out->endpoint = arena_zero(&sim->arena, pair->value->n * sizeof *out->endpoint);
+    out->latency_given = node_get(pair->value, SLICE("latency"));
     if (keys_read(r, &service_keys, out, pair->value))
         return -1;
     if (out->external && out->n_endpoints)
@@ -210,7 +157,7 @@ static const struct keys rule_keys = {"a rule of expect", "rule", KEY_ROWS(rule_
 static int add_rule(struct keys_reader *r, const struct key *key, void *into,
                     const struct node *value)
 {
-    struct scenario *scenario = into;
+    struct sim_scenario *scenario = into;
     (void)key;
     scenario->rule =
         arena_grown(r->arena, scenario->rule, scenario->n_rules, sizeof *scenario->rule);
@@ -235,18 +182,18 @@ static int add_rule(struct keys_reader *r, const struct key *key, void *into,
 static int read_request(struct keys_reader *r, const struct key *key, void *into,
                         const struct node *value)
 {
-    struct scenario *scenario = into;
+    struct sim_scenario *scenario = into;
     scenario->line = value->line;
     scenario->col = value->col;
     return keys_want(r, key->name, value, NODE_STR) ? -1 : read_value(r, key, into, value);
 }
 
 static const struct key scenario_rows[] = {
-    {"request", KEY_OTHER, offsetof(struct scenario, request), .read = read_request,
+    {"request", KEY_OTHER, offsetof(struct sim_scenario, request), .read = read_request,
      .needed = "request: SERVICE METHOD /path", .doc = "the call that it begins with"},
-    {"payload", KEY_OTHER, offsetof(struct scenario, payload), .read = read_value,
+    {"payload", KEY_OTHER, offsetof(struct sim_scenario, payload), .read = read_value,
      .doc = "its body"},
-    {"limit", KEY_DURATION, offsetof(struct scenario, limit_ns), .doc = "how long it may take"},
+    {"limit", KEY_DURATION, offsetof(struct sim_scenario, limit_ns), .doc = "how long it may take"},
     {"expect", KEY_LIST, .most = UINT32_MAX, .read = add_rule, .inner = &rule_keys,
      .doc = "what must hold"},
 };
@@ -259,7 +206,7 @@ static int add_scenario(struct keys_reader *r, const struct key *key, void *into
     (void)key;
     sim->scenario =
         arena_grown(&sim->arena, sim->scenario, sim->n_scenarios, sizeof *sim->scenario);
-    struct scenario *out = &sim->scenario[sim->n_scenarios++];
+    struct sim_scenario *out = &sim->scenario[sim->n_scenarios++];
     out->name = pair->key;
     return keys_name(r, pair->key, pair->line, pair->col, "the name of a scenario", false) ||
                    keys_read(r, &scenario_keys, out, pair->value)
@@ -274,7 +221,7 @@ static int read_name(struct keys_reader *r, const struct key *key, void *into,
 {
     struct sim *sim = into;
     (void)key;
-    sim->name = value->text;
+    sim->name = value->text.p;
     return keys_name(r, value->text, value->line, value->col, "the name of a system", false);
 }
 
@@ -336,14 +283,18 @@ int sim_load(const struct node *root, struct names *names, struct sim **out, str
     }
     if (!sim->modes.n)
         mode_list_add_set(&sim->modes, SET_ERRORS);
-    mode_list_fit(&sim->modes, sim_speaks(sim));
     sim->state = arena_zero(&sim->arena, sim->n_services * sizeof *sim->state);
     for (uint32_t i = 0; i < sim->n_services; i++) {
-        const struct node *init = sim->service[i].state;
+        const struct sim_service *service = &sim->service[i];
+        const struct node *init = service->state;
+        sim->n_inside += !service->external;
+        for (uint32_t k = 0; k < service->n_endpoints; k++)
+            sim->speaks |= service->endpoint[k].method.n ? CALL_HTTP : CALL_GRPC;
         sim->state[i] = arena_zero(&sim->arena, (init ? init->n : 0) * sizeof **sim->state);
         for (uint32_t k = 0; init && k < init->n; k++)
             sim->state[i][k] = init->map[k].value;
     }
+    mode_list_fit(&sim->modes, sim->speaks);
     *out = sim;
     return 0;
 }

@@ -10,7 +10,12 @@ static int wrong_type(const struct node *node, const char *what, const char *wan
                    node_type_name(node->type));
 }
 
-static uint32_t slot_of(const struct endpoint *ep, slice name)
+/* ---- names ---- */
+
+/* Names that mean something in every handler. */
+static const char *const taken[] = {"payload", "state", "data", "random", "time"};
+
+uint32_t slot_of(const struct endpoint *ep, slice name)
 {
     for (uint32_t i = 0; i < ep->n_slots; i++)
         if (slice_eq(ep->slot[i].name, name))
@@ -18,7 +23,137 @@ static uint32_t slot_of(const struct endpoint *ep, slice name)
     return SLOT_NONE;
 }
 
+int slot_add(struct sim *sim, struct endpoint *ep, slice name, bool answer, const char *what,
+             uint32_t line, uint32_t col, struct err *e)
+{
+    struct keys_reader r = {.e = e};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (slice_is(name, taken[i]))
+            return err_set(e, line, col, "\"%s\" has a meaning already: take another name",
+                           taken[i]);
+    if (keys_name(&r, name, line, col, what, false))
+        return -1;
+    if (ep->n_slots == SIM_NAMES_MAX)
+        return err_set(e, line, col, "a handler has at most %d names", SIM_NAMES_MAX);
+    ep->slot = arena_grown(&sim->arena, ep->slot, ep->n_slots, sizeof *ep->slot);
+    ep->slot[ep->n_slots++] = (struct slot_name){name, answer};
+    return 0;
+}
+
+static int add_name(struct sim *sim, struct endpoint *ep, slice name, bool answer,
+                    const struct node *where, struct err *e)
+{
+    uint32_t slot = slot_of(ep, name);
+    if (slot == SLOT_NONE)
+        return slot_add(sim, ep, name, answer, "a name", where->line, where->col, e);
+    if (ep->slot[slot].answer == answer)
+        return 0;
+    return err_set(e, where->line, where->col,
+                   "\"%.*s\" names an answer in one place and a value in another", SLICE_ARG(name));
+}
+
+static int names_of_step(const struct node *step, struct sim *sim, struct endpoint *ep,
+                         struct err *e)
+{
+    const struct node *as = node_get(step, SLICE("as"));
+    if (as && as->type != NODE_STR)
+        return wrong_type(as, "as", "a name", e);
+    if (as && add_name(sim, ep, as->text, !node_get(step, SLICE("each")), as, e))
+        return -1;
+    static const char *const assigns[] = {"set", "add", "append"};
+    for (size_t k = 0; k < sizeof assigns / sizeof *assigns; k++) {
+        const struct node *map = node_get(step, slice_of(assigns[k]));
+        for (uint32_t i = 0; map && map->type == NODE_MAP && i < map->n; i++) {
+            slice rest = map->map[i].key, name;
+            slice_cut(&rest, '/', &name);
+            if (!slice_starts(name, SLICE("state.")) && add_name(sim, ep, name, false, map, e))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int steps_names(const struct node *node, struct sim *sim, struct endpoint *ep, struct err *e)
+{
+    static const char *const values[] = {"payload", "body", "set", "add", "append", "retry"};
+    if (node->type == NODE_MAP && names_of_step(node, sim, ep, e))
+        return -1;
+    for (uint32_t i = 0; node->type == NODE_LIST && i < node->n; i++)
+        if (steps_names(node->list[i], sim, ep, e))
+            return -1;
+    for (uint32_t i = 0; node->type == NODE_MAP && i < node->n; i++) {
+        bool is_value = false;
+        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+            is_value |= slice_is(node->map[i].key, values[k]);
+        if (!is_value && steps_names(node->map[i].value, sim, ep, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- outcomes ---- */
+
+int outcome_parse(slice text, outcome *out, struct err *e)
+{
+    uint64_t code;
+    if (slice_starts(text, SLICE("grpc:")) && slice_to_u64(slice_from(text, 5), 16, &code)) {
+        *out = OUTCOME(OUT_GRPC, code);
+        return 0;
+    }
+    if (slice_to_u64(text, 599, &code) && code >= 100) {
+        *out = OUTCOME(OUT_STATUS, code);
+        return 0;
+    }
+    return err_set(e, 0, 0,
+                   "a status from 100 to 599 or grpc:0 to grpc:16 was expected, not \"%.*s\"",
+                   SHORT(text));
+}
+
+/* A set of outcomes: "404, 5xx, conn". */
+static int oset_parse(slice text, struct arena *a, struct oset *out, struct err *e)
+{
+    static const char *const words[] = {"ok", "failed", "error", "conn", "timeout", "any"};
+    enum { WORDS = sizeof words / sizeof *words };
+    size_t commas = 0;
+    for (size_t i = 0; i < text.n; i++)
+        commas += text.p[i] == ',';
+    *out = (struct oset){.exact = arena_zero(a, (commas + 1) * sizeof *out->exact)};
+    for (slice word; slice_cut(&text, ',', &word);) {
+        struct err ignored = {0};
+        word = slice_trim(word);
+        uint32_t bit = 0;
+        while (bit < WORDS && !slice_is(word, words[bit]))
+            bit++;
+        if (bit < WORDS)
+            out->bits |= 1u << bit;
+        else if (word.n == 3 && word.p[0] >= '1' && word.p[0] <= '5' && word.p[1] == 'x' &&
+                 word.p[2] == 'x')
+            out->classes |= 1u << (word.p[0] - '0');
+        else if (outcome_parse(word, &out->exact[out->n], &ignored) == 0)
+            out->n++;
+        else
+            return err_set(e, 0, 0,
+                           "there is no outcome \"%.*s\"; outcomes are ok, failed, error, conn, "
+                           "timeout, any, 404, 5xx, grpc:14%s",
+                           SHORT(word), err_hint(word, words, WORDS).text);
+    }
+    return 0;
+}
+
 /* ---- values ---- */
+
+int read_value(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
+{
+    const struct loading *l = r->ctx;
+    return expr_value(l->scope, value, key_field(key, into), r->e);
+}
+
+int read_condition(struct keys_reader *r, const struct key *key, void *into,
+                   const struct node *value)
+{
+    const struct loading *l = r->ctx;
+    return expr_condition(l->scope, value, key_field(key, into), r->e);
+}
 
 static int read_steps(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
@@ -138,23 +273,12 @@ static const struct key call_rows[] = {
 
 /* ---- groups ---- */
 
-static int read_until(struct keys_reader *r, const struct key *key, void *into,
-                      const struct node *value)
-{
-    struct step *step = into;
-    uint32_t word;
-    if (keys_word(r, key, value, &word))
-        return -1;
-    step->first_error = word == 1;
-    return 0;
-}
-
 static const char *const untils[] = {"all", "first-error", NULL};
 
 static const struct key parallel_rows[] = {
     {"parallel", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
      .doc = "steps that are done at the same time"},
-    {"until", KEY_OTHER, .words = untils, .read = read_until, .fallback = "all",
+    {"until", KEY_WORD, offsetof(struct step, first_error), .words = untils, .fallback = "all",
      .doc = "when the group ends"},
     {"on", KEY_EACH, offsetof(struct step, on), .most = UINT32_MAX, .pair = add_on,
      .doc = "what is done then, by outcome"},
@@ -188,7 +312,7 @@ static int add_assign(struct keys_reader *r, const struct key *key, void *into,
                       const struct node_pair *pair)
 {
     const struct loading *l = r->ctx;
-    const struct service *service = &l->scope->sim->service[l->scope->service];
+    const struct sim_service *service = &l->scope->sim->service[l->scope->service];
     struct step *step = into;
     slice name;
     size_t levels = 0;
@@ -322,68 +446,5 @@ int steps_load(const struct scope *scope, const struct node *node, bool may_repl
     for (uint32_t i = 0; i < out->n; i++)
         if (step_load(scope, list ? node->list[i] : node, may_reply, &out->at[i], e))
             return -1;
-    return 0;
-}
-
-/* ---- names ---- */
-
-static int add_name(struct sim *sim, struct endpoint *ep, slice name, bool answer,
-                    const struct node *where, struct err *e)
-{
-    uint32_t slot = slot_of(ep, name);
-    if (slot != SLOT_NONE && ep->slot[slot].answer == answer)
-        return 0;
-    if (slot != SLOT_NONE)
-        return err_set(e, where->line, where->col,
-                       "\"%.*s\" names an answer in one place and a value in another",
-                       SLICE_ARG(name));
-    if (variable_check(name, where->line, where->col, "a name", e))
-        return -1;
-    if (ep->n_slots == SIM_NAMES_MAX)
-        return err_set(e, where->line, where->col, "a handler has at most %d names", SIM_NAMES_MAX);
-    struct slot_name *more = arena_zero(&sim->arena, (ep->n_slots + 1) * sizeof *more);
-    if (ep->n_slots)
-        memcpy(more, ep->slot, ep->n_slots * sizeof *more);
-    more[ep->n_slots++] = (struct slot_name){name, answer};
-    ep->slot = more;
-    return 0;
-}
-
-static int names_of_step(const struct node *step, struct sim *sim, struct endpoint *ep,
-                         struct err *e)
-{
-    const struct node *as = node_get(step, SLICE("as"));
-    if (as && as->type != NODE_STR)
-        return wrong_type(as, "as", "a name", e);
-    if (as && add_name(sim, ep, as->text, !node_get(step, SLICE("each")), as, e))
-        return -1;
-    static const char *const assigns[] = {"set", "add", "append"};
-    for (size_t k = 0; k < sizeof assigns / sizeof *assigns; k++) {
-        const struct node *map = node_get(step, slice_of(assigns[k]));
-        for (uint32_t i = 0; map && map->type == NODE_MAP && i < map->n; i++) {
-            slice rest = map->map[i].key, name;
-            slice_cut(&rest, '/', &name);
-            if (!slice_starts(name, SLICE("state.")) && add_name(sim, ep, name, false, map, e))
-                return -1;
-        }
-    }
-    return 0;
-}
-
-int steps_names(const struct node *node, struct sim *sim, struct endpoint *ep, struct err *e)
-{
-    static const char *const values[] = {"payload", "body", "set", "add", "append", "retry"};
-    if (node->type == NODE_MAP && names_of_step(node, sim, ep, e))
-        return -1;
-    for (uint32_t i = 0; node->type == NODE_LIST && i < node->n; i++)
-        if (steps_names(node->list[i], sim, ep, e))
-            return -1;
-    for (uint32_t i = 0; node->type == NODE_MAP && i < node->n; i++) {
-        bool is_value = false;
-        for (size_t k = 0; k < sizeof values / sizeof *values; k++)
-            is_value |= slice_is(node->map[i].key, values[k]);
-        if (!is_value && steps_names(node->map[i].value, sim, ep, e))
-            return -1;
-    }
     return 0;
 }

@@ -9,7 +9,7 @@
  *    visibly.
  * 2. A caller that times out goes on; what it called goes on too, and stays in the trace. */
 #include "base/hash.h"
-#include "sim/exec_int.h"
+#include "sim/sim_int.h"
 
 struct run {
     struct exec exec; /* first: frames know it by this */
@@ -24,30 +24,13 @@ static struct run *run_of(const struct frame *f)
     return OWNER(f->exec, struct run, exec);
 }
 
+/* Time stops in the far future rather than overflow. */
+static int64_t later(int64_t now_ns, int64_t by_ns)
+{
+    return now_ns > INT64_MAX / 2 ? now_ns : now_ns + by_ns;
+}
+
 /* ---- naming ---- */
-
-static uint32_t payload_hash(const struct node *payload)
-{
-    struct buf text = BUF_INIT(1 << 16);
-    node_print(payload, &text);
-    uint32_t hash = hash_fold(hash_slice(buf_slice(&text)));
-    buf_deinit(&text);
-    return hash;
-}
-
-/* A hash of the siblings that had ended when a call starts: each with its highest n. */
-static uint32_t before_hash(const struct frame *f, int64_t start_ns)
-{
-    const struct names *names = run_of(f)->sim->names;
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < f->children.n; i++) {
-        const struct call *c = &run_of(f)->trace->calls.at[f->children.at[i]];
-        if (c->end_ns > start_ns)
-            continue;
-        sum += element_hash(names, uid_element(names, c->uid));
-    }
-    return sum ? hash_fold(sum) : 0;
-}
 
 /* A hash of a value: equal ones have the same. */
 static uint64_t value_hash(const struct node *node)
@@ -75,16 +58,96 @@ static uint64_t value_hash(const struct node *node)
 static uid name_call(const struct frame *f, const struct target *t, const struct node *payload,
                      int64_t start_ns)
 {
-    struct sim *sim = run_of(f)->sim;
-    struct element el = {.service = sim->service[t->service].sym, .interface = t->interface};
-    if (sim->name_payload && payload->type != NODE_NULL)
-        el.payload = payload_hash(payload);
-    uint32_t first = names_element(sim->names, el);
-    el.n = map_count(&sim->equal, (uint64_t)f->call << 32 | first) - 1;
-    if (sim->name_before)
-        el.before = before_hash(f, start_ns);
-    return names_uid(sim->names, run_of(f)->trace->calls.at[f->call].uid,
-                     names_element(sim->names, el));
+    struct run *run = run_of(f);
+    struct names *names = run->sim->names;
+    struct element el = {.service = run->sim->service[t->service].sym, .interface = t->interface};
+    if (run->sim->name_payload && payload->type != NODE_NULL) {
+        struct buf text = BUF_INIT(1 << 16);
+        node_print(payload, &text);
+        el.payload = hash_fold(hash_slice(buf_slice(&text)));
+        buf_deinit(&text);
+    }
+    uint32_t first = names_element(names, el);
+    el.n = map_count(&run->sim->equal, (uint64_t)f->call << 32 | first) - 1;
+    if (run->sim->name_before) { /* the siblings that have ended by now, each with its highest n */
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < f->children.n; i++) {
+            const struct call *c = &run->trace->calls.at[f->children.at[i]];
+            if (c->end_ns <= start_ns)
+                sum += element_hash(names, uid_element(names, c->uid));
+        }
+        el.before = sum ? hash_fold(sum) : 0;
+    }
+    return names_uid(names, run->trace->calls.at[f->call].uid, names_element(names, el));
+}
+
+/* ---- faults ---- */
+
+static uint32_t body_bytes(const struct node *body)
+{
+    struct buf text = BUF_INIT(BODY_BYTES_MAX);
+    if (body->type != NODE_NULL)
+        node_print(body, &text);
+    uint32_t n = (uint32_t)text.n;
+    buf_deinit(&text);
+    return n;
+}
+
+/* The body of an answer that was changed. A message of gRPC is no JSON and has no fields that could
+ * be named. */
+static const struct node *corrupted(const struct call *c, struct arena *a, const struct node *body)
+{
+    bool json = outcome_kind(c->reply) != OUT_GRPC;
+    if (body->type == NODE_NULL)
+        return body;
+    switch (mode_corrupt(c->mode)) {
+    case CORRUPT_EMPTY: return &node_null;
+    case CORRUPT_GARBAGE: return node_str(a, SLICE("}{ garbage ]["));
+    case CORRUPT_REMOVE: return json ? node_replace(a, body, mode_field(c->mode), NULL) : body;
+    case CORRUPT_NULL: return json ? node_replace(a, body, mode_field(c->mode), &node_null) : body;
+    case CORRUPT_KINDS: break;
+    }
+    return body;
+}
+
+/* What the caller gets at a call where a fault fires: sets c->seen, c->end_ns and *body. A mode that
+ * keeps the request from the service takes the answer's place; c->end_ns is when the request would
+ * have arrived. A mode that lets it through changes the service's answer: when it comes, how much
+ * of it, or what it says. Bodies are values here, not bytes; where bytes count, those of the value's
+ * JSON do, and no body is 0 bytes. */
+static void act_fault(struct sim *sim, struct call *c, int64_t timeout_ns, const struct node **body)
+{
+    enum mode_act act = mode_act(c->mode);
+    uint32_t argument = mode_argument(c->mode);
+    switch (act) {
+    case ACT_ANSWER:
+    case ACT_BREAK:
+    case ACT_GOAWAY:
+    case ACT_HOLD:
+        if (act == ACT_HOLD)
+            c->end_ns = later(c->start_ns, timeout_ns > 0 ? timeout_ns : SIM_HOLD_NS);
+        else if (!c->handled)
+            c->end_ns = later(c->end_ns, SIM_FAULT_NS);
+        c->seen = mode_outcome(c->mode);
+        *body = outcome_kind(c->seen) == OUT_STATUS
+                    ? node_str(&sim->run_arena, SLICE("Injected fault\n"))
+                    : &node_null;
+        break;
+    case ACT_DELAY:
+    case ACT_LATE: c->end_ns = later(c->end_ns, mode_delay_ns(c->mode)); break;
+    case ACT_PACE:
+        c->end_ns = later(c->end_ns, SECONDS((int64_t)body_bytes(*body)) / argument);
+        break;
+    case ACT_CUT: /* a body with no more bytes than are let through comes as it was */
+        if (body_bytes(*body) > argument) {
+            c->seen = OUTCOME(mode_kind(c->mode) == MODE_RESET ? OUT_RESET : OUT_CLOSED, 0);
+            *body = &node_null;
+        }
+        break;
+    case ACT_CORRUPT: *body = corrupted(c, &sim->run_arena, *body); break;
+    case ACT_TWICE:
+    case ACTS: break;
+    }
 }
 
 /* ---- calls ---- */
@@ -93,17 +156,17 @@ static uid name_call(const struct frame *f, const struct target *t, const struct
 struct sent {
     const struct node *payload;
     uint32_t request, key;
+    int64_t start_ns, timeout_ns;
 };
 
-/* The work of a service for one call. Returns what it answers and when. */
+/* The work of a service for call number `call` of the trace, which arrives at c->end_ns: sets what it
+ * answers and when. */
 static enum flow handle(struct run *run, const struct target *t, uint32_t call,
-                        const struct node *payload, int64_t now_ns, outcome *reply,
-                        const struct node **body, int64_t *end_ns)
+                        const struct node *payload, struct call *c, const struct node **body)
 {
-    const struct service *service = &run->sim->service[t->service];
-    *reply = t->endpoint ? OUTCOME_OK : OUTCOME(OUT_STATUS, 404);
-    *body = &node_null;
-    *end_ns = later(now_ns, service->latency_ns > 0 ? service->latency_ns : 1);
+    const struct sim_service *service = &run->sim->service[t->service];
+    c->reply = c->seen = OUTCOME(OUT_STATUS, 404);
+    c->end_ns = later(c->end_ns, service->latency_ns > 0 ? service->latency_ns : 1);
     if (!t->endpoint)
         return FLOW_ON;
     if (run->depth >= SIM_DEPTH_MAX)
@@ -113,44 +176,21 @@ static enum flow handle(struct run *run, const struct target *t, uint32_t call,
     f.call = call;
     f.env.sim = run->sim;
     f.env.state = run->sim->state;
-    f.env.now_ns = *end_ns;
+    f.env.now_ns = c->end_ns;
     run->depth++;
     enum flow flow = run_steps(&f, &t->endpoint->steps);
     run->depth--;
     vec_deinit(&f.children);
-    *reply = f.reply;
+    c->reply = c->seen = f.reply;
+    c->end_ns = f.env.now_ns;
     *body = f.body;
-    *end_ns = f.env.now_ns;
     return flow == FLOW_ABORT ? FLOW_ABORT : FLOW_ON;
 }
 
-/* A call to a service outside of the system: nobody sees it. */
-static void call_external(const struct service *service, struct env *env, int64_t timeout_ns,
-                          struct slot *out)
-{
-    bool late = timeout_ns > 0 && service->latency_ns > timeout_ns;
-    out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : service->external_reply;
-    env->now_ns = later(env->now_ns, late ? timeout_ns : service->latency_ns);
-}
-
-/* The caller waits no longer than its timeout. */
-static void apply_timeout(struct call *c, int64_t timeout_ns, const struct node **body)
-{
-    bool answered =
-        c->handled || mode_act(c->mode) == ACT_HOLD; /* injected failures come at once */
-    if (answered && timeout_ns > 0 && c->end_ns - c->start_ns > timeout_ns) {
-        c->end_ns = later(c->start_ns, timeout_ns);
-        c->seen = OUTCOME(OUT_TIMEOUT, 0);
-    }
-    if (outcome_kind(c->seen) == OUT_TIMEOUT)
-        *body = &node_null;
-}
-
-/* One request to a service of the system, and its answer. The caller sent it at start_ns; it is on
- * its way since env->now_ns, which moves to the end of the call. */
+/* One request to a service of the system, and its answer. It is on its way since env->now_ns, which
+ * moves to the end of the call. */
 static enum flow deliver(struct frame *f, const struct target *t, const struct sent *sent,
-                         int64_t start_ns, int64_t timeout_ns, struct slot *out,
-                         struct call *record)
+                         struct slot *out, struct call *record)
 {
     struct run *run = run_of(f);
     if (run->trace->calls.n >= SIM_CALLS_MAX)
@@ -158,7 +198,7 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct s
     struct call c = {.parent = f->call,
                      .request = sent->request,
                      .key = sent->key,
-                     .start_ns = start_ns,
+                     .start_ns = sent->start_ns,
                      .end_ns = f->env.now_ns};
     c.uid = name_call(f, t, sent->payload, c.start_ns);
     c.mode = aim_find(run->aim, run->sim->names, c.uid, &c.fault_point);
@@ -166,15 +206,18 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct s
     uint32_t index = run->trace->calls.n;
     vec_push(&run->trace->calls, c);
     const struct node *body = &node_null;
-    if (c.handled) {
-        if (handle(run, t, index, sent->payload, c.end_ns, &c.reply, &body, &c.end_ns) ==
-            FLOW_ABORT)
-            return FLOW_ABORT;
-        c.seen = c.reply;
-    }
+    if (c.handled && handle(run, t, index, sent->payload, &c, &body) == FLOW_ABORT)
+        return FLOW_ABORT;
     if (c.mode != MODE_NONE)
-        fault_act(run->sim, &c, timeout_ns, &body);
-    apply_timeout(&c, timeout_ns, &body);
+        act_fault(run->sim, &c, sent->timeout_ns, &body);
+    /* The caller waits no longer than its timeout; injected failures come at once. */
+    bool awaited = c.handled || mode_act(c.mode) == ACT_HOLD;
+    if (awaited && sent->timeout_ns > 0 && c.end_ns - c.start_ns > sent->timeout_ns) {
+        c.end_ns = later(c.start_ns, sent->timeout_ns);
+        c.seen = OUTCOME(OUT_TIMEOUT, 0);
+    }
+    if (outcome_kind(c.seen) == OUT_TIMEOUT)
+        body = &node_null;
     run->trace->calls.at[index] = c;
     vec_push(&f->children, index);
     f->env.now_ns = c.end_ns;
@@ -191,37 +234,33 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct s
  * are one transcript, and two of them in one would not be. It can be failed like any other call,
  * but is not duplicated again. It counts as started with the first, as the caller sent only one:
  * so its place among the caller's calls does not depend on how long the first took. */
-static enum flow call_once(struct frame *f, const struct target *t, const struct sent *sent,
-                           int64_t timeout_ns, struct slot *out)
-{
-    struct call c = {0};
-    int64_t start_ns = f->env.now_ns;
-    *out = (struct slot){.value = &node_null, .called = true};
-    if (t->service == UINT32_MAX) {
-        out->seen = OUTCOME(OUT_REFUSED, 0);
-        return FLOW_ON;
-    }
-    const struct service *service = &run_of(f)->sim->service[t->service];
-    if (service->external) {
-        call_external(service, &f->env, timeout_ns, out);
-        return FLOW_ON;
-    }
-    if (deliver(f, t, sent, start_ns, timeout_ns, out, &c) == FLOW_ABORT)
-        return FLOW_ABORT;
-    if (mode_act(c.mode) == ACT_TWICE && outcome_kind(c.seen) != OUT_TIMEOUT)
-        return deliver(f, t, sent, start_ns, timeout_ns, out, &c);
-    return FLOW_ON;
-}
-
 static enum flow memory_call(struct frame *f, const struct step *step, const struct ask *ask,
                              struct slot *out)
 {
-    struct target target = *target_find(run_of(f)->sim, ask->target);
+    struct sim *sim = run_of(f)->sim;
+    struct target target = *target_find(sim, ask->target);
     struct sent sent = {.payload = ask->payload,
                         .request =
                             hash_fold(hash_mix(hash_slice(ask->target), value_hash(ask->payload))),
-                        .key = ask->key.n ? hash_fold(hash_slice(ask->key)) : 0};
-    return call_once(f, &target, &sent, step->ns, out);
+                        .key = ask->key.n ? hash_fold(hash_slice(ask->key)) : 0,
+                        .start_ns = f->env.now_ns,
+                        .timeout_ns = step->ns};
+    struct call c = {0};
+    *out = (struct slot){.value = &node_null, .called = true, .seen = OUTCOME(OUT_REFUSED, 0)};
+    if (target.service == UINT32_MAX)
+        return FLOW_ON;
+    const struct sim_service *service = &sim->service[target.service];
+    if (service->external) { /* nobody sees it */
+        bool late = step->ns > 0 && service->latency_ns > step->ns;
+        out->seen = late ? OUTCOME(OUT_TIMEOUT, 0) : service->external_reply;
+        f->env.now_ns = later(f->env.now_ns, late ? step->ns : service->latency_ns);
+        return FLOW_ON;
+    }
+    if (deliver(f, &target, &sent, out, &c) == FLOW_ABORT)
+        return FLOW_ABORT;
+    if (mode_act(c.mode) == ACT_TWICE && outcome_kind(c.seen) != OUT_TIMEOUT)
+        return deliver(f, &target, &sent, out, &c);
+    return FLOW_ON;
 }
 
 static void memory_pause(struct frame *f, int64_t ns)
@@ -264,24 +303,8 @@ static const struct exec_ops memory_ops = {memory_call, memory_pause, memory_bra
 
 /* ---- a run ---- */
 
-/* State at the start of a run: as at the end of the last one, or as in the file. */
-static void prepare_state(struct sim *sim)
-{
-    struct arena *fresh = &sim->state_arena[0], last;
-    arena_reset(fresh); /* of the run before the last one */
-    for (uint32_t i = 0; i < sim->n_services; i++) {
-        const struct node *init = sim->service[i].state;
-        for (uint32_t k = 0; init && k < init->n; k++)
-            sim->state[i][k] =
-                sim->keep_state ? node_copy(fresh, sim->state[i][k]) : init->map[k].value;
-    }
-    last = sim->state_arena[1];
-    sim->state_arena[1] = *fresh;
-    sim->state_arena[0] = last;
-}
-
 /* Where the scenario's request goes. The text of a request has no references but constants. */
-static struct target request_target(struct sim *sim, const struct scenario *sc)
+static struct target request_target(struct sim *sim, const struct sim_scenario *sc)
 {
     struct env env = {.sim = sim, .arena = &sim->run_arena};
     return *target_find(sim, node_as_text(expr_eval(sc->request, &env), &sim->run_arena));
@@ -302,8 +325,18 @@ uid sim_request(struct sim *sim, uint32_t scenario)
 int sim_run(struct sim *sim, uint32_t scenario, struct aim *aim, uint64_t seed, struct trace *trace,
             struct verdict *verdict, const struct node **body_out, struct err *e)
 {
-    const struct scenario *sc = &sim->scenario[scenario];
-    prepare_state(sim);
+    const struct sim_scenario *sc = &sim->scenario[scenario];
+    /* state: as at the end of the last run, or as in the file */
+    struct arena last = sim->state_arena[1];
+    arena_reset(&sim->state_arena[0]); /* of the run before the last one */
+    for (uint32_t i = 0; i < sim->n_services; i++) {
+        const struct node *init = sim->service[i].state;
+        for (uint32_t k = 0; init && k < init->n; k++)
+            sim->state[i][k] = sim->keep_state ? node_copy(&sim->state_arena[0], sim->state[i][k])
+                                               : init->map[k].value;
+    }
+    sim->state_arena[1] = sim->state_arena[0];
+    sim->state_arena[0] = last;
     arena_reset(&sim->run_arena);
     trace->calls.n = 0;
     map_clear(&sim->equal);
@@ -324,9 +357,8 @@ int sim_run(struct sim *sim, uint32_t scenario, struct aim *aim, uint64_t seed, 
     const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
     struct call root = {.uid = request_uid(sim, &t), .parent = CALL_NONE, .handled = true};
     vec_push(&trace->calls, root);
-    if (handle(&run, &t, 0, payload, 0, &root.reply, &env.body, &root.end_ns) == FLOW_ABORT)
+    if (handle(&run, &t, 0, payload, &root, &env.body) == FLOW_ABORT)
         return -1;
-    root.seen = root.reply;
     trace->calls.at[0] = root;
     env.status = root.seen;
     scenario_judge(sc, &env, verdict);

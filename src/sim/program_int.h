@@ -6,14 +6,71 @@
 #ifndef OUTFOX_SIM_PROGRAM_INT_H
 #define OUTFOX_SIM_PROGRAM_INT_H
 
-#include "base/index.h"
-#include "base/rng.h"
-#include "core/interface.h"
-#include "sim/expr_int.h"
 #include "sim/sim.h"
+
+/* ---- expressions ---- */
+
+enum expr_op {
+    EX_CONST, /* constant */
+    EX_REF,   /* ref */
+    EX_TEXT,  /* the parts, joined */
+    EX_LIST,  /* the parts, as a list */
+    EX_MAP,   /* the parts, under the keys of constant (a map) */
+    EX_NOT,
+    EX_AND,
+    EX_OR,
+    EX_EQ, /* this and the following compare two */
+    EX_NE,
+    EX_LT,
+    EX_LE,
+    EX_GT,
+    EX_GE,
+    EX_IN,
+};
+
+enum ref_kind {
+    REF_VALUE,   /* slot: a path parameter or variable */
+    REF_ANSWER,  /* slot, field: the answer to a call */
+    REF_PAYLOAD, /* the request's body */
+    REF_STATE,   /* service, slot */
+    REF_RANDOM,
+    REF_TIME,
+    REF_STATUS,
+    REF_BODY,   /* what the client received (scenarios only) */
+    REF_FAULTS, /* faults that fired; service: into that one, or UINT32_MAX */
+};
+
+enum answer_field {
+    ANS_STATUS,
+    ANS_BODY,
+    ANS_OK,
+    ANS_FAILED,
+    ANS_ERROR,
+    ANS_CONN,
+    ANS_TIMEOUT,
+    ANS_JSON,
+    ANS_CALLED,
+    ANS_FIELDS
+};
+
+struct ref {
+    enum ref_kind kind;
+    enum answer_field field;
+    uint32_t service, slot;
+    slice path; /* into the value, "a/0/b" */
+};
+
+struct expr {
+    enum expr_op op;
+    uint32_t n;
+    const struct node *constant;
+    struct ref ref;
+    struct expr **part; /* operands of EX_NOT ... EX_IN too */
+};
 
 /* ---- steps ---- */
 
+/* In the order of the words for them. */
 enum oset_bits {
     OSET_OK = 1,
     OSET_FAILED = 2,
@@ -86,7 +143,7 @@ struct step {
     } retry;
     struct on_rules on;       /* call, parallel */
     bool background;          /* call */
-    bool first_error;         /* parallel */
+    uint32_t first_error;     /* parallel: 1 if it ends there */
     struct steps then, other; /* if; each: then */
     uint32_t n_branches;      /* parallel, choose, shuffle */
     struct steps *branch;
@@ -112,32 +169,10 @@ struct endpoint {
     uint32_t line, col;
 };
 
-struct service {
-    slice name;
-    sym sym;
-    bool external;
-    outcome external_reply;
-    int64_t latency_ns;
-    bool latency_given; /* in the file: it is waited for by real servers, too */
-    uint32_t n_endpoints;
-    struct endpoint *endpoint;
-    const struct node *state; /* a map of initial values, or NULL */
-    uint32_t line, col;
-};
-
 struct rule {
     struct expr *when; /* NULL: always */
     struct expr *then;
     const char *say;
-};
-
-struct scenario {
-    slice name;
-    struct expr *request, *payload; /* payload may be NULL */
-    uint32_t n_rules;
-    struct rule *rule;
-    int64_t limit_ns; /* 0: none */
-    uint32_t line, col;
 };
 
 /* Where a call goes; found once per text and kept. */
@@ -147,30 +182,6 @@ struct target {
     const struct endpoint *endpoint; /* NULL: no such endpoint, 404 */
     const struct node **param;
     uint32_t n_params;
-};
-
-struct sim {
-    struct arena arena;
-    struct names *names;
-    struct rewrite *rewrite;
-    slice name;
-    const struct node *data, *judge; /* NULL: not there */
-    bool name_payload, name_before, keep_state;
-    bool random; /* something in it is drawn by lot */
-    struct mode_list modes;
-    uint32_t n_services;
-    struct service *service;
-    struct map service_of; /* by the symbol of its name */
-    struct map equal; /* of the run: (handler, element without n) -> how many of its calls so far */
-    uint32_t n_scenarios;
-    struct scenario *scenario;
-
-    /* caches and what is left from run to run */
-    VEC(struct target) targets;
-    struct map target_of;       /* sym of the text -> targets */
-    const struct node ***state; /* [service][slot] */
-    struct arena run_arena;
-    struct arena state_arena[2]; /* keep-state: the values before and after a run */
 };
 
 #endif

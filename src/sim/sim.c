@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A loaded system, seen from outside. */
+ * A loaded system, seen from outside: what its scenarios ask for, and what they expect of a run in
+ * memory or of one made elsewhere. */
+#include "base/hash.h"
+#include "sim/handler.h"
 #include "sim/sim_int.h"
 
 void sim_free(struct sim *sim)
@@ -19,35 +22,6 @@ void sim_free(struct sim *sim)
     mem_free(sim);
 }
 
-const char *sim_name(const struct sim *sim)
-{
-    return sim->name.p;
-}
-
-const struct mode_list *sim_modes(const struct sim *sim)
-{
-    return &sim->modes;
-}
-
-uint8_t sim_speaks(const struct sim *sim)
-{
-    uint8_t flags = 0;
-    for (uint32_t i = 0; i < sim->n_services; i++)
-        for (uint32_t k = 0; k < sim->service[i].n_endpoints; k++)
-            flags |= sim->service[i].endpoint[k].method.n ? CALL_HTTP : CALL_GRPC;
-    return flags;
-}
-
-uint32_t sim_scenarios(const struct sim *sim)
-{
-    return sim->n_scenarios;
-}
-
-const char *sim_scenario_name(const struct sim *sim, uint32_t scenario)
-{
-    return sim->scenario[scenario].name.p;
-}
-
 uint32_t sim_scenario(const struct sim *sim, const char *name)
 {
     for (uint32_t i = 0; i < sim->n_scenarios; i++)
@@ -56,63 +30,88 @@ uint32_t sim_scenario(const struct sim *sim, const char *name)
     return UINT32_MAX;
 }
 
-const struct node *sim_judge_settings(const struct sim *sim)
-{
-    return sim->judge;
-}
-
-int64_t sim_scenario_limit(const struct sim *sim, uint32_t scenario)
-{
-    return sim->scenario[scenario].limit_ns;
-}
-
-bool sim_random(const struct sim *sim)
-{
-    return sim->random;
-}
-
-uint32_t sim_services(const struct sim *sim)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < sim->n_services; i++)
-        n += !sim->service[i].external;
-    return n;
-}
-
-uint32_t sim_service_count(const struct sim *sim)
-{
-    return sim->n_services;
-}
-
-const char *sim_service_name(const struct sim *sim, uint32_t service)
-{
-    return sim->service[service].name.p; /* text of a file ends with a NUL */
-}
-
-bool sim_service_external(const struct sim *sim, uint32_t service)
-{
-    return sim->service[service].external;
-}
-
 uint32_t sim_service_find(const struct sim *sim, slice name)
 {
-    for (uint32_t i = 0; i < sim->n_services; i++)
-        if (slice_eq(sim->service[i].name, name))
-            return i;
-    return UINT32_MAX;
+    const uint32_t *i = map_get(&sim->service_of, hash_slice(name));
+    return i && slice_eq(sim->service[*i].name, name) ? *i : UINT32_MAX;
 }
 
-const struct node *sim_service_state(const struct sim *sim, uint32_t service)
+void scenario_judge(const struct sim_scenario *sc, struct env *env, struct verdict *out)
 {
-    return sim->service[service].state;
+    *out = (struct verdict){.pass = true, .status = env->status, .why = ""};
+    for (uint32_t i = 0; i < sc->n_rules && out->pass; i++) {
+        const struct rule *rule = &sc->rule[i];
+        if (rule->when && !expr_true(rule->when, env))
+            continue;
+        out->pass = expr_true(rule->then, env);
+        if (!out->pass)
+            out->why = rule->say;
+    }
 }
 
-bool sim_keep_state(const struct sim *sim)
+void sim_judge(const struct sim *sim, uint32_t scenario, outcome status, const struct node *body,
+               const struct trace *trace, const struct node *state, struct verdict *out)
 {
-    return sim->keep_state;
+    struct arena a = {0};
+    struct rng rng = {0};
+    const struct node ***all = arena_zero(&a, sim->n_services * sizeof *all);
+    for (uint32_t i = 0; i < sim->n_services; i++) {
+        const struct node *init = sim->service[i].state;
+        const struct node *told = node_get(state, sim->service[i].name);
+        all[i] = arena_zero(&a, (init ? init->n : 0) * sizeof **all);
+        for (uint32_t k = 0; init && k < init->n; k++) {
+            const struct node *value = node_get(told, init->map[k].key);
+            all[i][k] = value ? value : init->map[k].value;
+        }
+    }
+    struct env env = {.sim = sim,
+                      .arena = &a,
+                      .rng = &rng,
+                      .state = all,
+                      .payload = &node_null,
+                      .body = body ? body : &node_null,
+                      .status = status,
+                      .trace = trace};
+    scenario_judge(&sim->scenario[scenario], &env, out);
+    arena_deinit(&a);
 }
 
-const struct rewrite *sim_rules(const struct sim *sim)
+static bool wants_state(const struct expr *ex)
 {
-    return sim->rewrite;
+    if (!ex)
+        return false;
+    bool wants = ex->op == EX_REF && ex->ref.kind == REF_STATE;
+    for (uint32_t i = 0; i < ex->n && !wants; i++)
+        wants = wants_state(ex->part[i]);
+    return wants;
+}
+
+bool sim_wants_state(const struct sim *sim, uint32_t scenario)
+{
+    const struct sim_scenario *sc = &sim->scenario[scenario];
+    bool wants = false;
+    for (uint32_t i = 0; i < sc->n_rules && !wants; i++)
+        wants = wants_state(sc->rule[i].when) || wants_state(sc->rule[i].then);
+    return wants;
+}
+
+void sim_request_parts(const struct sim *sim, uint32_t scenario, struct arena *a, uint32_t *service,
+                       slice *method, slice *target, slice *payload_json)
+{
+    const struct sim_scenario *sc = &sim->scenario[scenario];
+    struct rng rng = {0};
+    struct env env = {.sim = sim, .arena = a, .rng = &rng, .payload = &node_null};
+    struct target_text parts;
+    *service = UINT32_MAX;
+    if (target_split(node_as_text(expr_eval(sc->request, &env), a), &parts))
+        *service = sim_service_find(sim, parts.service);
+    *method = slice_copy(a, parts.method);
+    *target = slice_copy(a, sim_path_encode(a, parts.path));
+    *payload_json = SLICE("");
+    const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
+    if (payload->type != NODE_NULL) {
+        struct buf text = BUF_INIT(SIM_BYTES_MAX);
+        node_print(payload, &text);
+        *payload_json = buf_keep(&text, a);
+    }
 }

@@ -5,12 +5,70 @@
 #ifndef OUTFOX_SIM_SIM_H
 #define OUTFOX_SIM_SIM_H
 
+#include "base/index.h"
 #include "core/aim.h"
 #include "core/mode_set.h"
 #include "core/trace.h"
 #include "data/node.h"
 
-struct sim;
+struct endpoint;
+struct expr;
+struct rule;
+struct target;
+
+/* What is loaded. It is read here and everywhere else, and changed by nobody but sim. Texts end with
+ * a NUL. */
+struct sim_service {
+    slice name;
+    sym sym;
+    bool external; /* outside of the system: it is not looked into */
+    outcome external_reply;
+    int64_t latency_ns;
+    bool latency_given; /* in the file: it is waited for by real servers, too */
+    uint32_t n_endpoints;
+    struct endpoint *endpoint;
+    const struct node *state; /* a map of initial values, or NULL */
+    uint32_t line, col;
+};
+
+struct sim_scenario {
+    slice name;
+    struct expr *request, *payload; /* payload may be NULL */
+    uint32_t n_rules;
+    struct rule *rule;
+    int64_t limit_ns; /* how long it may take under one fault; 0: not given */
+    uint32_t line, col;
+};
+
+struct sim {
+    const char *name;
+    struct mode_list modes;   /* how its calls may fail */
+    uint8_t speaks;           /* CALL_HTTP, CALL_GRPC or both */
+    bool random;              /* chance plays a part: random, time, choose, shuffle */
+    bool keep_state;          /* from run to run */
+    bool name_payload;        /* is the payload part of a call's name? */
+    bool name_before;         /* are the calls before it? */
+    struct rewrite *rewrite;  /* the rules of `normalise`, by which its calls are named */
+    const struct node *judge; /* the map of the key `judge`, which is read by the judge; or NULL */
+    const struct node *data;  /* or NULL */
+    uint32_t n_services, n_inside; /* all, and those that are not external */
+    struct sim_service *service;
+    uint32_t n_scenarios;
+    struct sim_scenario *scenario;
+
+    /* how it runs, see program_int.h */
+    struct arena arena; /* of all that is loaded */
+    struct names *names;
+    struct map service_of; /* hash of its name -> service */
+
+    /* caches and what is left from run to run */
+    VEC(struct target) targets;
+    struct map target_of; /* sym of the text -> targets */
+    struct map equal; /* of the run: (handler, element without n) -> how many of its calls so far */
+    const struct node ***state; /* [service][slot] */
+    struct arena run_arena;
+    struct arena state_arena[2]; /* keep-state: the values before and after a run */
+};
 
 /* Builds a system from its YAML. Names are interned in `names`, which outlives it. 0, or -1 with
  * *e. */
@@ -18,47 +76,11 @@ int sim_load(const struct node *root, struct names *names, struct sim **out,
              struct err *e) MUST_USE;
 void sim_free(struct sim *sim);
 
-const char *sim_name(const struct sim *sim);
-/* How its calls may fail, and what they speak (CALL_HTTP, CALL_GRPC or both). */
-const struct mode_list *sim_modes(const struct sim *sim);
-uint8_t sim_speaks(const struct sim *sim);
-
-uint32_t sim_scenarios(const struct sim *sim);
-const char *sim_scenario_name(const struct sim *sim, uint32_t scenario);
-
 /* The scenario of this name; the first when name is NULL; UINT32_MAX when there is none. */
 uint32_t sim_scenario(const struct sim *sim, const char *name);
 
-/* What the file says about how it is judged, the map of the key `judge`; NULL: nothing. It is read
- * by the judge, not here. */
-const struct node *sim_judge_settings(const struct sim *sim);
-
-/* How long the scenario may take under one fault; 0: not said. */
-int64_t sim_scenario_limit(const struct sim *sim, uint32_t scenario);
-
-/* Does chance play a part: random, time, choose, shuffle? */
-bool sim_random(const struct sim *sim);
-
-/* How many services there are, without those outside of the system. */
-uint32_t sim_services(const struct sim *sim);
-
-/* All services, those outside of the system too: their number, names, and whether they are outside.
- */
-uint32_t sim_service_count(const struct sim *sim);
-const char *sim_service_name(const struct sim *sim, uint32_t service);
-bool sim_service_external(const struct sim *sim, uint32_t service);
-
 /* UINT32_MAX: there is none of this name. */
 uint32_t sim_service_find(const struct sim *sim, slice name);
-
-/* The rules of `normalise`, by which its calls are named. */
-const struct rewrite *sim_rules(const struct sim *sim);
-
-/* The initial state of a service, a map; NULL: it has none. */
-const struct node *sim_service_state(const struct sim *sim, uint32_t service);
-
-/* Does state survive from run to run? */
-bool sim_keep_state(const struct sim *sim);
 
 /* Could a handler of `caller` call `callee`? True as well where only a run can tell. */
 bool sim_may_call(const struct sim *sim, uint32_t caller, uint32_t callee);

@@ -2,15 +2,11 @@
  *
  * From the text of a call to the endpoint that answers it. Segments of an endpoint's path match
  * literally or, as {name}, anything; the endpoint with the most literal segments wins. */
+#include "base/percent.h"
+#include "sim/handler.h"
 #include "sim/sim_int.h"
 
-uint32_t service_find(const struct sim *sim, slice name)
-{
-    const uint32_t *i = map_get(&sim->service_of, names_sym(sim->names, name));
-    return i ? *i : UINT32_MAX;
-}
-
-uint32_t state_find(const struct service *service, slice name)
+uint32_t state_find(const struct sim_service *service, slice name)
 {
     for (uint32_t i = 0; service->state && i < service->state->n; i++)
         if (slice_eq(service->state->map[i].key, name))
@@ -23,15 +19,14 @@ static bool is_parameter(slice segment)
     return segment.n > 2 && segment.p[0] == '{' && segment.p[segment.n - 1] == '}';
 }
 
-static slice *split_path(struct arena *a, slice path, uint32_t *n)
+static void split_path(struct arena *a, slice path, struct endpoint *out)
 {
-    *n = 1;
+    out->n_segments = 1;
     for (size_t i = 0; i < path.n; i++)
-        *n += path.p[i] == '/';
-    slice *segment = arena_zero(a, *n * sizeof *segment);
-    for (uint32_t i = 0; i < *n; i++)
-        slice_cut(&path, '/', &segment[i]);
-    return segment;
+        out->n_segments += path.p[i] == '/';
+    out->segment = arena_zero(a, out->n_segments * sizeof *out->segment);
+    for (uint32_t i = 0; i < out->n_segments; i++)
+        slice_cut(&path, '/', &out->segment[i]);
 }
 
 void endpoint_split(struct arena *a, slice text, struct endpoint *out)
@@ -41,65 +36,53 @@ void endpoint_split(struct arena *a, slice text, struct endpoint *out)
     path = slice_trim(path); /* may have blanks: they come from values */
     out->text = text;
     out->method = path.n ? method : SLICE("");
-    out->segment = split_path(a, path.n ? path : method, &out->n_segments);
+    split_path(a, path.n ? path : method, out);
 }
 
-/* Number of literal segments + 1, or 0 when it does not match. */
-static uint32_t match(const struct endpoint *ep, const struct endpoint *request)
+uint32_t endpoint_match(const struct endpoint *ep, const struct endpoint *request, bool known)
 {
     if (ep->n_segments != request->n_segments || !slice_eq(ep->method, request->method))
         return 0;
     uint32_t literals = 1;
     for (uint32_t i = 0; i < ep->n_segments; i++) {
-        if (is_parameter(ep->segment[i]))
+        slice segment = request->segment[i];
+        if (is_parameter(ep->segment[i]) || (!known && slice_find(segment, '{') < segment.n))
             continue;
-        if (!slice_eq(ep->segment[i], request->segment[i]))
+        if (!slice_eq(ep->segment[i], segment))
             return 0;
         literals++;
     }
     return literals;
 }
 
-bool endpoint_may_match(const struct endpoint *ep, const struct endpoint *request)
+void target_match(const struct sim *sim, struct arena *a, slice method, slice path, bool decode,
+                  struct target *t)
 {
-    bool ok = ep->n_segments == request->n_segments && slice_eq(ep->method, request->method);
-    for (uint32_t i = 0; ok && i < ep->n_segments; i++)
-        ok = is_parameter(ep->segment[i]) ||
-             slice_find(request->segment[i], '{') < request->segment[i].n ||
-             slice_eq(ep->segment[i], request->segment[i]);
-    return ok;
-}
-
-/* The service and the rest of "http://SERVICE/path". */
-static bool split_url(slice url, slice *service, slice *path)
-{
-    if (!slice_starts(url, SLICE("http://")))
-        return false;
-    slice rest = slice_from(url, 7);
-    size_t slash = slice_find(rest, '/');
-    *service = (slice){rest.p, slash};
-    *path = slash < rest.n ? slice_from(rest, slash) : SLICE("/");
-    return true;
-}
-
-void endpoint_match(const struct sim *sim, struct arena *a, const struct endpoint *request,
-                    struct target *t)
-{
-    const struct service *service = &sim->service[t->service];
+    const struct sim_service *service = &sim->service[t->service];
+    struct endpoint request = {.method = method};
+    split_path(a, slice_trim(path), &request);
+    for (uint32_t i = 0; decode && i < request.n_segments; i++) {
+        slice *segment = &request.segment[i];
+        if (slice_find(*segment, '%') == segment->n)
+            continue;
+        struct buf text = BUF_INIT(segment->n);
+        (void)percent_decode(*segment, false, &text); /* a % that begins no %XX stays */
+        *segment = buf_keep(&text, a);
+    }
     uint32_t best = 0;
     for (uint32_t i = 0; i < service->n_endpoints; i++) {
-        uint32_t m = match(&service->endpoint[i], request);
-        if (m > best) {
-            best = m;
+        uint32_t match = endpoint_match(&service->endpoint[i], &request, true);
+        if (match > best) {
+            best = match;
             t->endpoint = &service->endpoint[i];
         }
     }
     if (!t->endpoint)
         return;
-    t->param = arena_zero(a, request->n_segments * sizeof(struct node *));
-    for (uint32_t i = 0; i < request->n_segments; i++)
+    t->param = arena_zero(a, request.n_segments * sizeof(struct node *));
+    for (uint32_t i = 0; i < request.n_segments; i++)
         if (is_parameter(t->endpoint->segment[i]))
-            t->param[t->n_params++] = node_str(a, request->segment[i]);
+            t->param[t->n_params++] = node_str(a, request.segment[i]);
 }
 
 bool target_split(slice text, struct target_text *out)
@@ -110,9 +93,14 @@ bool target_split(slice text, struct target_text *out)
     rest = slice_trim(rest);
     if (!rest.n)
         return false;
-    if (split_url(rest, &out->service, &out->path)) {
+    slice url = SLICE("http://");
+    if (slice_starts(rest, url)) {
+        rest = slice_from(rest, url.n);
+        size_t slash = slice_find(rest, '/');
         out->url = true;
         out->method = first;
+        out->service = (slice){rest.p, slash};
+        out->path = slash < rest.n ? slice_from(rest, slash) : SLICE("/");
         return true;
     }
     out->service = first;
@@ -125,49 +113,46 @@ bool target_split(slice text, struct target_text *out)
     return true;
 }
 
-static struct target make_target(struct sim *sim, slice text)
-{
-    struct target t = {.service = UINT32_MAX};
-    struct target_text asked;
-    if (!target_split(text, &asked))
-        return t;
-    struct buf buf = BUF_INIT(1 << 16);
-    interface_make(asked.method, asked.path, sim->rewrite, &buf);
-    t.interface = names_sym(sim->names, buf_slice(&buf));
-    t.service = service_find(sim, asked.service);
-    buf_clear(&buf);
-    asked.path.n = slice_find(asked.path, '?');
-    buf_addf(&buf, "%.*s%s%.*s", SLICE_ARG(asked.method), asked.method.n ? " " : "",
-             SLICE_ARG(asked.path));
-    if (t.service != UINT32_MAX) {
-        struct endpoint request;
-        endpoint_split(&sim->arena, slice_copy(&sim->arena, buf_slice(&buf)), &request);
-        endpoint_match(sim, &sim->arena, &request, &t);
-    }
-    buf_deinit(&buf);
-    return t;
-}
-
-slice target_pattern(struct arena *a, const struct expr *target)
-{
-    if (target->op == EX_CONST)
-        return target->constant->text;
-    if (target->op != EX_TEXT)
-        return SLICE("{}");
-    struct buf text = BUF_INIT(1 << 16);
-    for (uint32_t i = 0; i < target->n; i++)
-        buf_add(&text,
-                target->part[i]->op == EX_CONST ? target->part[i]->constant->text : SLICE("{}"));
-    return buf_keep(&text, a);
-}
-
 const struct target *target_find(struct sim *sim, slice text)
 {
     sym key = names_sym(sim->names, text);
     const uint32_t *known = map_get(&sim->target_of, key);
     if (known)
         return &sim->targets.at[*known];
-    vec_push(&sim->targets, make_target(sim, slice_copy(&sim->arena, text)));
+    struct target t = {.service = UINT32_MAX};
+    struct target_text asked;
+    if (target_split(slice_copy(&sim->arena, text), &asked)) {
+        struct buf interface = BUF_INIT(1 << 16);
+        interface_make(asked.method, asked.path, sim->rewrite, &interface);
+        t.interface = names_sym(sim->names, buf_slice(&interface));
+        t.service = sim_service_find(sim, asked.service);
+        buf_deinit(&interface);
+        asked.path.n = slice_find(asked.path, '?');
+        if (t.service != UINT32_MAX)
+            target_match(sim, &sim->arena, asked.method, asked.path, false, &t);
+    }
+    vec_push(&sim->targets, t);
     map_set(&sim->target_of, key, sim->targets.n - 1);
     return &vec_last(&sim->targets);
+}
+
+/* ---- paths as requests carry them ---- */
+
+/* In the file any text may be a value, and so part of a path; on the wire what is no plain byte of a
+ * URL is written %XX. */
+static bool is_plain(char c)
+{
+    return c > 0x20 && c < 0x7f && !memchr("\"<>\\^`{|}%#", c, 11);
+}
+
+slice sim_path_encode(struct arena *a, slice path)
+{
+    size_t plain = 0;
+    while (plain < path.n && is_plain(path.p[plain]))
+        plain++;
+    if (plain == path.n)
+        return path;
+    struct buf text = BUF_INIT(path.n * 3);
+    percent_encode(path, is_plain, &text);
+    return buf_keep(&text, a);
 }

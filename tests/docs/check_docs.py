@@ -495,8 +495,8 @@ def check_keys():
         "keys of a service": keys_of(load, "service_rows"),
         "steps and their keys": [key for kind in re.findall(r"KEY_ROWS\((\w+)\)", step)
                                  for key in keys_of(step, kind)],
-        "parts of an answer": strings_of(read("src/sim/expr_resolve.c"), "[ANS_FIELDS] = {", "}"),
-        "outcomes": strings_of(read("src/sim/oset.c"), "words[] = {", "};"),
+        "parts of an answer": strings_of(read("src/sim/expr_parse.c"), "[ANS_FIELDS] = {", "}"),
+        "outcomes": strings_of(step, "words[] = {", "};"),
     }
     quoted = " ".join(re.findall(r"`([^`]+)`", prose(read("docs/simulated-systems.md"))))
     words = set(re.findall(r"[\w-]+", quoted))

@@ -97,8 +97,8 @@ static void check_reports(const struct summary *summary)
 static struct search_options options_for(const struct sim *sim, uint64_t hash)
 {
     struct search_options options = {.order = (uint32_t)(hash >> 8) % order_count, .seed = hash};
-    options.modes = sim_modes(sim)->at;
-    options.n_modes = sim_modes(sim)->n;
+    options.modes = sim->modes.at;
+    options.n_modes = sim->modes.n;
     if (hash & 1) {
         options.assume = (uint32_t)(hash >> 16) & ((1u << REDUCTIONS) - 1);
         options.max_faults = 1 + (uint32_t)(hash >> 24) % 3;
@@ -122,8 +122,8 @@ static void explore_scenario(struct fuzzed *z, uint64_t hash)
                             .runner = {z, run_once},
                             .budget = {RUNS_MAX, 0, &z->enough},
                             .judge = judge_new(&judging)};
-    struct summary summary = {.system = sim_name(z->sim),
-                              .scenario = sim_scenario_name(z->sim, z->scenario),
+    struct summary summary = {.system = z->sim->name,
+                              .scenario = z->sim->scenario[z->scenario].name.p,
                               .file = "a file's.yaml",
                               .modes = options.modes,
                               .n_modes = options.n_modes,
@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool right =
         yaml_parse(text, &arena, &root, &e) == 0 && sim_load(root, &z.names, &z.sim, &e) == 0;
     MUST(right == !e.text[0]);
-    for (z.scenario = 0; right && z.scenario < sim_scenarios(z.sim) && z.scenario < 2; z.scenario++)
+    for (z.scenario = 0; right && z.scenario < z.sim->n_scenarios && z.scenario < 2; z.scenario++)
         explore_scenario(&z, hash_slice(text));
     sim_free(z.sim);
     aim_deinit(&z.aim);

@@ -116,8 +116,8 @@ bool lab_all_fired(const struct lab *lab, faultload f)
 
 static const mode *lab_modes(const struct lab *lab, uint32_t *n)
 {
-    *n = lab->modes ? lab->n_modes : sim_modes(lab->sim)->n;
-    return lab->modes ? lab->modes : sim_modes(lab->sim)->at;
+    *n = lab->modes ? lab->n_modes : lab->sim->modes.n;
+    return lab->modes ? lab->modes : lab->sim->modes.at;
 }
 
 struct search_options lab_options(const struct lab *lab)

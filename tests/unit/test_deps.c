@@ -467,7 +467,7 @@ static faultload fail_calls(struct lab *lab, faultload f, uid call, mode m)
 /* The mode that gives this label; MODE_NONE: none does. */
 static mode mode_of(const struct lab *lab, label l)
 {
-    const struct mode_list *modes = sim_modes(lab->sim);
+    const struct mode_list *modes = &lab->sim->modes;
     for (uint32_t i = 0; i < modes->n; i++)
         if (mode_label(modes->at[i]) == l)
             return modes->at[i];

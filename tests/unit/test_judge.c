@@ -58,11 +58,11 @@ static int run_lab(void *ctx, faultload f, uint64_t number, struct run *run, str
 
 static void add_wires(struct court *c)
 {
-    uint32_t n = sim_service_count(c->lab.sim);
+    uint32_t n = c->lab.sim->n_services;
     for (uint32_t i = 0; i < n * n; i++)
         if (sim_may_call(c->lab.sim, i / n, i % n))
-            vec_push(&c->wires, (struct judge_wire){slice_of(sim_service_name(c->lab.sim, i / n)),
-                                                    slice_of(sim_service_name(c->lab.sim, i % n))});
+            vec_push(&c->wires, (struct judge_wire){c->lab.sim->service[i / n].name,
+                                                    c->lab.sim->service[i % n].name});
 }
 
 static void add_remark(const struct court *c, const struct remark *r, struct judgement *out)

@@ -1361,19 +1361,19 @@ static void test_about(void **state)
         buf_addf(&text, "%s%s", system, rows[i].modes);
         if (lab_init_text(&lab, buf_text(&text), &e))
             fail_msg("%s", e.text);
-        for (uint32_t k = 0; k < sim_modes(lab.sim)->n; k++) {
-            mode_print(sim_modes(lab.sim)->at[k], &modes);
+        for (uint32_t k = 0; k < lab.sim->modes.n; k++) {
+            mode_print(lab.sim->modes.at[k], &modes);
             buf_addc(&modes, ' ');
         }
         assert_string_equal(buf_text(&modes), rows[i].printed);
-        assert_string_equal(sim_name(lab.sim), "shop-1");
-        assert_int_equal(sim_scenarios(lab.sim), 2);
-        assert_string_equal(sim_scenario_name(lab.sim, 1), "two");
+        assert_string_equal(lab.sim->name, "shop-1");
+        assert_int_equal(lab.sim->n_scenarios, 2);
+        assert_string_equal(lab.sim->scenario[1].name.p, "two");
         assert_int_equal(sim_scenario(lab.sim, NULL), 0);
         assert_int_equal(sim_scenario(lab.sim, "one"), 0);
         assert_int_equal(sim_scenario(lab.sim, "two"), 1);
         assert_int_equal(sim_scenario(lab.sim, "three"), UINT32_MAX);
-        assert_int_equal(sim_services(lab.sim), 2);
+        assert_int_equal(lab.sim->n_inside, 2);
         assert_int_equal(sim_run(lab.sim, 1, &lab.aim, 0, &lab.trace, &lab.verdict, NULL, &e), 0);
         assert_int_equal(lab.verdict.status, OUTCOME(OUT_STATUS, 201));
         buf_deinit(&text);

@@ -32,7 +32,7 @@ static outcome world_call(void *ctx, const struct sim_call *call, struct arena *
     struct world *w = ctx;
     struct buf name = BUF_INIT(1000);
     slice path = sim_path_encode(a, call->path);
-    buf_addf(&name, "%s ", sim_service_name(w->sim, call->callee));
+    buf_addf(&name, "%s ", w->sim->service[call->callee].name.p);
     interface_make(call->method, call->path, w->sim->rewrite, &name);
     bool broken = slice_eq(buf_slice(&name), w->broken);
     buf_deinit(&name);
@@ -138,7 +138,7 @@ static outcome request(struct world *w, const struct node **body)
     struct sim_call call = {.payload = &node_null};
     slice payload;
     sim_request_parts(w->sim, 0, a, &call.callee, &call.method, &call.path, &payload);
-    const struct scenario *sc = &w->sim->scenario[0];
+    const struct sim_scenario *sc = &w->sim->scenario[0];
     struct env env = {.sim = w->sim, .arena = a};
     if (sc->payload)
         call.payload = expr_eval(sc->payload, &env);
@@ -272,10 +272,10 @@ static void test_services(void **state)
     struct lab lab;
     (void)state;
     load(&lab);
-    assert_int_equal(sim_service_count(lab.sim), 6);
+    assert_int_equal(lab.sim->n_services, 6);
     for (uint32_t i = 0; i < 6; i++) {
-        assert_string_equal(sim_service_name(lab.sim, i), names[i]);
-        assert_int_equal(sim_service_external(lab.sim, i), i == 5);
+        assert_string_equal(lab.sim->service[i].name.p, names[i]);
+        assert_int_equal(lab.sim->service[i].external, i == 5);
         assert_int_equal(sim_service_find(lab.sim, slice_of(names[i])), i);
         for (uint32_t k = 0; k < 6; k++)
             if (sim_may_call(lab.sim, i, k) != (may[i][k] == 'X'))
