@@ -17,20 +17,16 @@ enum { ALL_MAX = 20000, SAMPLE = 2000, TRIES = 100000 };
 
 struct sharing {
     const struct search *s;
-    VEC(uid) points;
-    VEC(uint32_t) n_modes; /* that each takes */
-    VEC(uint32_t) digits;  /* per point: 0, or 1 + which of the modes that it takes */
+    VEC(struct sharing_point {
+        uid point;
+        uint32_t first; /* of `modes`: those that it takes, */
+        uint32_t n;     /* so many */
+        uint32_t digit; /* 0, or 1 + which of them */
+    })
+    points;
+    VEC(mode) modes;
     uint64_t count[POLICIES], n;
 };
-
-/* The k-th of the modes that a point takes. */
-static mode mode_of(const struct search *s, uid point, uint32_t k)
-{
-    uint32_t i = 0;
-    for (;; i++)
-        if (search_takes(s, point, s->opt.modes[i]) && k-- == 0)
-            return s->opt.modes[i];
-}
 
 /* Explains the faultload that the digits stand for. */
 static void explain_digits(struct sharing *x)
@@ -39,11 +35,12 @@ static void explain_digits(struct sharing *x)
     struct explanation why;
     uint32_t keep = s->fl->rows.n;
     faultload f = FAULTLOAD_EMPTY;
-    for (uint32_t i = 0; i < x->points.n; i++)
-        if (x->digits.at[i] > 0)
-            f = faultload_extend(
-                s->fl, f,
-                (struct fault){x->points.at[i], mode_of(s, x->points.at[i], x->digits.at[i] - 1)});
+    for (uint32_t i = 0; i < x->points.n; i++) {
+        const struct sharing_point *p = &x->points.at[i];
+        if (p->digit > 0)
+            f = faultload_extend(s->fl, f,
+                                 (struct fault){p->point, x->modes.at[p->first + p->digit - 1]});
+    }
     explain_predict(s, f, false, &why);
     s->fl->rows.n = keep; /* it was only asked about */
     if (why.kind != EXPLAIN_IMPOSSIBLE || why.policy == POLICY_DOWNSTREAM)
@@ -52,24 +49,15 @@ static void explain_digits(struct sharing *x)
     x->n++;
 }
 
+/* Counts on by one; false after the last. */
 static bool next_digits(struct sharing *x)
 {
     for (uint32_t i = 0; i < x->points.n; i++) {
-        if (++x->digits.at[i] <= x->n_modes.at[i])
+        if (++x->points.at[i].digit <= x->points.at[i].n)
             return true;
-        x->digits.at[i] = 0;
+        x->points.at[i].digit = 0;
     }
     return false;
-}
-
-static void sample(struct sharing *x)
-{
-    struct rng rng = {1};
-    for (uint32_t k = 0; k < TRIES && x->n < SAMPLE; k++) {
-        for (uint32_t i = 0; i < x->points.n; i++)
-            x->digits.at[i] = rng_below(&rng, x->n_modes.at[i] + 1);
-        explain_digits(x);
-    }
 }
 
 /* Shares n impossible faultloads between exclusion, inclusion and unreachability. True: by a sample.
@@ -77,19 +65,25 @@ static void sample(struct sharing *x)
 static bool policies_share(const struct search *s, double space, double n, double *saved)
 {
     struct sharing x = {.s = s};
+    struct rng rng = {1};
     bool all = space <= ALL_MAX;
-    for (uid u = 0; u < s->seen_in.n; u++)
-        if (search_point(s, u)) {
-            vec_push(&x.points, u);
-            vec_push(&x.n_modes, search_modes(s, u));
-            vec_push(&x.digits, 0);
-        }
-    if (all)
-        do
-            explain_digits(&x);
-        while (next_digits(&x));
-    else if (n > 0)
-        sample(&x);
+    for (uid u = 0; u < s->seen_in.n; u++) {
+        struct sharing_point p = {.point = u, .first = x.modes.n};
+        if (!search_point(s, u))
+            continue;
+        for (uint32_t i = 0; i < s->opt.n_modes; i++)
+            if (search_takes(s, u, s->opt.modes[i]))
+                vec_push(&x.modes, s->opt.modes[i]);
+        p.n = x.modes.n - p.first;
+        vec_push(&x.points, p);
+    }
+    for (bool more = all; more; more = next_digits(&x))
+        explain_digits(&x);
+    for (uint32_t k = 0; !all && n > 0 && k < TRIES && x.n < SAMPLE; k++) {
+        for (uint32_t i = 0; i < x.points.n; i++)
+            x.points.at[i].digit = rng_below(&rng, x.points.at[i].n + 1);
+        explain_digits(&x);
+    }
     double rest = n;
     for (enum policy p = POLICY_EXCLUSION; p <= POLICY_INCLUSION && x.n > 0; p++) {
         saved[p] = fmin(rest, round(n * ((double)x.count[p] / (double)x.n)));
@@ -97,8 +91,7 @@ static bool policies_share(const struct search *s, double space, double n, doubl
     }
     saved[POLICY_UNREACHABLE] = rest;
     vec_deinit(&x.points);
-    vec_deinit(&x.n_modes);
-    vec_deinit(&x.digits);
+    vec_deinit(&x.modes);
     return !all && n > 0;
 }
 
