@@ -52,7 +52,7 @@ static uint32_t choose_edge(struct walk *w, uint32_t node, uid u, label l)
             continue;
         if (!in_time)
             return left; /* it never was */
-        w->timing |= replies_row(w->s, u, lefts[i]) != NULL;
+        w->timing |= late_may_be(w->s, left, u, l);
     }
     return edge;
 }

@@ -9,8 +9,8 @@
  *   an answer in time    each transcript of the callee that ends with it, every outcome in it by
  *                        the fastest known cause: an injected failure where there is a mode for it
  *   none in time         each transcript of the callee, every outcome in it by the slowest one
- *   a mode that changes  together with what lets the callee answer in time here
- *   the answer
+ *   a mode that changes  together with what lets the callee answer in time here: what was seen to,
+ *   the answer           and transcripts whose answer a mode gives, by their fastest causes
  *
  * A handler is not faster when its calls take longer. So when none of these shows the edge, no
  * faultload does, and it is left. What is left after TRIES_MAX of them, or was not shown for
@@ -32,6 +32,21 @@ struct wanted {
 static bool too_late(label l)
 {
     return outcome_kind(l) == OUT_TIMEOUT || outcome_kind(l) == OUT_CANCELLED;
+}
+
+void late_left(struct search *s, uint32_t edge, const struct call *c)
+{
+    int64_t us = (c->end_ns - c->start_ns) / 1000;
+    if (too_late(call_label(c)))
+        map_set(&s->late.waited, edge, us < UINT32_MAX ? (uint32_t)us : UINT32_MAX);
+}
+
+bool late_may_be(const struct search *s, uint32_t left, uid u, label l)
+{
+    const struct reply_cause *slow = replies_cause(s, u, l & LABEL_MODE ? OUT_NONE : l, false);
+    const uint32_t *us = map_get(&s->late.waited, left);
+    return replies_cause(s, u, s->tree.nodes.at[left].label, false) ||
+           (slow && us && slow->ns > *us * INT64_C(1000));
 }
 
 /* ---- a run that did not show its edge ---- */
@@ -80,14 +95,17 @@ static bool was_run(struct search *s, faultload f)
     return map_get(&l->ran, faultload_key(s->fl, f)) != NULL;
 }
 
-/* f and what makes the call u end with this label. */
+/* f and what makes the call u end with this label. A mode that lets the service work takes as long
+ * as that does, whatever the service answers then. */
 static faultload with_step(struct search *s, faultload f, uid u, label l, bool fast)
 {
-    mode m = l & LABEL_MODE ? l & ~LABEL_MODE : replies_mode(s, u, l);
-    const struct reply_row *row = l & LABEL_MODE ? NULL : replies_row(s, u, l);
-    if (m != MODE_NONE && (fast || !row))
-        return faultload_extend(s->fl, f, (struct fault){u, m});
-    return row ? replies_append(s, f, fast ? &row->fastest : &row->slowest, u) : f;
+    bool by_mode = l & LABEL_MODE;
+    mode m = by_mode ? l & ~LABEL_MODE : replies_mode(s, u, l);
+    const struct reply_cause *cause = replies_cause(s, u, by_mode ? OUT_NONE : l, fast);
+    bool inject = m != MODE_NONE && (by_mode || fast || !cause);
+    if (cause && (!inject || (by_mode && mode_reached(m))))
+        f = replies_append(s, f, cause, u);
+    return inject ? faultload_extend(s->fl, f, (struct fault){u, m}) : f;
 }
 
 /* f and what leads the handler u to this node. */
@@ -145,14 +163,19 @@ static bool try_known(struct search *s, const struct wanted *w)
     return false;
 }
 
-/* The next of the transcripts that end at or below this node. */
+/* The next of the transcripts that end at or below this node. A mode lets every answer through that
+ * is in time. Those that another mode gives need not have been seen in time to count as seen. */
 static bool try_below(struct search *s, const struct wanted *w, uint32_t node)
 {
     const struct tree_node at = s->tree.nodes.at[node];
     uint32_t keep = s->fl->rows.n;
     if (at.state != EDGE_SEEN)
         return false;
-    bool leads = w->fast ? at.reply == w->label : at.reply != OUT_NONE || at.child == NODE_NONE;
+    bool leads = at.reply != OUT_NONE || at.child == NODE_NONE;
+    if (w->label & LABEL_MODE)
+        leads = at.reply != OUT_NONE && replies_mode(s, w->place.callee, at.reply);
+    else if (w->fast)
+        leads = at.reply == w->label;
     if (leads && try(s, w, with_path(s, w->place.causes, w->place.callee, node, w->fast), keep))
         return true;
     for (uint32_t c = at.child; c != NODE_NONE; c = s->tree.nodes.at[c].sibling)
@@ -212,7 +235,7 @@ static bool try_place(struct search *s, uint32_t prefix)
         w.label = mode_label(s->opt.modes[i]);
         w.fast = true;
         if (mode_reached(s->opt.modes[i]) && open(s, &w))
-            queued |= try_known(s, &w);
+            queued |= try_known(s, &w) || (!w.place.too_slow && try_below(s, &w, w.root));
     }
     return queued;
 }
@@ -272,4 +295,5 @@ void late_deinit(struct late *late)
 {
     map_deinit(&late->tries);
     map_deinit(&late->ran);
+    map_deinit(&late->waited);
 }

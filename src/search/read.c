@@ -88,6 +88,7 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
         check_step(s, node, h->uid, element);
         node = tree_child(&s->tree, node, element, call_label(c));
         see(s, node);
+        late_left(s, node, c);
         if (c->mode != MODE_NONE && !already_fired(s, c->fault_point))
             vec_push(&r->fired, (struct fault){c->fault_point, c->mode});
     }

@@ -61,10 +61,24 @@ static struct reply_row *row_of(const struct search *s, uint32_t root, outcome o
     return NULL;
 }
 
-struct reply_row *replies_row(const struct search *s, uid callee, outcome o)
+/* What is only known to take so long at least comes after what was measured. */
+static bool faster(const struct reply_cause *a, const struct reply_cause *b)
 {
-    uint32_t root = tree_find_root(&s->tree, s->names, callee);
-    return root == NODE_NONE ? NULL : row_of(s, root, o);
+    return a->measured > b->measured || (a->measured == b->measured && a->ns < b->ns);
+}
+
+const struct reply_cause *replies_cause(const struct search *s, uid callee, outcome o, bool fast)
+{
+    const uint32_t *first = map_get(&s->replies.row_of, tree_find_root(&s->tree, s->names, callee));
+    const struct reply_cause *best = NULL;
+    for (uint32_t i = first ? *first : 0; i; i = s->replies.rows.at[i - 1].next) {
+        const struct reply_row *row = &s->replies.rows.at[i - 1];
+        const struct reply_cause *cause = fast ? &row->fastest : &row->slowest;
+        if ((o == OUT_NONE || row->outcome == o) &&
+            (!best || (fast ? faster(cause, best) : cause->ns > best->ns)))
+            best = cause;
+    }
+    return best;
 }
 
 /* One outcome meets one place. call: the place's call in this trace, or CALL_NONE. */
@@ -124,8 +138,7 @@ static void add_outcome(struct search *s, const struct trace *trace, uint32_t ca
         map_set(&r->row_of, root, r->rows.n);
         row = &vec_last(&r->rows);
     }
-    if (cause.measured > row->fastest.measured ||
-        (cause.measured == row->fastest.measured && cause.ns < row->fastest.ns))
+    if (faster(&cause, &row->fastest))
         row->fastest = cause;
     if (cause.ns > row->slowest.ns)
         row->slowest = cause;

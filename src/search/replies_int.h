@@ -43,10 +43,11 @@ struct replies {
 
 /* late.c: what is known of answers that come too late, and of edges that a run did not show. */
 struct late {
-    bool happens;     /* an answer came after its caller's timeout: time plays a part */
-    struct map tries; /* edge -> how many other causes were tried */
-    struct map ran;   /* keys of the faultloads that were run, */
-    uint32_t n_ran;   /* as many of search.runs */
+    bool happens;      /* an answer came after its caller's timeout: time plays a part */
+    struct map tries;  /* edge -> how many other causes were tried */
+    struct map ran;    /* keys of the faultloads that were run, */
+    uint32_t n_ran;    /* as many of search.runs */
+    struct map waited; /* edge by which a caller left -> how long it had waited, in microseconds */
 };
 
 /* replies.c: considers what the callee may show that no mode gives. */
@@ -56,14 +57,21 @@ void replies_deinit(struct replies *replies);
 /* Does some mode of the search give this label at this call? */
 mode replies_mode(const struct search *s, uid callee, label l);
 
-/* What is known of this outcome at this call, or NULL. */
-struct reply_row *replies_row(const struct search *s, uid callee, outcome o);
+/* The fastest or slowest known cause of this outcome at this call, OUT_NONE: of any; or NULL. */
+const struct reply_cause *replies_cause(const struct search *s, uid callee, outcome o, bool fast);
 
 /* f and the faults of the cause, moved below the callee. */
 faultload replies_append(struct search *s, faultload f, const struct reply_cause *cause,
                          uid callee);
 
-/* late.c: did the run show what it was meant to? */
+/* late.c: a call took this edge: did its caller leave? */
+void late_left(struct search *s, uint32_t edge, const struct call *c);
+
+/* A call that ends with this label, at a place where callers leave by the edge `left`: may it be too
+ * late there? */
+bool late_may_be(const struct search *s, uint32_t left, uid u, label l);
+
+/* Did the run show what it was meant to? */
 void late_observe(struct search *s, const struct trace *trace);
 
 /* The faults that should lead to this edge have been run on another occasion. */

@@ -3,8 +3,13 @@
  *
  * Answers that come too late under some faultloads and in time under others. The search against
  * brute force, over random systems with latencies, pauses and timeouts: what it does not show, it
- * announces, and that is rare. */
+ * announces, and that is rare.
+ *
+ * One thing it cannot know: that a caller has a timeout which no run has reached (docs/search.md,
+ * "Late answers"). What is missed for that reason alone is told apart, is rarer still, and is shown
+ * once `hold` is among the modes. */
 
+#include "base/hash.h"
 #include "data/yaml.h"
 #include "support/lab.h"
 #include "support/random_system.h"
@@ -17,12 +22,54 @@ enum { BRUTE_MAX = 700 };
 struct trial {
     struct lab lab;
     struct search *search;
-    struct map explored; /* facts */
-    uint32_t missed;     /* facts that only brute force has shown */
-    bool late;           /* some answer came after its caller's timeout, under any faultload */
+    struct map explored;  /* facts */
+    struct map steps;     /* every prefix of a transcript that the search has seen, */
+    struct map left;      /* and every call that it has seen its caller leave */
+    uint32_t missed;      /* facts that only brute force has shown */
+    uint32_t unexplained; /* runs that show something new otherwise than by */
+    VEC(uint64_t) hidden; /* steps by which a caller left a call that the search never saw left */
+    bool late;            /* some answer came after its caller's timeout, under any faultload */
     uint64_t suspects;
     const char *wrong; /* what explain said that is not so */
 };
+
+/* Walks the last run in causal order. With `learn`, its steps are noted; else the walk ends at the
+ * first that was not: its call, or CALL_NONE. */
+static uint32_t walk(struct trial *t, uint32_t handler, bool learn, uint64_t *step)
+{
+    const struct lab *lab = &t->lab;
+    uint64_t prefix = lab->trace.calls.at[handler].uid;
+    for (uint32_t i = lab->order.first.at[handler]; i < lab->order.first.at[handler + 1]; i++) {
+        uint32_t call = lab->order.child.at[i];
+        const struct call *c = &lab->trace.calls.at[call];
+        uint32_t below = c->handled ? walk(t, call, learn, step) : CALL_NONE;
+        if (below != CALL_NONE)
+            return below;
+        *step = prefix = hash_mix(hash_mix(prefix, c->uid), call_label(c));
+        if (!learn && !map_get(&t->steps, prefix))
+            return call;
+        if (learn)
+            map_set(&t->steps, prefix, 1);
+        if (learn && call_late(c))
+            map_set(&t->left, c->uid, 1);
+    }
+    return CALL_NONE;
+}
+
+/* Does the last run show something new by a hidden timeout, and else nothing? */
+static bool new_by_hidden(struct trial *t)
+{
+    uint64_t step;
+    uint32_t call = walk(t, 0, false, &step);
+    if (call == CALL_NONE)
+        return false;
+    const struct call *c = &t->lab.trace.calls.at[call];
+    bool hidden = call_late(c) && !map_get(&t->left, c->uid);
+    if (hidden)
+        vec_push(&t->hidden, step);
+    t->unexplained += !hidden;
+    return hidden;
+}
 
 static void visit(void *ctx, faultload f, bool fired)
 {
@@ -30,7 +77,7 @@ static void visit(void *ctx, faultload f, bool fired)
     struct explanation why;
     for (uint32_t i = 1; i < t->lab.trace.calls.n; i++)
         t->late |= call_late(&t->lab.trace.calls.at[i]);
-    if (!t->search)
+    if (!t->search || new_by_hidden(t))
         return;
     search_explain(t->search, f, &why);
     if (fired && why.kind == EXPLAIN_IMPOSSIBLE)
@@ -39,6 +86,34 @@ static void visit(void *ctx, faultload f, bool fired)
         t->wrong = "explain: a budget is blamed, and there was none";
     if (!fired && (why.kind == EXPLAIN_RUN || why.kind == EXPLAIN_REDUNDANT))
         t->wrong = "explain: an impossible faultload is said to show nothing new";
+}
+
+static struct search *explore(struct trial *t, const struct search_options *options)
+{
+    struct search *search = search_new(&t->lab.names, &t->lab.fl, options);
+    faultload f;
+    uint64_t step;
+    for (uint32_t n = 0; n < 2 * BRUTE_MAX && search_next(search, &f); n++) {
+        lab_run(&t->lab, f);
+        walk(t, 0, true, &step);
+        search_observe(search, f, &t->lab.trace, &t->lab.verdict);
+    }
+    return search;
+}
+
+/* Is all that was hidden shown when callers are made to wait, too? */
+static bool hold_shows(struct trial *t, struct search_options options)
+{
+    struct mode_list modes = t->lab.sim->modes;
+    modes.at[modes.n++] = mode_make(MODE_HOLD, 0);
+    options.modes = modes.at;
+    options.n_modes = modes.n;
+    options.baselines = 1;
+    search_free(explore(t, &options));
+    for (uint32_t i = 0; i < t->hidden.n; i++)
+        if (!map_get(&t->steps, t->hidden.at[i]))
+            return false;
+    return true;
 }
 
 /* False when the system is too large for brute force, or does not load. */
@@ -56,7 +131,7 @@ static bool trial_run(struct trial *t, const struct node *system, struct search_
     options.modes = lab_options(&t->lab).modes;
     options.n_modes = lab_options(&t->lab).n_modes;
     options.baselines = 1;
-    t->search = lab_explore(&t->lab, &options, 2 * BRUTE_MAX);
+    t->search = explore(t, &options);
     t->explored = t->lab.facts;
     t->lab.facts = (struct map){0};
     (void)search_suspects(t->search, &n, &t->suspects);
@@ -70,6 +145,9 @@ static void trial_end(struct trial *t)
 {
     search_free(t->search);
     map_deinit(&t->explored);
+    map_deinit(&t->steps);
+    map_deinit(&t->left);
+    vec_deinit(&t->hidden);
     lab_deinit(&t->lab);
 }
 
@@ -77,7 +155,7 @@ static const char *judge(const struct trial *t)
 {
     struct search_stats stats;
     search_stats(t->search, &stats);
-    if (t->missed && !t->suspects)
+    if (t->missed && !t->suspects && (t->unexplained || !t->hidden.n))
         return "the search missed something without a word";
     if (t->suspects && !t->late)
         return "something was suspect although no answer is ever late";
@@ -110,11 +188,11 @@ static void fail_with(const struct node *system, struct arena *a, uint64_t seed,
              buf_text(&text));
 }
 
-/* Systems of which some have late answers; fewer than one in a hundred of these may be announced.
- */
+/* Systems of which some have late answers; fewer than one in a hundred of these may be announced,
+ * and hardly any may have a timeout that stays hidden. */
 static void try_systems(uint32_t wanted, uint64_t seed, struct search_options options)
 {
-    uint32_t n = 0, late = 0, announced = 0, missed = 0;
+    uint32_t n = 0, late = 0, announced = 0, missed = 0, hidden = 0;
     for (; n < wanted; seed++) {
         struct arena a = {0};
         struct trial t;
@@ -124,17 +202,22 @@ static void try_systems(uint32_t wanted, uint64_t seed, struct search_options op
             n++;
             late += t.late;
             announced += t.suspects > 0;
-            missed += t.missed > 0;
+            missed += t.missed > 0 && t.suspects;
+            hidden += t.hidden.n > 0;
+            if (!wrong && t.hidden.n && !hold_shows(&t, options))
+                wrong = "a hidden timeout is not shown with `hold` either";
             trial_end(&t);
             if (wrong)
                 fail_with(system, &a, seed, wrong, options);
         }
         arena_deinit(&a);
     }
-    print_message("# %u systems, %u with late answers: %u announced, %u of them missed something\n",
-                  n, late, announced, missed);
+    print_message("# %u systems, %u with late answers: %u announced, %u of them missed something; "
+                  "%u with a hidden timeout\n",
+                  n, late, announced, missed, hidden);
     assert_true(late * 5 > n); /* they are worth testing */
     assert_true(announced * 100 <= late);
+    assert_true(hidden * 1000 <= n);
 }
 
 static void test_exact(void **state)
@@ -143,11 +226,9 @@ static void test_exact(void **state)
     try_systems(volume(SYSTEMS), 0, (struct search_options){0});
 }
 
-/* No more of them in `make soak` than in `make test`: the random order misses a transcript of system
- * 203877 and does not announce it, which is still to be mended. */
 static void test_orders(void **state)
 {
-    uint32_t n = volume(SYSTEMS / 8) < SYSTEMS / 8 ? volume(SYSTEMS / 8) : SYSTEMS / 8;
+    uint32_t n = volume(SYSTEMS / 8);
     (void)state;
     try_systems(n, 100000, (struct search_options){.order = 1});
     try_systems(n, 200000, (struct search_options){.order = 2, .seed = 7});
@@ -192,7 +273,7 @@ static void test_resume(void **state)
 
 static const struct {
     const char *what, *yaml;
-    bool complete;       /* all that brute force shows is shown */
+    bool complete;       /* all that brute force shows is shown; else it is once there is `hold` */
     uint32_t runs;       /* at most */
     uint32_t n_suspects; /* of SUSPECT_NOT_SHOWN, each with */
     uint32_t tries;      /* so many other causes */
@@ -276,6 +357,48 @@ static const struct {
      "  x: { GET /: }\n"
      "scenarios: { go: { request: front GET / } }\n",
      true, 60, 1, 24},
+    {"a timeout that only two slow answers at once would reach, as the faster one counts: hidden",
+     "system: x\n"
+     "modes: [\"lost-reply:503\"]\n"
+     "services:\n"
+     "  s00: { GET /: [{ call: s10 GET /, timeout: 7500us }] }\n"
+     "  s10: { GET /: [{ parallel: [{ call: s20 GET / }, { call: s20 GET / }],\n"
+     "                   until: first-error }] }\n"
+     "  s20: { GET /: [{ call: s30 GET /, as: c, retry: { times: 1 } },\n"
+     "                 { if: c.ok, then: [{ call: s30 GET / }] }, { reply: 500 }] }\n"
+     "  s30: { latency: 2ms, GET /: }\n"
+     "scenarios: { go: { request: s00 GET / } }\n",
+     false, 13, 0, 0},
+    {"a lost reply is as fast as what is below it: in time when that fails, too",
+     "system: x\n"
+     "modes: [\"lost-reply:503\"]\n"
+     "services:\n"
+     "  front: { GET /: [{ call: b GET /, timeout: 4ms }] }\n"
+     "  b: { GET /: [{ call: c GET /, on: { ok: { reply: 404 }, failed: { reply: 200 } } }] }\n"
+     "  c: { GET /: [{ call: d GET /, on: { failed: { reply: 200 } } }, { sleep: 10ms }] }\n"
+     "  d: { GET /: }\n"
+     "scenarios: { go: { request: front GET / } }\n",
+     true, 6, 0, 0},
+    {"the answer in time that is lost is one that a mode gives as well",
+     "system: x\n"
+     "modes: [\"lost-reply:503\", 500]\n"
+     "services:\n"
+     "  front: { GET /: [{ call: b GET /, timeout: 4ms }] }\n"
+     "  b: { GET /: [{ call: c GET /, on: { 500: { reply: 500 } } }] }\n"
+     "  c: { latency: 10ms, GET /: [{ call: d GET /, on: { failed: { reply: 500 } } }] }\n"
+     "  d: { GET /: }\n"
+     "scenarios: { go: { request: front GET / } }\n",
+     true, 9, 0, 0},
+    {"a caller that is known to leave, and an answer that took longer elsewhere: not guessed",
+     "system: x\n"
+     "modes: [hold, 500]\n"
+     "services:\n"
+     "  front: { GET /: [{ call: b GET /, timeout: 60ms, retry: { times: 1, on: 5xx },\n"
+     "                     on: { failed: { call: b GET / } } }] }\n"
+     "  b: { GET /: [{ call: c GET / }] }\n"
+     "  c: { GET /: }\n"
+     "scenarios: { go: { request: front GET / } }\n",
+     true, 16, 0, 0},
     {"a service that looks at its payload, which is not part of its name: announced",
      "system: x\n"
      "modes: [503]\n"
@@ -313,8 +436,11 @@ static void test_cases(void **state)
                 not_shown++;
                 assert_int_equal(suspects[k].n, cases[i].tries);
             }
-        if (cases[i].complete != (t.missed == 0) || not_shown != cases[i].n_suspects ||
-            stats.runs > cases[i].runs || !stats.complete || t.wrong)
+        bool as_said = cases[i].complete ? t.missed == 0
+                                         : t.missed && !t.unexplained &&
+                                               hold_shows(&t, (struct search_options){0});
+        if (!as_said || not_shown != cases[i].n_suspects || stats.runs > cases[i].runs ||
+            !stats.complete || t.wrong)
             fail_msg("%s: %u missed, %u not shown, %llu runs%s%s", cases[i].what,
                      (unsigned)t.missed, (unsigned)not_shown, (unsigned long long)stats.runs,
                      t.wrong ? ", " : "", t.wrong ? t.wrong : "");
