@@ -43,10 +43,13 @@ void late_left(struct search *s, uint32_t edge, const struct call *c)
 
 bool late_may_be(const struct search *s, uint32_t left, uid u, label l)
 {
-    const struct reply_cause *slow = replies_cause(s, u, l & LABEL_MODE ? OUT_NONE : l, false);
+    bool by_mode = l & LABEL_MODE;
+    const struct reply_cause *slow = replies_cause(s, u, by_mode ? OUT_NONE : l, false);
     const uint32_t *us = map_get(&s->late.waited, left);
+    if (!slow) /* always as fast: then this was seen of the service, unless a mode shows the same */
+        return !by_mode && replies_mode(s, u, l);
     return replies_cause(s, u, s->tree.nodes.at[left].label, false) ||
-           (slow && us && slow->ns > *us * INT64_C(1000));
+           (us && slow->ns > *us * INT64_C(1000));
 }
 
 /* ---- a run that did not show its edge ---- */

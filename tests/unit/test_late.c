@@ -399,6 +399,15 @@ static const struct {
      "  c: { GET /: }\n"
      "scenarios: { go: { request: front GET / } }\n",
      true, 16, 0, 0},
+    {"a service that is always too late, and a mode that gives what it would answer: not guessed",
+     "system: x\n"
+     "modes: [503, reset]\n"
+     "services:\n"
+     "  front: { GET /: [{ call: b GET /, timeout: 4ms,\n"
+     "                     on: { 503: { reply: 200 }, failed: { call: b GET / } } }] }\n"
+     "  b: { latency: 5ms, GET /: { reply: 503 } }\n"
+     "scenarios: { go: { request: front GET / } }\n",
+     true, 8, 0, 0},
     {"a service that looks at its payload, which is not part of its name: announced",
      "system: x\n"
      "modes: [503]\n"
