@@ -263,7 +263,7 @@ static void wait_for_one(struct drive *d)
             answer(s, (struct answer){.result = r, .alone = alone});
         else if (its)
             keep(s, r, alone);
-        else if (waits && status == STATUS_FAILED) /* for nothing: none is under way */
+        else if (waits && status == STATUS_NONE) /* for nothing */
             answer(s, (struct answer){.status = STATUS_FAILED});
     }
 }

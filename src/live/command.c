@@ -70,7 +70,7 @@ static void output_close(struct command *c)
     c->fd = -1;
 }
 
-static void command_free(struct command *c)
+void command_cancel(struct command *c)
 {
     timer_stop(c->loop, &c->timer);
     if (c->process)
@@ -78,19 +78,6 @@ static void command_free(struct command *c)
     output_close(c);
     mem_free(c->output);
     mem_free(c);
-}
-
-static void output_add(struct command *c, const char *bytes, size_t n)
-{
-    if (!c->output)
-        c->output = mem_alloc(OUTPUT_ROOM);
-    if (c->n + n > OUTPUT_ROOM) { /* n is at most half of the room */
-        size_t keep = c->n < COMMAND_OUTPUT_MAX ? c->n : COMMAND_OUTPUT_MAX;
-        memmove(c->output, c->output + c->n - keep, keep);
-        c->n = keep;
-    }
-    memcpy(c->output + c->n, bytes, n);
-    c->n += n;
 }
 
 _Static_assert((int)LOOP_READ_BYTES <= (int)COMMAND_OUTPUT_MAX, "one reading fits into the room");
@@ -102,10 +89,19 @@ static void output_read(struct command *c)
         ssize_t got = sys_read(c->fd, c->loop->read_bytes, LOOP_READ_BYTES);
         if (got == -EAGAIN)
             return;
-        if (got <= 0)
+        if (got <= 0) {
             output_close(c);
-        else
-            output_add(c, c->loop->read_bytes, (size_t)got);
+            return;
+        }
+        if (!c->output)
+            c->output = mem_alloc(OUTPUT_ROOM);
+        if (c->n + (size_t)got > OUTPUT_ROOM) { /* one reading is at most half of the room */
+            size_t keep = c->n < COMMAND_OUTPUT_MAX ? c->n : COMMAND_OUTPUT_MAX;
+            memmove(c->output, c->output + c->n - keep, keep);
+            c->n = keep;
+        }
+        memcpy(c->output + c->n, c->loop->read_bytes, (size_t)got);
+        c->n += (size_t)got;
     }
 }
 
@@ -122,7 +118,7 @@ static void command_finish(struct command *c)
         process_abandon(c->process);
     c->process = NULL;
     c->done(c->user, &c->result);
-    command_free(c);
+    command_cancel(c);
 }
 
 static void on_output(uv_poll_t *h, int status, int events)
@@ -252,9 +248,4 @@ struct command *command_start(struct keeper *k, const struct command_request *r,
     arena_deinit(&a);
     timer_start(c->loop, &c->timer, c->result.start_ns + r->timeout_ns);
     return c;
-}
-
-void command_cancel(struct command *c)
-{
-    command_free(c);
 }

@@ -64,22 +64,17 @@ static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
 
 /* ---- patterns ---- */
 
-static int decode(slice text, struct buf *out, struct err *e)
-{
-    if (!percent_decode(text, true, out))
-        return err_set(e, 0, 0, "the pattern is not percent-encoded: two hex digits follow a %%");
-    if (out->full)
-        return err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
-    return 0;
-}
-
 static int read_pattern(struct question *q, slice query, struct err *e)
 {
     struct buf text = BUF_INIT(CONTROL_PATTERN_MAX);
     slice key = SLICE("pattern=");
     if (slice_starts(query, key))
         query = slice_from(query, key.n);
-    int failed = decode(query, &text, e);
+    int failed = 0;
+    if (!percent_decode(query, true, &text))
+        failed = err_set(e, 0, 0, "the pattern is not percent-encoded: two hex digits follow a %%");
+    else if (text.full)
+        failed = err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
     if (!failed && slice_trim(buf_slice(&text)).n) {
         q->has_pattern = true;
         struct vocabulary words = *q->words;

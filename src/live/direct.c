@@ -16,10 +16,14 @@ struct ownership {
     const struct call_arrival *arrival;
 };
 
-/* Whose process is it? Of services that others have started: in the family of the one that listens
- * at the service's address. */
-static uint32_t service_of(struct live *l, pid_t pid)
+/* Whose process has this socket? Of services that others have started: in the family of the one
+ * that listens at the service's address. */
+static uint32_t holder_of(struct live *l, uint64_t inode)
 {
+    for (uint32_t i = 0; i < l->wiring->n_services; i++)
+        if (owner_holds(services_pid(l->services, i), inode)) /* mostly, and cheap to ask */
+            return i;
+    pid_t pid = owner_pid(inode);
     uint32_t found = services_of_pid(l->services, pid);
     for (uint32_t i = 0; i < l->wiring->n_services && found == UINT32_MAX; i++) {
         struct pids family = {0};
@@ -38,14 +42,6 @@ static uint32_t service_of(struct live *l, pid_t pid)
         found = member ? i : UINT32_MAX;
     }
     return found;
-}
-
-static uint32_t holder_of(struct live *l, uint64_t inode)
-{
-    for (uint32_t i = 0; i < l->wiring->n_services; i++)
-        if (owner_holds(services_pid(l->services, i), inode)) /* mostly, and cheap to ask */
-            return i;
-    return service_of(l, owner_pid(inode));
 }
 
 /* Is it the service's process that has the other end? Found out once per connection: in the memo is
@@ -97,21 +93,16 @@ static slice body_of(const struct chain *body, bool grpc, struct buf *text)
     return whole.n > GRPC_PREFIX ? slice_from(whole, GRPC_PREFIX) : (slice){0};
 }
 
-/* Services that start, and commands around a run, may cause calls that belong to no run. */
-static bool is_idle(const struct live *l)
-{
-    bool idle = !l->starting;
-    for (uint32_t i = 0; i < l->opt.slots && l->n_running > 0; i++)
-        idle &= l->slot[i].command == NULL && l->slot[i].state != EXECUTION_RENEWING;
-    return idle;
-}
-
 static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate *fate)
 {
     struct live *l = ctx;
     const struct wiring_door *door = &l->wiring->doors.at[a->door];
     if (!a->waited && track_wants_body(l->tracker, door->callee, a->interface))
         return ARRIVED_WAIT_FOR_BODY;
+    /* services that start, and commands around a run, may cause calls that belong to no run */
+    bool idle = !l->starting;
+    for (uint32_t i = 0; i < l->opt.slots && l->n_running > 0; i++)
+        idle &= l->slot[i].command == NULL && l->slot[i].state != EXECUTION_RENEWING;
     struct ownership ownership = {l, a};
     struct buf text = BUF_INIT(BODY_MAX);
     uint8_t http = CALL_HTTP | (a->h2 ? CALL_HTTP2 : 0);
@@ -123,7 +114,7 @@ static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate 
                                     .whole = a->whole,
                                     .start_ns = a->start_ns,
                                     .crowded = l->n_running > 1,
-                                    .idle = is_idle(l),
+                                    .idle = idle,
                                     .owns = owns,
                                     .ctx = &ownership};
     track_read_head(l->tracker, a->head, &arrival);
@@ -132,20 +123,6 @@ static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate 
         track_write_head(l->tracker, run, fate->call, &arrival.context, a->head, a->arena);
     buf_deinit(&text);
     return ARRIVED_DECIDED;
-}
-
-/* A mode that alters answers found nothing to alter. */
-static void note_unfit(struct live *l, const struct call_arrival *a, const struct call_fate *fate,
-                       const char *why)
-{
-    struct buf text = BUF_INIT(2000);
-    buf_adds(&text, "mode ");
-    mode_print(fate->mode, &text);
-    buf_addf(&text, " cannot be acted out at %.*s %.*s: %s",
-             SLICE_ARG(l->wiring->name[l->wiring->doors.at[a->door].callee]),
-             SLICE_ARG(a->interface), why);
-    execution_note(l, fate->run, buf_slice(&text));
-    buf_deinit(&text);
 }
 
 static void ended(void *ctx, const struct call_arrival *a, const struct call_fate *fate,
@@ -168,8 +145,16 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
     }
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
                 end->end_ns);
-    if (end->unfit)
-        note_unfit(l, a, fate, end->unfit);
+    if (end->unfit) { /* a mode that alters answers found nothing to alter */
+        text = BUF_INIT(2000);
+        buf_adds(&text, "mode ");
+        mode_print(fate->mode, &text);
+        buf_addf(&text, " cannot be acted out at %.*s %.*s: %s",
+                 SLICE_ARG(l->wiring->name[l->wiring->doors.at[a->door].callee]),
+                 SLICE_ARG(a->interface), end->unfit);
+        execution_note(l, fate->run, buf_slice(&text));
+        buf_deinit(&text);
+    }
     execution_poke(l, fate->run);
 }
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "core/interface.h"
 #include "io/sys.h"
-#include "live/execution_int.h"
+#include "live/live_int.h"
 
 static const int64_t STOP_NS = SECONDS(30); /* for services to end; each has its own deadline */
 
@@ -38,16 +38,6 @@ static void on_deadline(struct timer *t)
     struct deadline *d = OWNER(t, struct deadline, timer);
     d->passed = true;
     live_leave(d->live);
-}
-
-/* Runs the loop until *flag, at the latest for so long. */
-static void run_until(struct live *l, const bool *flag, int64_t timeout_ns)
-{
-    struct deadline d = {.timer.fire = on_deadline, .live = l};
-    timer_start(l->loop, &d.timer, clock_ns() + timeout_ns);
-    while (!*flag && !d.passed && !l->failed)
-        run_once(l);
-    timer_stop(l->loop, &d.timer);
 }
 
 /* ---- hooks of the services ---- */
@@ -143,24 +133,6 @@ static int open_tls(struct live *l, struct err *e)
     return 0;
 }
 
-static void make_tracker(struct live *l)
-{
-    const struct campaign_config *c = l->config;
-    struct track_options o = {.names = l->opt.names,
-                              .rules = l->opt.words->rules,
-                              .services = l->wiring->name,
-                              .n_services = l->wiring->n_services,
-                              .best = l->opt.best,
-                              .payload = (enum track_payload)c->identify.payload,
-                              .predecessors = c->identify.predecessors,
-                              .custom = c->identify.headers.at,
-                              .n_custom = c->identify.headers.n,
-                              .ignore = c->ignore.at,
-                              .n_ignore = c->ignore.n,
-                              .seed = l->opt.seed};
-    l->tracker = tracker_new(&o);
-}
-
 static void warn(void *ctx, const char *text)
 {
     const struct live *l = ctx;
@@ -180,17 +152,6 @@ static int open_plane(struct live *l, struct err *e)
     l->loop = plane_loop(l->plane);
     wiring_bind(l->wiring, l->plane);
     return 0;
-}
-
-static void watch_signals(struct live *l)
-{
-    (void)uv_signal_init(&l->loop->uv, &l->on_int);
-    (void)uv_signal_init(&l->loop->uv, &l->on_term);
-    l->on_int.data = l->on_term.data = l;
-    (void)uv_signal_start(&l->on_int, on_signal, SIGINT);
-    (void)uv_signal_start(&l->on_term, on_signal, SIGTERM);
-    uv_unref((uv_handle_t *)&l->on_int);
-    uv_unref((uv_handle_t *)&l->on_term);
 }
 
 /* ---- telling who is waited for ---- */
@@ -215,7 +176,7 @@ static void watch_begin(struct live *l)
     timer_start(l->loop, &l->watch, l->watch_ns + WATCH_NS);
 }
 
-static int wait_ready(struct live *l, struct err *e)
+static enum status wait_ready(struct live *l, struct err *e)
 {
     l->ready = l->failed = false;
     l->starting = true;
@@ -226,15 +187,48 @@ static int wait_ready(struct live *l, struct err *e)
     l->starting = false;
     if (l->failed) {
         *e = l->failure;
-        return -1;
+        return STATUS_FAILED;
     }
     if (l->signal)
         (void)err_set(e, 0, 0, "interrupted while the services were starting");
-    return live_ended(l) ? 1 : 0;
+    return live_ended(l) ? STATUS_INTERRUPTED : STATUS_OK;
 }
 
-static int start_services(struct live *l, struct err *e)
+static enum status open_all(struct live *l, struct err *e)
 {
+    const struct campaign_config *c = l->config;
+    if (keeper_new(&l->keeper, e) || wiring_new(c, l->opt.sim, l->opt.slots, &l->wiring, e) ||
+        open_tls(l, e))
+        return -1;
+    uint32_t n = l->wiring->n_services;
+    l->pid = mem_zero((n + 1) * sizeof *l->pid);
+    l->spared = mem_zero((n + 1) * sizeof *l->spared);
+    struct track_options tracking = {.names = l->opt.names,
+                                     .rules = l->opt.words->rules,
+                                     .services = l->wiring->name,
+                                     .n_services = n,
+                                     .best = l->opt.best,
+                                     .payload = (enum track_payload)c->identify.payload,
+                                     .predecessors = c->identify.predecessors,
+                                     .custom = c->identify.headers.at,
+                                     .n_custom = c->identify.headers.n,
+                                     .ignore = c->ignore.at,
+                                     .n_ignore = c->ignore.n,
+                                     .seed = l->opt.seed};
+    l->tracker = tracker_new(&tracking);
+    if (open_plane(l, e))
+        return -1;
+    (void)uv_signal_init(&l->loop->uv, &l->on_int);
+    (void)uv_signal_init(&l->loop->uv, &l->on_term);
+    l->on_int.data = l->on_term.data = l;
+    (void)uv_signal_start(&l->on_int, on_signal, SIGINT);
+    (void)uv_signal_start(&l->on_term, on_signal, SIGTERM);
+    uv_unref((uv_handle_t *)&l->on_int);
+    uv_unref((uv_handle_t *)&l->on_term);
+    l->control = (struct control){.tracker = l->tracker, .words = l->opt.words};
+    if (control_open(&l->control, l->loop, e) || keeper_attach(l->keeper, l->loop, e))
+        return -1;
+    l->client = client_new(l->loop, c->connections == CONNECTIONS_FRESH);
     struct services_hooks hooks = {.ctx = l,
                                    .expand = on_expand,
                                    .address = on_address,
@@ -242,30 +236,10 @@ static int start_services(struct live *l, struct err *e)
                                    .failed = on_failed,
                                    .died = on_died,
                                    .lost = on_lost};
-    if (services_new(l->loop, l->keeper, l->client, l->config, &hooks, &l->services, e))
+    if (services_new(l->loop, l->keeper, l->client, c, &hooks, &l->services, e))
         return -1;
     services_start(l->services);
     return wait_ready(l, e);
-}
-
-static int open_all(struct live *l, struct err *e)
-{
-    if (keeper_new(&l->keeper, e))
-        return -1;
-    if (wiring_new(l->config, l->opt.sim, l->opt.slots, &l->wiring, e) || open_tls(l, e))
-        return -1;
-    uint32_t n = l->wiring->n_services + 1;
-    l->pid = mem_zero(n * sizeof *l->pid);
-    l->spared = mem_zero(n * sizeof *l->spared);
-    make_tracker(l);
-    if (open_plane(l, e))
-        return -1;
-    watch_signals(l);
-    l->control = (struct control){.tracker = l->tracker, .words = l->opt.words};
-    if (control_open(&l->control, l->loop, e) || keeper_attach(l->keeper, l->loop, e))
-        return -1;
-    l->client = client_new(l->loop, l->config->connections == CONNECTIONS_FRESH);
-    return start_services(l, e);
 }
 
 uint32_t live_clear_up(void)
@@ -284,27 +258,17 @@ int live_open(struct campaign_config *config, const struct live_options *options
         l->sim_process = config->services.n - 1; /* sim_adopt put it there */
     if (options->sim && options->slots == 1)
         sys_stay(true); /* one call at a time, between two processes */
-    int status = open_all(l, e);
-    if (status) {
+    enum status status = open_all(l, e);
+    if (status != STATUS_OK) {
         int signal = l->signal;
         live_close(l);
-        return status > 0 ? signal : -1;
+        return status == STATUS_INTERRUPTED ? signal : -1;
     }
     *out = l;
     return 0;
 }
 
 /* ---- closing ---- */
-
-static void close_plane(struct live *l)
-{
-    uv_close((uv_handle_t *)&l->on_int, NULL);
-    uv_close((uv_handle_t *)&l->on_term, NULL);
-    control_close(&l->control);
-    plane_stop(l->plane, true);
-    loop_run(l->loop);
-    plane_free(l->plane);
-}
 
 void live_close(struct live *l)
 {
@@ -317,7 +281,11 @@ void live_close(struct live *l)
         live_set_deadline(l, 0);
         services_stop(l->services, on_stopped, l);
         watch_begin(l);
-        run_until(l, &l->stopped, STOP_NS);
+        struct deadline d = {.timer.fire = on_deadline, .live = l};
+        timer_start(l->loop, &d.timer, clock_ns() + STOP_NS);
+        while (!l->stopped && !d.passed && !l->failed)
+            run_once(l);
+        timer_stop(l->loop, &d.timer);
         timer_stop(l->loop, &l->watch);
         services_free(l->services);
     }
@@ -325,8 +293,14 @@ void live_close(struct live *l)
         client_free(l->client);
     if (l->keeper)
         keeper_free(l->keeper);
-    if (l->plane)
-        close_plane(l);
+    if (l->plane) {
+        uv_close((uv_handle_t *)&l->on_int, NULL);
+        uv_close((uv_handle_t *)&l->on_term, NULL);
+        control_close(&l->control);
+        plane_stop(l->plane, true);
+        loop_run(l->loop);
+        plane_free(l->plane);
+    }
     for (uint32_t i = 0; l->tls && i < l->config->services.n; i++)
         tls_context_free(l->tls[i]);
     for (uint32_t i = 0; i < LIVE_SLOTS_MAX; i++)
@@ -391,29 +365,22 @@ uint32_t live_slots(const struct live *l)
     return l->opt.slots;
 }
 
-static struct execution *find_done(struct live *l)
+enum status live_wait(struct live *l, const struct execution_result **out)
 {
-    for (uint32_t i = 0; i < l->opt.slots; i++)
-        if (l->slot[i].state == EXECUTION_DONE)
-            return &l->slot[i];
-    return NULL;
-}
-
-int live_wait(struct live *l, const struct execution_result **out)
-{
-    for (;;) {
-        struct execution *x = find_done(l);
-        if (x) {
+    for (;; run_once(l)) {
+        for (uint32_t i = 0; i < l->opt.slots; i++) {
+            struct execution *x = &l->slot[i];
+            if (x->state != EXECUTION_DONE)
+                continue;
             l->n_running--;
             x->state = EXECUTION_FREE; /* its arena stays until the slot is used again */
             *out = &x->result;
-            return 0;
+            return STATUS_OK;
         }
         if (live_ended(l))
-            return 1;
+            return STATUS_INTERRUPTED;
         if (l->n_running == 0)
-            return -1;
-        run_once(l);
+            return STATUS_NONE;
     }
 }
 
@@ -434,17 +401,17 @@ const char *live_death(const struct live *l)
     return l->death[0] ? l->death : NULL;
 }
 
-int live_heal(struct live *l, bool all, struct err *e)
+enum status live_heal(struct live *l, bool all, struct err *e)
 {
     if (l->lost) {
         *e = l->failure;
-        return -1;
+        return STATUS_FAILED;
     }
     l->n_died = 0;
     l->death[0] = 0;
     services_restart(l->services, all);
-    int status = wait_ready(l, e);
-    if (status == 0)
+    enum status status = wait_ready(l, e);
+    if (status == STATUS_OK)
         event_send(&l->opt.sink, &(struct event){.type = EVENT_RESTARTED});
     return status;
 }
@@ -456,9 +423,9 @@ void live_log_mark(struct live *l)
 
 void live_log_since(const struct live *l, slice service, uint32_t most, struct buf *out)
 {
-    for (uint32_t i = 0; i < l->config->services.n; i++)
-        if (slice_eq(l->config->services.at[i].name, service))
-            services_log_since(l->services, i, most, out);
+    uint32_t i = config_service(l->config, service);
+    if (i != UINT32_MAX)
+        services_log_since(l->services, i, most, out);
 }
 
 bool live_has_own(const struct live *l)
@@ -473,18 +440,4 @@ bool live_usage(const struct live *l, uint32_t service, struct process_usage *ou
 {
     *process = services_pid(l->services, service);
     return *process > 0 && services_usage(l->services, service, out);
-}
-
-uid live_request(struct live *l, uint32_t scenario)
-{
-    const struct scenario_spec *spec = &l->config->scenarios.at[scenario];
-    struct names *names = l->opt.names;
-    struct buf interface = BUF_INIT(1 << 14);
-    request_interface(l, spec, &interface);
-    struct element el = {
-        .service =
-            names_sym(names, spec->is_command ? SLICE("client") : l->wiring->name[spec->service]),
-        .interface = names_sym(names, buf_slice(&interface))};
-    buf_deinit(&interface);
-    return names_uid(names, UID_NONE, names_element(names, el));
 }

@@ -51,8 +51,8 @@ void live_close(struct live *l);
 
 struct tracker *live_tracker(struct live *l);
 
-/* From this moment on nothing is waited for: live_wait and live_heal return 1, as after a signal.
- * 0: there is no such moment. */
+/* From this moment on nothing is waited for: live_wait and live_heal are interrupted, as by a
+ * signal. 0: there is no such moment. */
 void live_set_deadline(struct live *l, int64_t at_ns);
 
 /* What a service of ours writes from now on; the last lines of it. Nothing where it writes nothing,
@@ -96,9 +96,9 @@ struct execution_result {
     struct err why;
 };
 
-/* Waits for the next one to end. 1: somebody wants to stop (SIGINT, SIGTERM), -1: none is running.
- * The result lives until the next call. */
-int live_wait(struct live *l, const struct execution_result **out) MUST_USE;
+/* Waits for the next one to end. STATUS_INTERRUPTED: by SIGINT, SIGTERM or the deadline;
+ * STATUS_NONE: none is running. The result lives until the next call. */
+enum status live_wait(struct live *l, const struct execution_result **out) MUST_USE;
 
 /* Lets the system be for so long, or until somebody wants to stop; nothing is running. */
 void live_rest(struct live *l, int64_t ns);
@@ -109,13 +109,15 @@ int live_signal(const struct live *l);
 /* Gives up the executions of a scenario that are under way; UINT32_MAX: all. */
 void live_cancel(struct live *l, uint32_t scenario);
 
-/* Services died since they were ready: starts those again (all: all of ours), and waits until they
- * are ready. 0, 1: somebody wants to stop, -1. */
+/* Have services died since they were ready? */
 bool live_hurt(const struct live *l);
 
 /* How a service died when no run was under way; NULL: none did. */
 const char *live_death(const struct live *l);
-int live_heal(struct live *l, bool all, struct err *e) MUST_USE;
+
+/* Starts those that died again (all: all of ours), and waits until they are ready. STATUS_OK,
+ * STATUS_INTERRUPTED or STATUS_FAILED. */
+enum status live_heal(struct live *l, bool all, struct err *e) MUST_USE;
 
 /* Are there services that we started, and so can start again? */
 bool live_has_own(const struct live *l);

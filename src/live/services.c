@@ -14,27 +14,39 @@
  *    ready; the death of another is told by `died`.
  * 3. A service is not started while anything of its former process lives: `again` remembers.
  * 4. Every state that waits has a deadline: a port that does not get free, a service that does not
- *    get ready, one that does not end. */
+ *    get ready, one that does not end.
+ *
+ * Is a service ready? One question at a time: a connection, or a request. And before it is started:
+ * is its port free? Otherwise somebody else would answer in its name. A connection under way is
+ * looked at by a timer: on one machine it takes no time, so a handle of libuv would be more work
+ * than it saves. */
 #include "live/services.h"
 
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "io/owner.h"
 #include "io/sys.h"
 #include "io/tls.h"
 #include "live/command.h"
 #include "live/services_int.h"
 
-enum { TEXT_MAX = 1024 * 1024, GENERATIONS_MOST = 64 };
+enum { TEXT_MAX = 1024 * 1024, GENERATIONS_MOST = 64, NAMES_TOLD = 3 };
 
 #define PORT_WAIT_NS  MS(1500) /* what is left of an earlier campaign may be about to end */
 #define PAUSE_NS      MS(20)
 #define PAUSE_MOST_NS MS(200)
 #define AGAIN_NS      MS(2) /* of one that was ready before, and that a run may wait for */
 #define AGAIN_MOST_NS MS(10)
+#define LOOK_NS       MS(2)      /* between two looks at a connection under way */
+#define CONNECT_NS    SECONDS(1) /* then another is tried */
+#define ANSWER_NS     SECONDS(2) /* a request that takes longer is made again */
 #define KILL_NS       SECONDS(2) /* from SIGKILL to giving up: it waits for a broken disk */
 
 static bool is_ours(const struct service *s)
@@ -57,6 +69,22 @@ static void timer_in(struct service *s, int64_t ns, void (*fire)(struct timer *t
 static struct service *service_of(struct timer *t)
 {
     return OWNER(t, struct service, timer);
+}
+
+static const struct addr *address_of(const struct service *s)
+{
+    return s->all->hooks.address(s->all->hooks.ctx, s->index);
+}
+
+static void ready_stop(struct service *s)
+{
+    timer_stop(s->all->loop, &s->asking);
+    if (s->fd >= 0)
+        sys_close(s->fd);
+    s->fd = -1;
+    if (s->call)
+        client_cancel(s->call);
+    s->call = NULL;
 }
 
 /* --- Rounds ----------------------------------------------------------------------------------- */
@@ -116,15 +144,18 @@ static void service_failed(struct service *s, const struct err *e)
 
 /* --- Getting ready ---------------------------------------------------------------------------- */
 
-void service_ready_now(struct service *s)
+static void ready_ask(struct service *s);
+
+static void service_ready_now(struct service *s)
 {
     timer_stop(s->all->loop, &s->timer);
     s->state = SERVICE_READY;
     look_soon(s->all);
 }
 
-static void service_too_late(struct service *s)
+static void on_deadline(struct timer *t)
 {
+    struct service *s = service_of(t);
     struct err e = {0};
     struct buf after = BUF_INIT(40), log = BUF_INIT(sizeof e.text);
     buf_add_ns(&after, s->spec->ready_ns);
@@ -142,13 +173,6 @@ static void service_too_late(struct service *s)
     service_failed(s, &e);
 }
 
-static void on_deadline(struct timer *t)
-{
-    struct service *s = service_of(t);
-    ready_stop(s);
-    service_too_late(s);
-}
-
 static int64_t left_ns_of(const struct service *s)
 {
     return s->begin_ns + s->spec->ready_ns - s->all->loop->now_ns;
@@ -161,17 +185,126 @@ static void on_ask(struct timer *t)
     ready_ask(s);
 }
 
-void service_not_ready(struct service *s)
+static void service_not_ready(struct service *s)
 {
     int64_t left_ns = left_ns_of(s);
     if (left_ns <= 0) {
-        service_too_late(s);
+        on_deadline(&s->timer);
         return;
     }
     int64_t most_ns = s->starts > 1 ? AGAIN_MOST_NS : PAUSE_MOST_NS,
             longer_ns = s->pause_ns * 3 / 2;
     timer_in(s, s->pause_ns < left_ns ? s->pause_ns : left_ns, on_ask);
     s->pause_ns = longer_ns < most_ns ? longer_ns : most_ns;
+}
+
+__attribute__((format(printf, 2, 3))) static void answer_note(struct service *s, const char *format,
+                                                              ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(s->last, sizeof s->last, format, args);
+    va_end(args);
+}
+
+static void not_connected(struct service *s, int code)
+{
+    struct buf at = BUF_INIT(160);
+    addr_print(address_of(s), &at);
+    answer_note(s, "connecting to %s: %s", buf_text(&at), strerror(code));
+    buf_deinit(&at);
+    ready_stop(s);
+    service_not_ready(s);
+}
+
+/* Without a listener, a connection to a port of the range that connections are made from can by
+ * chance be made from that very port, and so reach itself. */
+static bool is_with_itself(int fd)
+{
+    struct sockaddr_storage here = {0}, there = {0};
+    socklen_t n_here = sizeof here, n_there = sizeof there;
+    return getsockname(fd, (struct sockaddr *)&here, &n_here) == 0 &&
+           getpeername(fd, (struct sockaddr *)&there, &n_there) == 0 && here.ss_family != AF_UNIX &&
+           n_here == n_there && memcmp(&here, &there, n_here) == 0;
+}
+
+static void connection_look(struct service *s)
+{
+    struct pollfd p = {.fd = s->fd, .events = POLLOUT};
+    int code = 0;
+    socklen_t n = sizeof code;
+    if (poll(&p, 1, 0) != 1) {
+        if (s->all->loop->now_ns - s->asked_ns > CONNECT_NS)
+            not_connected(s, ETIMEDOUT);
+        else
+            timer_start(s->all->loop, &s->asking, s->all->loop->now_ns + LOOK_NS);
+        return;
+    }
+    if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &code, &n))
+        code = errno;
+    if (code == 0 && is_with_itself(s->fd)) {
+        sys_linger_reset(s->fd); /* the port must be free at once */
+        code = ECONNREFUSED;
+    }
+    if (code) {
+        not_connected(s, code);
+        return;
+    }
+    ready_stop(s);
+    service_ready_now(s);
+}
+
+static void on_look(struct timer *t)
+{
+    connection_look(OWNER(t, struct service, asking));
+}
+
+static void on_answer(void *user, const struct client_answer *a)
+{
+    struct service *s = user;
+    const struct service_spec *spec = s->spec;
+    s->call = NULL;
+    if (a->head && a->head->status >= 200 && a->head->status < 400) {
+        service_ready_now(s);
+        return;
+    }
+    if (a->head)
+        answer_note(s, "%.*s %.*s answers %u", SLICE_ARG(spec->ready_method),
+                    SLICE_ARG(spec->ready_target), (unsigned)a->head->status);
+    else
+        answer_note(s, "%.*s %.*s: %s", SLICE_ARG(spec->ready_method),
+                    SLICE_ARG(spec->ready_target), a->error ? a->error : "no answer");
+    service_not_ready(s);
+}
+
+static void ready_ask(struct service *s)
+{
+    const struct addr *at = address_of(s);
+    struct buf authority = BUF_INIT(300);
+    switch (s->spec->ready) {
+    case READY_NONE: service_ready_now(s); break;
+    case READY_TCP:
+        s->fd = addr_connect(at);
+        s->asking.fire = on_look;
+        s->asked_ns = s->all->loop->now_ns;
+        if (s->fd < 0)
+            not_connected(s, errno);
+        else
+            connection_look(s);
+        break;
+    case READY_HTTP:
+        addr_print(at, &authority);
+        struct head head = {.method = s->spec->ready_method,
+                            .scheme = s->tls ? SLICE("https") : SLICE("http"),
+                            .authority =
+                                addr_is_unix(at) ? SLICE("localhost") : buf_slice(&authority),
+                            .target = s->spec->ready_target};
+        struct client_request r = {
+            .to = at, .tls = s->tls, .head = &head, .timeout_ns = ANSWER_NS, .body_max = 0};
+        s->call = client_send(s->all->client, &r, on_answer, s);
+        break;
+    }
+    buf_deinit(&authority);
 }
 
 /* --- Events of the process -------------------------------------------------------------------- */
@@ -270,58 +403,101 @@ static const struct process_events events = {
 
 /* --- Starting --------------------------------------------------------------------------------- */
 
-/* An expanded text with a NUL behind it, in the arena; NULL with *e. */
-static const char *expanded(struct service *s, slice text, struct arena *a, slice *out,
-                            struct err *e)
+/* An expanded text, in the arena with a NUL behind it; false with *e. */
+static bool expanded(struct service *s, slice text, struct arena *a, slice *out, struct err *e)
 {
     struct services *all = s->all;
     struct buf b = BUF_INIT(TEXT_MAX);
-    int rc = all->hooks.expand(all->hooks.ctx, s->index, text, &b, e);
-    if (rc == 0 && b.full) {
+    bool known = all->hooks.expand(all->hooks.ctx, s->index, text, &b, e) == 0;
+    if (known && b.full) {
         service_err(s, e, "has a command or an environment that is too long");
-        rc = -1;
+        known = false;
     }
     *out = buf_keep(&b, a);
-    return rc ? NULL : out->p;
-}
-
-/* What is to be started; 0, or -1 with *e. */
-static int spec_make(struct service *s, struct arena *a, struct process_spec *out, struct err *e)
-{
-    uint32_t n = s->spec->env.n;
-    struct text_pair *env = arena_alloc(a, (n + 1) * sizeof *env);
-    slice command, dir = s->spec->dir.n ? s->spec->dir : s->all->config->dir;
-    for (uint32_t i = 0; i < n; i++) {
-        env[i].name = s->spec->env.at[i].name;
-        if (!expanded(s, s->spec->env.at[i].value, a, &env[i].value, e))
-            return -1;
-    }
-    if (!expanded(s, s->spec->run, a, &command, e))
-        return -1;
-    *out = (struct process_spec){.command = command.p,
-                                 .dir = dir.n ? slice_copy(a, dir).p : NULL,
-                                 .env = env_texts(a, env, n),
-                                 .out_fd = service_log_open(s, e)};
-    return out->out_fd < 0 ? -1 : 0;
+    return known;
 }
 
 static void service_begin(struct service *s)
 {
     struct arena a = {0};
-    struct process_spec spec;
     struct err e = {0};
-    if (spec_make(s, &a, &spec, &e) == 0) {
+    uint32_t n = s->spec->env.n;
+    struct text_pair *env = arena_alloc(&a, (n + 1) * sizeof *env);
+    slice command = {0}, dir = s->spec->dir.n ? s->spec->dir : s->all->config->dir;
+    bool known = true;
+    for (uint32_t i = 0; i < n && known; i++) {
+        env[i].name = s->spec->env.at[i].name;
+        known = expanded(s, s->spec->env.at[i].value, &a, &env[i].value, &e);
+    }
+    known = known && expanded(s, s->spec->run, &a, &command, &e);
+    int out = known ? service_log_open(s, &e) : -1;
+    if (out >= 0) {
+        struct process_spec spec = {.command = command.p,
+                                    .dir = dir.n ? slice_copy(&a, dir).p : NULL,
+                                    .env = env_texts(&a, env, n),
+                                    .out_fd = out};
         s->state = SERVICE_STARTING;
         s->begin_ns = s->all->loop->now_ns;
         s->pause_ns = s->starts > 1 ? AGAIN_NS : PAUSE_NS;
         s->last[0] = 0;
         s->process = process_start(s->all->keeper, &spec, &events, s);
-        sys_close(spec.out_fd);
+        sys_close(out);
         timer_in(s, s->spec->ready_ns, on_deadline); /* until the first question */
     } else {
         service_failed(s, &e);
     }
     arena_deinit(&a);
+}
+
+/* 0, EADDRINUSE, or another errno when nobody can tell. */
+static int port_try(const struct addr *a)
+{
+    if (addr_is_unix(a)) {
+        int fd = addr_connect(a);
+        if (fd >= 0)
+            sys_close(fd);
+        return fd >= 0 ? EADDRINUSE : 0;
+    }
+    int fd = socket(a->sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1, code = 0;
+    if (fd < 0)
+        return errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on,
+                     sizeof on); /* old connections do not count */
+    if (a->sa.ss_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(fd, (const struct sockaddr *)&a->sa, a->n))
+        code = errno;
+    sys_close(fd);
+    return code;
+}
+
+/* Is nobody there who listens where it is to listen? Else *e says who. */
+static bool service_port_free(const struct service *s, struct err *e)
+{
+    const struct addr *a = address_of(s);
+    if (port_try(a) != EADDRINUSE)
+        return true;
+    struct buf at = BUF_INIT(160), holder = BUF_INIT(160);
+    pid_t pid = addr_is_unix(a) ? 0 : owner_listener(a);
+    addr_print(a, &at);
+    if (pid > 0) {
+        char path[64], name[64];
+        (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+        FILE *f = fopen(path, "re");
+        const char *got = f ? fgets(name, sizeof name, f) : NULL;
+        slice comm = got ? slice_trim(slice_of(got)) : SLICE("");
+        buf_addf(&holder, "process %d%s%.*s%s", (int)pid, comm.n ? " (" : "", SLICE_ARG(comm),
+                 comm.n ? ")" : "");
+        if (f)
+            (void)fclose(f);
+    } else {
+        buf_adds(&holder, "another process");
+    }
+    service_err(s, e, "cannot have %s: %s listens there already; stop it, or choose another port",
+                buf_text(&at), buf_text(&holder));
+    buf_deinit(&at);
+    buf_deinit(&holder);
+    return false;
 }
 
 static void on_wait(struct timer *t)
@@ -515,4 +691,25 @@ bool services_usage(const struct services *s, uint32_t service, struct process_u
 {
     const struct service *one = service < s->n ? &s->at[service] : NULL;
     return one && one->process && service_runs(one) && process_usage(one->process, out);
+}
+
+/* --- Who is waited for ------------------------------------------------------------------------ */
+
+void services_waiting(const struct services *s, bool starting, struct buf *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct service *one = &s->at[i];
+        bool waits =
+            starting ? one->spec->run.n && one->state != SERVICE_READY : one->process != NULL;
+        if (!waits || n++ >= NAMES_TOLD)
+            continue;
+        buf_addf(out, "%s%.*s", n == 1 ? "waiting for " : ", ", SLICE_ARG(one->spec->name));
+        if (starting && one->last[0])
+            buf_addf(out, " (%s)", one->last);
+    }
+    if (n > NAMES_TOLD)
+        buf_addf(out, " and %u more", (unsigned)(n - NAMES_TOLD));
+    buf_adds(out, n == 0 ? "waiting for the services" : "");
+    buf_adds(out, starting ? " to be ready" : " to end");
 }

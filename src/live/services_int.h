@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * services.c keeps the states and knows the processes, services_ready.c asks whether a service is
- * ready, services_log.c has the files and the words. */
+ * services.c keeps the states, knows the processes and asks whether a service is ready;
+ * services_log.c has the files and the words. */
 #ifndef OUTFOX_LIVE_SERVICES_INT_H
 #define OUTFOX_LIVE_SERVICES_INT_H
 
@@ -30,7 +30,7 @@ struct service {
     char *log;               /* path of the file */
     int64_t log_at;          /* its length at services_log_mark */
     uint32_t starts;
-    /* services_ready.c */
+    /* asking whether it is ready */
     int fd;                   /* a connection under way; -1: none */
     struct client_call *call; /* a request under way */
     struct tls_context *tls;  /* for it; NULL: plain */
@@ -72,17 +72,5 @@ void service_err(const struct service *s, struct err *e, const char *format, ...
 
 /* "; see FILE", and what its last lines are. */
 void service_log_print(const struct service *s, struct buf *out);
-
-/* services_ready.c: asks once; then service_ready_now or service_not_ready is called, from the
- * loop or from within. */
-void ready_ask(struct service *s);
-void ready_stop(struct service *s);
-
-/* Is nobody there who listens where it is to listen? Else *e says who. */
-bool service_port_free(const struct service *s, struct err *e);
-
-/* services.c */
-void service_ready_now(struct service *s);
-void service_not_ready(struct service *s);
 
 #endif

@@ -169,37 +169,38 @@ void service_err(const struct service *s, struct err *e, const char *format, ...
     buf_deinit(&text);
 }
 
-/* The end of a file, of what comes after `from`; how much was read. */
-static size_t tail_read(const char *path, off_t from, char room[TAIL_READ])
+/* The last lines of a log, of what comes after `from`, without secrets and trimmed, in *text: as
+ * many as are asked for, and as fit into so many bytes. */
+static slice log_tail(const struct service *s, off_t from, uint32_t lines, size_t bytes,
+                      struct buf *text)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-    if (fd < 0)
-        return 0;
-    off_t end = lseek(fd, 0, SEEK_END);
+    char room[TAIL_READ];
     ssize_t n = -1;
+    int fd = open(s->log, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
     if (from > end)
         from = 0; /* it was emptied meanwhile */
     if (end - from > TAIL_READ)
         from = end - TAIL_READ;
     if (end >= 0 && lseek(fd, from, SEEK_SET) >= 0)
         n = sys_read(fd, room, TAIL_READ);
-    sys_close(fd);
-    return n > 0 ? (size_t)n : 0;
+    if (fd >= 0)
+        sys_close(fd);
+    secret_mask((slice){room, n > 0 ? (size_t)n : 0}, text);
+    slice all = slice_trim(buf_slice(text));
+    size_t at = all.n;
+    for (uint32_t seen = 0; at > 0 && all.n - at < bytes; at--)
+        if (all.p[at - 1] == '\n' && ++seen == lines)
+            break;
+    return slice_from(all, at);
 }
 
 void service_log_print(const struct service *s, struct buf *out)
 {
-    char room[TAIL_READ];
     struct buf text = BUF_INIT(2 * TAIL_READ);
-    secret_mask((slice){room, tail_read(s->log, 0, room)}, &text);
-    slice all = slice_trim(buf_slice(&text)), line;
-    size_t at = all.n; /* of the last lines, as far as they are short enough */
-    for (int lines = 0; at > 0 && all.n - at < TAIL_MOST; at--)
-        if (all.p[at - 1] == '\n' && ++lines == TAIL_LINES)
-            break;
-    while (at < all.n && ((unsigned char)all.p[at] & 0xc0) == 0x80)
-        at++; /* not in the middle of a character */
-    slice rest = slice_from(all, at);
+    slice rest = log_tail(s, 0, TAIL_LINES, TAIL_MOST, &text), line;
+    while (rest.n && ((unsigned char)rest.p[0] & 0xc0) == 0x80)
+        rest = slice_from(rest, 1); /* not in the middle of a character */
     buf_addf(out, "; see %s", s->log);
     const char *between = rest.n ? ", which ends with: " : "";
     for (bool more = rest.n > 0; more && slice_cut(&rest, '\n', &line);) {
@@ -225,17 +226,9 @@ void services_log_mark(struct services *s)
 
 void services_log_since(const struct services *s, uint32_t service, uint32_t most, struct buf *out)
 {
-    char room[TAIL_READ];
     const struct service *one = &s->at[service];
     struct buf text = BUF_INIT(2 * TAIL_READ);
-    if (!one->log)
-        return;
-    secret_mask((slice){room, tail_read(one->log, (off_t)one->log_at, room)}, &text);
-    slice all = slice_trim(buf_slice(&text));
-    size_t at = all.n;
-    for (uint32_t lines = 0; at > 0; at--)
-        if (all.p[at - 1] == '\n' && ++lines == most)
-            break;
-    buf_add(out, slice_from(all, at));
+    if (one->log)
+        buf_add(out, log_tail(one, (off_t)one->log_at, most, SIZE_MAX, &text));
     buf_deinit(&text);
 }

@@ -62,22 +62,6 @@ static int choose_ports(struct wiring *w, struct err *e)
     return 0;
 }
 
-static int read_address(const struct campaign_config *config, const struct service_spec *spec,
-                        struct addr *out, struct err *e)
-{
-    struct buf text = BUF_INIT(400);
-    buf_addf(&text, "%.*s:%u", SLICE_ARG(spec->host), (unsigned)spec->port);
-    int failed = addr_parse(spec->address.n ? spec->address : buf_slice(&text), "address", out, e);
-    if (failed) {
-        struct err inner = *e;
-        *e = (struct err){0};
-        err_set(e, spec->line, spec->col, "service \"%s\": %s", spec->name.p, inner.text);
-        memcpy(e->source, config->source, strnlen(config->source, sizeof e->source - 1) + 1);
-    }
-    buf_deinit(&text);
-    return failed;
-}
-
 static int settle_services(struct wiring *w, struct err *e)
 {
     const struct campaign_config *config = w->config;
@@ -86,10 +70,18 @@ static int settle_services(struct wiring *w, struct err *e)
     w->address = arena_zero(&w->arena, (w->n_services + 1) * sizeof *w->address);
     for (uint32_t i = 0; i < w->n_services; i++) {
         const struct service_spec *spec = &config->services.at[i];
+        struct err inner = {0};
+        slice at = spec->address;
         w->name[i] = spec->name;
-        bool known = spec->port || spec->address.n;
-        if (known && read_address(config, spec, &w->address[i], e))
-            return -1;
+        if (!spec->port && !at.n)
+            continue;
+        if (!at.n)
+            at = slice_of(
+                arena_printf(&w->arena, "%.*s:%u", SLICE_ARG(spec->host), (unsigned)spec->port));
+        if (addr_parse(at, "address", &w->address[i], &inner) == 0)
+            continue;
+        memcpy(e->source, config->source, strnlen(config->source, sizeof e->source - 1) + 1);
+        return err_set(e, spec->line, spec->col, "service \"%s\": %s", spec->name.p, inner.text);
     }
     return choose_ports(w, e);
 }

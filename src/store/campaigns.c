@@ -146,8 +146,9 @@ int store_set_findings(struct store *s, uint64_t campaign, const struct names *n
     return store_end(s, result, e);
 }
 
-int store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names *names,
-                  struct faultloads *fl, struct arena *a, struct store_finding *out, struct err *e)
+enum status store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names *names,
+                          struct faultloads *fl, struct arena *a, struct store_finding *out,
+                          struct err *e)
 {
     struct get g;
     struct err inner = {0};
@@ -156,7 +157,7 @@ int store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names 
     put_int(&p, id);
     int found = get_first(&p, &g, e);
     if (found <= 0)
-        return found < 0 ? -1 : 1;
+        return found < 0 ? STATUS_FAILED : STATUS_NONE;
     get_int(&g, 1, UINT32_MAX);
     *out = (struct store_finding){.id = (uint32_t)get_int(&g, 0, UINT32_MAX)};
     out->state = slice_copy(a, get_text(&g));

@@ -553,8 +553,8 @@ int store_each_run(struct store *s, uint64_t campaign, struct names *names, stru
     return result;
 }
 
-int store_run(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
-              struct faultloads *fl, struct arena *keep, struct run *out, struct err *e)
+enum status store_run(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
+                      struct faultloads *fl, struct arena *keep, struct run *out, struct err *e)
 {
     struct reader r = {.store = s, .campaign = campaign, .names = names, .fl = fl};
     uint64_t previous;
@@ -570,5 +570,5 @@ int store_run(struct store *s, uint64_t campaign, uint64_t number, struct names 
     bool there = found > 0 && out->number == number;
     if (!there)
         vec_deinit(&out->trace.calls);
-    return found < 0 ? -1 : !there;
+    return found < 0 ? STATUS_FAILED : there ? STATUS_OK : STATUS_NONE;
 }

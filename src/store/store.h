@@ -68,10 +68,11 @@ int store_each_run(struct store *s, uint64_t campaign, struct names *names, stru
                    struct arena *keep, int (*each)(void *ctx, const struct run *run, struct err *e),
                    void *ctx, struct err *e) MUST_USE;
 
-/* One run by its number. 1: there is none. The run lives in `keep`, but for trace.calls, which the
+/* One run by its number, or STATUS_NONE. The run lives in `keep`, but for trace.calls, which the
  * caller frees (vec_deinit). */
-int store_run(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
-              struct faultloads *fl, struct arena *keep, struct run *out, struct err *e) MUST_USE;
+enum status store_run(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
+                      struct faultloads *fl, struct arena *keep, struct run *out,
+                      struct err *e) MUST_USE;
 
 /* ---- findings ---- */
 
@@ -88,9 +89,9 @@ int store_set_findings(struct store *s, uint64_t campaign, const struct names *n
                        const struct faultloads *fl, const struct store_finding *findings,
                        uint32_t n, struct err *e) MUST_USE;
 
-/* 1: there is none of this id. Text lives in `a`. */
-int store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names *names,
-                  struct faultloads *fl, struct arena *a, struct store_finding *out,
-                  struct err *e) MUST_USE;
+/* Or STATUS_NONE. Text lives in `a`. */
+enum status store_finding(struct store *s, uint64_t campaign, uint32_t id, struct names *names,
+                          struct faultloads *fl, struct arena *a, struct store_finding *out,
+                          struct err *e) MUST_USE;
 
 #endif
