@@ -2,13 +2,12 @@
  *
  * The inside of contracts.
  *
- *   contract_load    the file to rules
- *   contract_rule    which rule speaks about these faults: precision and composition
+ *   contract_rule    the file to rules; which one speaks about these faults: precision and
+ *                    composition
  *   contract_then    what a rule says: does it hold, how is it written, and how a behaviour would be
- *   contract_seen    what a run has shown: its behaviour
- *   contract_judge   what is said of a run
- *   contract_propose rules from behaviours: as few as say it all
- *   contract_file    a contract as a file; a file changed where behaviour changed
+ *   contract_judge   what a run shows, its behaviour, and what is said of it
+ *   contract_propose rules from behaviours: as few as say it all; a contract as a file, and a file
+ *                    changed where behaviour changed
  *
  * Texts, bodies and counts of effects are kept once, in a pool, and compared by their numbers. */
 #ifndef OUTFOX_CONTRACT_CONTRACT_INT_H
@@ -107,8 +106,13 @@ struct usual_effect {
     uint32_t low, high;
 };
 
-struct usual_call {
-    uid call, group;
+/* Calls that had an effect, each once. */
+struct effects_had {
+    struct effect_had {
+        uid call, group;
+        uint32_t once; /* what it is recognised by when it is repeated; 0: nothing */
+    } * at;
+    uint32_t n, cap;
 };
 
 /* What is usual without faults. */
@@ -120,7 +124,7 @@ struct usual {
     uint32_t runs;              /* that these were learned from */
     struct trace trace;         /* of the first run */
     VEC(struct usual_effect) effects;
-    VEC(struct usual_call) calls; /* those that have an effect */
+    struct effects_had calls;
 };
 
 struct contract {
@@ -141,9 +145,10 @@ struct contract {
     struct map broken;   /* key of the faults at one call, alone -> why that is not as declared */
     VEC(uint8_t) effect; /* by uid: enum effect + 1 */
     VEC(const struct node *) parsed; /* bodies as JSON, by their number in the pool */
+    struct buf unread;               /* for details that nobody wants to know */
 };
 
-/* ---- contract_load.c ---- */
+/* ---- contract_rule.c ---- */
 
 /* Reads one rule. It is empty before, and to be freed after an error, too. */
 int rule_load(struct contract *c, const struct node *item, struct contract_rule *out,
@@ -153,7 +158,8 @@ int then_load(struct contract *c, const struct node *value, bool usual, struct c
 void rule_deinit(struct contract_rule *r);
 void then_deinit(struct contract_then *t);
 
-/* ---- contract_rule.c ---- */
+/* Do both name the same calls? */
+bool rule_same_calls(const struct contract_rule *a, const struct contract_rule *b);
 
 struct resolution {
     const struct contract_rule *rule;  /* NULL: not declared */
@@ -171,10 +177,6 @@ void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n
 /* The faults at the same call as the one at `at`, tries included, as bits; a key of them. */
 uint64_t group_of(const struct contract *c, const struct fault *faults, uint32_t n, uint32_t at);
 uint64_t group_key(const struct fault *faults, uint32_t n, uint64_t group);
-void entry_rank(const struct names *names, struct contract_entry *entry);
-
-/* Do both name the same calls? */
-bool rule_same_calls(const struct contract_rule *a, const struct contract_rule *b);
 
 /* ---- contract_then.c ---- */
 
@@ -189,7 +191,7 @@ bool then_holds(struct contract *c, const struct contract_then *then, const stru
                 const struct faulty *f, struct buf *detail);
 
 /* As it is written in a file. */
-void then_print(const struct contract *c, const struct contract_then *then, struct buf *out);
+void then_print(const struct contract_then *then, struct buf *out);
 
 /* A scalar of a file, in quotes where it needs them; flow: within [] or {}. */
 void yaml_print(slice text, bool flow, struct buf *out);
@@ -202,11 +204,7 @@ bool behaviour_print(struct contract *c, const struct behaviour *b, const struct
 /* "503", "exit 1" */
 void contract_print_status(outcome o, struct buf *out);
 
-/* ---- contract_seen.c ---- */
-
-/* What this run shows; *faults: those that fired, at most ENTRIES_MAX. */
-void behaviour_of(struct contract *c, const struct run *run, struct behaviour *out,
-                  struct fault faults[ENTRIES_MAX], uint32_t *n);
+/* ---- contract_judge.c ---- */
 
 /* What a command got of this request; NULL: it did not make it. */
 const struct asked *asked_find(const struct contract *c, const struct behaviour *b, uid request);
@@ -225,11 +223,6 @@ uint32_t effects_of(const struct contract *c, const struct behaviour *b, uid gro
 void group_print(const struct contract *c, uid group, struct buf *out);
 
 /* ---- contract_propose.c ---- */
-
-/* Appends rules for what was seen and is not declared; changed: also for what is not as declared.
- */
-void propose_rules(struct contract *c, bool changed);
-void rules_truncate(struct contract *c, uint32_t n);
 
 /* Is it as the rules say? *composed (may be NULL): no rule speaks of it by itself. */
 bool seen_holds(struct contract *c, const struct seen *s, bool *composed);

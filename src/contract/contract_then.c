@@ -42,13 +42,6 @@ static void add_value(const struct node *value, struct buf *out)
     buf_deinit(&text);
 }
 
-static void add_text(slice text, struct buf *out)
-{
-    buf_add_json_string(out, (slice){text.p, text.n < SHOWN_MAX ? text.n : SHOWN_MAX});
-    if (text.n > SHOWN_MAX)
-        buf_adds(out, "...");
-}
-
 void contract_print_status(outcome o, struct buf *out)
 {
     if (outcome_kind(o) == OUT_EXIT)
@@ -69,6 +62,81 @@ static void add_statuses(const struct contract_then *t, const char *join, struct
     }
 }
 
+static void add_text(slice text, struct buf *out)
+{
+    buf_add_json_string(out, (slice){text.p, text.n < SHOWN_MAX ? text.n : SHOWN_MAX});
+    if (text.n > SHOWN_MAX)
+        buf_adds(out, "...");
+}
+
+static void tell_answer(slice is, slice want, struct buf *detail)
+{
+    buf_adds(detail, "the answer is ");
+    add_text(is, detail);
+    buf_adds(detail, ", not ");
+    add_text(want, detail);
+}
+
+static void tell_status(outcome is, struct buf *detail)
+{
+    buf_adds(detail, "the status is ");
+    contract_print_status(is, detail);
+    buf_adds(detail, ", not ");
+}
+
+/* "/total is null, not 12" */
+static void tell_value(slice pointer, const struct node *is, const struct node *want,
+                       struct buf *detail)
+{
+    buf_addf(detail, "%.*s is ", SLICE_ARG(pointer.n ? pointer : SLICE("the answer")));
+    add_value(is, detail);
+    buf_adds(detail, ", not ");
+    add_value(want, detail);
+}
+
+/* ---- where answers differ ---- */
+
+/* NULL: it is not there. */
+struct difference {
+    slice pointer;
+    const struct node *is, *usual;
+};
+
+struct differences {
+    struct arena *a;
+    struct buf path; /* so far */
+    struct difference at[POINTERS_MAX + 1];
+    uint32_t n; /* more than POINTERS_MAX: these, and perhaps others */
+};
+
+static void find_differences(struct differences *d, const struct node *is, const struct node *usual)
+{
+    if (d->n > POINTERS_MAX || (is && usual && node_eq(is, usual)))
+        return;
+    bool alike = is && usual && is->type == usual->type;
+    bool maps = alike && is->type == NODE_MAP && is->n;
+    bool lists = alike && is->type == NODE_LIST && is->n == usual->n;
+    size_t n = d->path.n;
+    for (uint32_t i = 0; maps && i < usual->n + is->n; i++) {
+        bool known = i < usual->n;
+        const struct node_pair *pair = known ? &usual->map[i] : &is->map[i - usual->n];
+        const struct node *other = node_get(known ? is : usual, pair->key);
+        if (!known && other)
+            continue; /* seen by now */
+        pointer_add(&d->path, pair->key);
+        find_differences(d, known ? other : pair->value, known ? pair->value : NULL);
+        d->path.n = n;
+    }
+    for (uint32_t i = 0; lists && i < is->n; i++) {
+        char digits[DIGITS_MOST];
+        pointer_add(&d->path, slice_of_u64(i, digits));
+        find_differences(d, is->list[i], usual->list[i]);
+        d->path.n = n;
+    }
+    if (!maps && !lists)
+        d->at[d->n++] = (struct difference){slice_copy(d->a, buf_slice(&d->path)), is, usual};
+}
+
 /* ---- holding ---- */
 
 static bool status_holds(const struct contract_then *t, const struct behaviour *b,
@@ -82,22 +150,8 @@ static bool status_holds(const struct contract_then *t, const struct behaviour *
     }
     if (t->status.n == 0)
         return true;
-    buf_adds(detail, "the status is ");
-    contract_print_status(b->status, detail);
-    buf_adds(detail, ", not ");
+    tell_status(b->status, detail);
     add_statuses(t, " or ", detail);
-    return false;
-}
-
-static bool propagates_holds(const struct behaviour *b, const struct fault *faults, uint32_t n,
-                             struct buf *detail)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (mode_outcome(faults[i].mode) == b->status)
-            return true;
-    buf_adds(detail, "the status is ");
-    contract_print_status(b->status, detail);
-    buf_adds(detail, ", not the one that was injected");
     return false;
 }
 
@@ -128,10 +182,7 @@ static bool json_holds(struct contract *c, const struct contract_then *t, const 
         const struct node *is = pointer_at(root, v->pointer);
         if (is && value_eq(c, v, is))
             continue;
-        buf_addf(detail, "%.*s is ", SLICE_ARG(v->pointer.n ? v->pointer : SLICE("the answer")));
-        add_value(is, detail);
-        buf_adds(detail, ", not ");
-        add_value(v->value, detail);
+        tell_value(v->pointer, is, v->value, detail);
         return false;
     }
     return true;
@@ -141,21 +192,18 @@ static bool body_holds(struct contract *c, const struct contract_then *t, const 
                        struct buf *detail)
 {
     const struct mask *m = &c->usual.answer;
+    if (!t->body)
+        return true;
     struct arena a = {0};
     slice is = b->body == INTERN_NONE ? SLICE("") : intern_text(&c->pool, b->body);
-    slice want = t->body ? t->body->text : is;
-    bool same =
-        !t->body || (b->body != INTERN_NONE &&
-                     (slice_eq(is, want) || (!m->json && slice_eq(mask_apply_text(m, &a, is),
-                                                                  mask_apply_text(m, &a, want)))));
+    slice want = t->body->text;
+    bool same = b->body != INTERN_NONE &&
+                (slice_eq(is, want) ||
+                 (!m->json && slice_eq(mask_apply_text(m, &a, is), mask_apply_text(m, &a, want))));
     arena_deinit(&a);
-    if (same)
-        return true;
-    buf_adds(detail, "the answer is ");
-    add_text(is, detail);
-    buf_adds(detail, ", not ");
-    add_text(want, detail);
-    return false;
+    if (!same)
+        tell_answer(is, want, detail);
+    return same;
 }
 
 static bool effects_hold(struct contract *c, const struct contract_then *t,
@@ -187,37 +235,6 @@ static bool effects_hold(struct contract *c, const struct contract_then *t,
     return true;
 }
 
-/* Which value of the answer is another one? */
-static void tell_difference(const struct node *is, const struct node *usual, struct buf *path,
-                            struct buf *detail)
-{
-    size_t n = path->n;
-    if (is && usual && is->type == NODE_MAP && usual->type == NODE_MAP)
-        for (uint32_t i = 0; i < usual->n && !detail->n; i++) {
-            const struct node *there = node_get(is, usual->map[i].key);
-            if (there && node_eq(there, usual->map[i].value))
-                continue;
-            buf_addf(path, "/%.*s", SLICE_ARG(usual->map[i].key));
-            tell_difference(there, usual->map[i].value, path, detail);
-            path->n = n;
-        }
-    if (is && usual && is->type == NODE_LIST && usual->type == NODE_LIST && is->n == usual->n)
-        for (uint32_t i = 0; i < usual->n && !detail->n; i++) {
-            if (node_eq(is->list[i], usual->list[i]))
-                continue;
-            buf_addf(path, "/%u", (unsigned)i);
-            tell_difference(is->list[i], usual->list[i], path, detail);
-            path->n = n;
-        }
-    if (detail->n)
-        return;
-    buf_addf(detail, "%.*s is ", path->n ? (int)path->n : 10, path->n ? path->p : "the answer");
-    add_value(is, detail);
-    buf_adds(detail, ", not ");
-    add_value(usual, detail);
-    buf_adds(detail, " as without faults");
-}
-
 /* The answers to a command's own requests, those that it makes in every run without faults. *other:
  * the first that is another one. */
 static enum alike asked_alike(const struct contract *c, const struct behaviour *b,
@@ -240,27 +257,6 @@ static enum alike asked_alike(const struct contract *c, const struct behaviour *
     return all;
 }
 
-static void tell_asked(struct contract *c, const struct behaviour *b, struct buf *detail)
-{
-    const struct usual_answer *u = NULL;
-    if (asked_alike(c, b, &u) != ALIKE_OTHER)
-        return;
-    const struct asked *is = asked_find(c, b, u->request);
-    element_print(c->opt.names, uid_element(c->opt.names, u->request), detail);
-    if (!is) {
-        buf_adds(detail, " is not asked for, as it is without faults");
-    } else if (is->status != u->status) {
-        buf_adds(detail, " answers ");
-        contract_print_status(is->status, detail);
-        buf_adds(detail, " to the command, not ");
-        contract_print_status(u->status, detail);
-        buf_adds(detail, " as without faults");
-    } else {
-        buf_adds(detail, " gives the command another answer than without faults: ");
-        add_text(intern_text(&c->pool, is->body), detail);
-    }
-}
-
 /* The answer, compared with that without faults. */
 static enum alike answer_alike(const struct contract *c, const struct behaviour *b)
 {
@@ -275,26 +271,40 @@ static enum alike answer_alike(const struct contract *c, const struct behaviour 
 static bool same_body(struct contract *c, const struct behaviour *b, struct buf *detail)
 {
     const struct mask *m = &c->usual.answer;
+    const struct usual_answer *u = NULL;
     if (answer_alike(c, b) != ALIKE_OTHER)
         return true;
     if (outcome_kind(b->status) == OUT_EXIT) {
-        tell_asked(c, b, detail);
+        (void)asked_alike(c, b, &u);
+        const struct asked *is = asked_find(c, b, u->request);
+        element_print(c->opt.names, uid_element(c->opt.names, u->request), detail);
+        if (!is) {
+            buf_adds(detail, " is not asked for, as it is without faults");
+        } else if (is->status != u->status) {
+            buf_adds(detail, " answers ");
+            contract_print_status(is->status, detail);
+            buf_adds(detail, " to the command, not ");
+            contract_print_status(u->status, detail);
+            buf_adds(detail, " as without faults");
+        } else {
+            buf_adds(detail, " gives the command another answer than without faults: ");
+            add_text(intern_text(&c->pool, is->body), detail);
+        }
         return false;
     }
     const struct node *is = contract_json(c, b->body);
-    if (is && m->json) {
-        struct buf path = BUF_INIT(400);
-        struct arena a = {0};
-        tell_difference(mask_apply(m, &a, (slice){0}, is), m->json, &path, detail);
-        buf_deinit(&path);
-        arena_deinit(&a);
-        return false;
-    }
-    buf_adds(detail, "the answer is ");
-    add_text(b->body == INTERN_NONE ? SLICE("") : intern_text(&c->pool, b->body), detail);
-    buf_adds(detail, ", not ");
-    add_text(m->body, detail);
+    struct arena a = {0};
+    struct differences d = {.a = &a, .path = BUF_INIT(JSON_TEXT_MAX)};
+    if (is && m->json)
+        find_differences(&d, mask_apply(m, &a, (slice){0}, is), m->json);
+    if (d.n)
+        tell_value(d.at[0].pointer, d.at[0].is, d.at[0].usual, detail);
+    else
+        tell_answer(b->body == INTERN_NONE ? SLICE("") : intern_text(&c->pool, b->body), m->body,
+                    detail);
     buf_adds(detail, " as without faults");
+    buf_deinit(&d.path);
+    arena_deinit(&a);
     return false;
 }
 
@@ -302,28 +312,31 @@ static bool unaffected_holds(struct contract *c, const struct behaviour *b,
                              const struct fault *faults, uint32_t n, struct buf *detail)
 {
     if (b->status != c->usual.status) {
-        buf_adds(detail, "the status is ");
-        contract_print_status(b->status, detail);
-        buf_adds(detail, ", not ");
+        tell_status(b->status, detail);
         contract_print_status(c->usual.status, detail);
         return false;
     }
     if (!same_body(c, b, detail))
         return false;
-    if (!b->pass) {
+    if (!b->pass)
         buf_adds(detail, "what the scenario expects does not hold");
-        return false;
-    }
-    return effects_same(c, b, faults, n, NULL, detail);
+    return b->pass && effects_same(c, b, faults, n, NULL, detail);
 }
 
 bool then_holds(struct contract *c, const struct contract_then *then, const struct behaviour *b,
                 const struct faulty *f, struct buf *detail)
 {
+    bool propagated = !then->propagates;
     if (then->unaffected)
         return unaffected_holds(c, b, f->all, f->n, detail);
-    return (!then->propagates || propagates_holds(b, f->left, f->n_left, detail)) &&
-           status_holds(then, b, detail) && json_holds(c, then, b, detail) &&
+    for (uint32_t i = 0; i < f->n_left && !propagated; i++)
+        propagated = mode_outcome(f->left[i].mode) == b->status;
+    if (!propagated) {
+        tell_status(b->status, detail);
+        buf_adds(detail, "the one that was injected");
+        return false;
+    }
+    return status_holds(then, b, detail) && json_holds(c, then, b, detail) &&
            body_holds(c, then, b, detail) && effects_hold(c, then, b, f->all, f->n, detail);
 }
 
@@ -367,10 +380,9 @@ static void print_count(slice call, uint32_t n, bool first, struct buf *out)
     buf_addf(out, ": %u", (unsigned)n);
 }
 
-void then_print(const struct contract *c, const struct contract_then *then, struct buf *out)
+void then_print(const struct contract_then *then, struct buf *out)
 {
     bool any = false;
-    (void)c;
     if (then->unaffected) {
         buf_adds(out, "unaffected");
         return;
@@ -409,74 +421,33 @@ void then_print(const struct contract *c, const struct contract_then *then, stru
 
 /* ---- a behaviour as it would be declared: what is different in its answer ---- */
 
-struct difference {
-    struct buf out;  /* "/a: 1, /b/0: 2" */
-    struct buf path; /* so far */
-    uint32_t n;
-    bool hard; /* it cannot be said so: something is not there any more */
-};
-
-static void differ(struct difference *d, const struct node *is, const struct node *usual);
-
-static void differ_below(struct difference *d, slice key, const struct node *is,
-                         const struct node *usual)
-{
-    size_t n = d->path.n;
-    pointer_add(&d->path, key);
-    differ(d, is, usual);
-    d->path.n = n;
-}
-
-static void differ_maps(struct difference *d, const struct node *is, const struct node *usual)
-{
-    for (uint32_t i = 0; i < usual->n; i++) {
-        const struct node *there = node_get(is, usual->map[i].key);
-        d->hard |= !there;
-        if (there)
-            differ_below(d, usual->map[i].key, there, usual->map[i].value);
-    }
-    for (uint32_t i = 0; i < is->n; i++)
-        if (!node_get(usual, is->map[i].key))
-            differ_below(d, is->map[i].key, is->map[i].value, NULL);
-}
-
-static void differ(struct difference *d, const struct node *is, const struct node *usual)
-{
-    if (d->hard || d->n > POINTERS_MAX || (usual && node_eq(is, usual)))
-        return;
-    if (usual && is->type == NODE_MAP && usual->type == NODE_MAP && is->n) {
-        differ_maps(d, is, usual);
-        return;
-    }
-    if (usual && is->type == NODE_LIST && usual->type == NODE_LIST && is->n == usual->n) {
-        for (uint32_t i = 0; i < is->n; i++) {
-            char digits[DIGITS_MOST];
-            differ_below(d, slice_of_u64(i, digits), is->list[i], usual->list[i]);
-        }
-        return;
-    }
-    buf_adds(&d->out, d->n++ ? ", " : "");
-    yaml_print(buf_slice(&d->path), true, &d->out);
-    buf_adds(&d->out, ": ");
-    node_print(is, &d->out);
-}
-
 static bool print_json(const struct node *is, const struct node *usual, struct buf *out)
 {
-    struct difference d = {.out = BUF_INIT(JSON_TEXT_MAX), .path = BUF_INIT(JSON_TEXT_MAX)};
-    differ(&d, is, usual);
-    bool good = !d.hard && d.n <= POINTERS_MAX && !d.out.full && !d.path.full && d.n;
+    struct arena a = {0};
+    struct differences d = {.a = &a, .path = BUF_INIT(JSON_TEXT_MAX)};
+    struct buf text = BUF_INIT(JSON_TEXT_MAX); /* "/a: 1, /b/0: 2" */
+    find_differences(&d, is, usual);
+    bool good = d.n && d.n <= POINTERS_MAX && !d.path.full;
+    for (uint32_t i = 0; i < d.n && good; i++) {
+        buf_adds(&text, i ? ", " : "");
+        yaml_print(d.at[i].pointer, true, &text);
+        buf_adds(&text, ": ");
+        if (d.at[i].is)
+            node_print(d.at[i].is, &text);
+        good = d.at[i].is && !text.full; /* what is not there any more cannot be said so */
+    }
     if (!good) { /* all of it, then */
-        buf_clear(&d.out);
-        d.out.full = false;
-        buf_adds(&d.out, "\"\": ");
-        node_print(is, &d.out);
-        good = !d.out.full;
+        buf_clear(&text);
+        text.full = false;
+        buf_adds(&text, "\"\": ");
+        node_print(is, &text);
+        good = !text.full;
     }
     if (good)
-        buf_addf(out, ", json: { %s }", buf_text(&d.out));
-    buf_deinit(&d.out);
+        buf_addf(out, ", json: { %s }", buf_text(&text));
+    buf_deinit(&text);
     buf_deinit(&d.path);
+    arena_deinit(&a);
     return good;
 }
 
@@ -504,29 +475,17 @@ static void print_body(struct contract *c, const struct behaviour *b, struct buf
     const struct node *is = contract_json(c, b->body);
     slice text = mask_apply_text(m, &a, intern_text(&c->pool, b->body));
     *decide = "a success with another answer than without faults: is it good enough?";
-    if (is && m->json && print_json(mask_apply(m, &a, (slice){0}, is), m->json, out)) {
-        arena_deinit(&a);
-        return;
-    }
+    bool written = is && m->json && print_json(mask_apply(m, &a, (slice){0}, is), m->json, out);
     if (!is && text.n <= BODY_TEXT_MAX) {
         buf_adds(out, ", body: ");
         buf_add_json_string(out, text);
-    } else {
+    } else if (!written) {
         *decide = "a success with another answer than without faults, too long to be written here";
     }
     arena_deinit(&a);
 }
 
 /* ---- a behaviour as it would be declared: its effects ---- */
-
-static bool any_effect(const struct contract *c, const struct behaviour *b)
-{
-    uint32_t n, sum = 0;
-    const struct effect_counts *list = effects_list(c, b, &n);
-    for (uint32_t i = 0; i < n; i++)
-        sum += list[i].n;
-    return sum > 0;
-}
 
 /* All effects with their counts that are not as usual, those of fault-free runs and those of this
  * one; sorted by name, because numbers of names depend on the order of appearance. */
@@ -568,12 +527,15 @@ static void print_counts(struct contract *c, const struct behaviour *b, struct b
 static void print_effects(struct contract *c, const struct behaviour *b, const struct fault *faults,
                           uint32_t n, struct buf *out, const char **decide)
 {
-    struct buf why = BUF_INIT(200);
-    bool any = any_effect(c, b), ok = outcome_ok(b->status) || b->status == c->usual.status;
+    uint32_t n_had;
+    const struct effect_counts *had = effects_list(c, b, &n_had);
+    bool any = false, ok = outcome_ok(b->status) || b->status == c->usual.status;
+    for (uint32_t i = 0; i < n_had; i++)
+        any |= had[i].n > 0;
     if (!any && !c->usual.effects.n)
         return;
     buf_adds(out, ", effects: ");
-    bool same = effects_same(c, b, faults, n, NULL, &why);
+    bool same = effects_same(c, b, faults, n, NULL, &c->unread);
     if (!any && (!ok || !same)) {
         buf_adds(out, "none");
         if (ok)
@@ -587,22 +549,17 @@ static void print_effects(struct contract *c, const struct behaviour *b, const s
     }
     if (!ok && any)
         *decide = "an error is answered although side effects were made: must they be undone?";
-    buf_deinit(&why);
 }
 
 bool behaviour_print(struct contract *c, const struct behaviour *b, const struct fault *faults,
                      uint32_t n, bool propagates, struct buf *out, const char **decide)
 {
-    struct buf why = BUF_INIT(200);
-    bool same =
-        b->ended && answer_alike(c, b) == ALIKE_SAME && unaffected_holds(c, b, faults, n, &why);
-    buf_deinit(&why);
     *decide = NULL;
     if (!b->ended) {
         buf_adds(out, "the scenario does not end, or a service dies");
         return false;
     }
-    if (same) {
+    if (answer_alike(c, b) == ALIKE_SAME && unaffected_holds(c, b, faults, n, &c->unread)) {
         buf_adds(out, "unaffected");
         return true;
     }
