@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/outlet.h"
-#include "proxy/limits.h"
+#include "proxy/config.h"
 
 #ifndef OUTFOX_VERSION
 #define OUTFOX_VERSION "unknown"

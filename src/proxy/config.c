@@ -7,7 +7,122 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
+#include "data/keys.h"
 #include "data/yaml.h"
+
+/* ---- limits ---- */
+
+#define KIB INT64_C(1024)
+#define MIB (1024 * KIB)
+
+enum limit_kind { COUNT, BYTES, TIME };
+
+static const enum limit_kind limit_kinds[] = {
+#define LIMIT(id, name, kind, standard, least, most, doc) kind,
+#include "proxy/limits.list"
+#undef LIMIT
+};
+
+static key_read read_limit;
+
+static const struct key limit_rows[] = {
+#define LIMIT(id, key, kind, standard, from, to, about)                                            \
+    {key, KEY_OTHER, offsetof(struct limits, id), (from), (to), .read = read_limit, .doc = (about)},
+#include "proxy/limits.list"
+#undef LIMIT
+};
+
+static const struct keys limit_keys = {"limits", "limits", KEY_ROWS(limit_rows)};
+
+const struct limits limits_default = {
+#define LIMIT(id, name, kind, standard, least, most, doc) .id = (standard),
+#include "proxy/limits.list"
+#undef LIMIT
+};
+
+static const char *const examples[] = {"a number", "a size such as 64KiB or 1MiB",
+                                       "a time such as 200ms, 30s or 5m"};
+
+/* Largest first; the last one of a kind is written when no other divides the value. */
+static const struct unit {
+    enum limit_kind kind;
+    const char *name;
+    int64_t size;
+} units[] = {
+    {BYTES, "MiB", MIB},     {BYTES, "KiB", KIB},     {BYTES, "", 1},      {TIME, "h", HOURS(1)},
+    {TIME, "m", MINUTES(1)}, {TIME, "s", SECONDS(1)}, {TIME, "ms", MS(1)}, {COUNT, "", 1},
+};
+
+enum { UNITS = sizeof units / sizeof *units };
+
+/* "64KiB", "30s", "200". */
+static bool value_read(enum limit_kind kind, slice text, int64_t *out)
+{
+    uint64_t number;
+    size_t digits = 0;
+    if (kind == TIME)
+        return slice_to_ns(text, out);
+    while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9')
+        digits++;
+    for (size_t i = 0; i < UNITS; i++)
+        if (units[i].kind == kind && slice_is(slice_from(text, digits), units[i].name))
+            return slice_to_u64((slice){text.p, digits}, INT64_MAX, &number) &&
+                   !__builtin_mul_overflow((int64_t)number, units[i].size, out);
+    return false;
+}
+
+static void value_print(enum limit_kind kind, int64_t value, struct buf *out)
+{
+    const struct unit *unit = NULL;
+    for (size_t i = 0; i < UNITS && (!unit || value == 0 || value % unit->size); i++)
+        if (units[i].kind == kind)
+            unit = &units[i];
+    if (unit)
+        buf_addf(out, "%lld%s", (long long)(value / unit->size), unit->name);
+}
+
+static int read_limit(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    enum limit_kind kind = limit_kinds[key - limit_rows];
+    int64_t number, least = (int64_t)key->least, most = (int64_t)key->most;
+    if (value_read(kind, value->text, &number) && number >= least && number <= most) {
+        *(int64_t *)key_field(key, into) = number;
+        return 0;
+    }
+    struct buf range = BUF_INIT(100);
+    value_print(kind, least, &range);
+    buf_adds(&range, " to ");
+    value_print(kind, most, &range);
+    keys_fail(r, value, "the limit \"%s\" takes %s, from %s, not \"%.*s\"", key->name,
+              examples[kind], buf_text(&range), SHORT(value->text));
+    buf_deinit(&range);
+    return -1;
+}
+
+int limits_set(struct limits *limits, slice name, slice value, struct err *e)
+{
+    struct arena arena = {0};
+    struct keys_reader r = {.e = e, .arena = &arena};
+    int status = keys_set(&r, &limit_keys, limits, name, value);
+    arena_deinit(&arena);
+    return status;
+}
+
+void limits_print(const struct limits *limits, struct buf *out)
+{
+    for (size_t i = 0; i < limit_keys.n; i++) {
+        struct buf text = BUF_INIT(40);
+        int64_t value;
+        memcpy(&value, (const char *)limits + limit_rows[i].field, sizeof value);
+        value_print(limit_kinds[i], value, &text);
+        buf_addf(out, "  %-22s %-7s %s\n", limit_rows[i].name, buf_text(&text), limit_rows[i].doc);
+        buf_deinit(&text);
+    }
+}
+
+/* ---- the beginning and the end ---- */
 
 struct proxy_config *config_new(void)
 {
@@ -65,14 +180,6 @@ static const struct key fault_rows[] = {
 };
 static const struct keys fault_keys = {"a fault", "fault", KEY_ROWS(fault_rows)};
 
-/* Without quotes YAML reads `POST /charge : 503` as a map of one pair. */
-static bool is_split_rule(const struct node *node)
-{
-    return node->type == NODE_MAP && node->n == 1 && node->map[0].value->type != NODE_NULL &&
-           node->map[0].value->type != NODE_LIST && node->map[0].value->type != NODE_MAP &&
-           !keys_find(&fault_keys, node->map[0].key);
-}
-
 static int read_fault(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
@@ -82,10 +189,12 @@ static int read_fault(struct keys_reader *r, const struct key *key, void *into,
                                      (uint32_t)((struct proxy_spec *)into - config->proxies.at),
                                  .line = value->line,
                                  .col = value->col};
-    if (is_split_rule(value)) {
+    const struct node_pair *pair = value->type == NODE_MAP && value->n == 1 ? value->map : NULL;
+    if (pair && pair->value->type != NODE_NULL && pair->value->type != NODE_LIST &&
+        pair->value->type != NODE_MAP && !keys_find(&fault_keys, pair->key)) {
+        /* without quotes YAML reads `POST /charge : 503` as a map of one pair */
         struct buf text = BUF_INIT(YAML_BYTES_MAX + 8);
-        buf_addf(&text, "%.*s : %.*s", SLICE_ARG(value->map[0].key),
-                 SLICE_ARG(value->map[0].value->text));
+        buf_addf(&text, "%.*s : %.*s", SLICE_ARG(pair->key), SLICE_ARG(pair->value->text));
         fault.text = buf_keep(&text, &config->arena);
     } else if (value->type == NODE_MAP ? keys_read(r, &fault_keys, &fault, value)
                                        : keys_want_scalar(r, key->name, value)) {
@@ -114,13 +223,6 @@ static int read_service(struct keys_reader *r, const struct key *key, void *into
                : 0;
 }
 
-static bool has_blank(slice s)
-{
-    slice word;
-    slice_word(&s, &word);
-    return slice_trim(s).n > 0;
-}
-
 /* Takes the scheme off; the rest is for io/addr.h to read, when the proxy starts. */
 static int read_address(struct keys_reader *r, const struct key *key, void *into,
                         const struct node *value)
@@ -140,7 +242,9 @@ static int read_address(struct keys_reader *r, const struct key *key, void *into
                          key->name, SHORT(value->text));
     if (!is_unix && rest.n && rest.p[rest.n - 1] == '/')
         rest.n--;
-    if (rest.n == 0 || has_blank(rest))
+    slice behind = rest, word;
+    slice_word(&behind, &word);
+    if (rest.n == 0 || slice_trim(behind).n > 0) /* empty, or with a blank in it */
         return keys_fail(r, value,
                          "\"%s\" is an address such as 127.0.0.1:8001 or https://127.0.0.1:8001, "
                          "not \"%.*s\"",
@@ -363,59 +467,42 @@ static int proxy_check(const struct proxy_config *config, uint32_t i, struct err
 
 /* ---- rules ---- */
 
-/* The rule belongs to the proxy below which it is written. */
-static int give_to_one(struct proxy_config *config, uint32_t proxy, struct rule *rule,
-                       struct err *e)
+/* To the proxy below which it is written, or to those that its SERVICE says. */
+static int give_rule(struct proxy_config *config, struct rule *rule, uint32_t proxy, struct err *e)
 {
-    struct proxy_spec *spec = &config->proxies.at[proxy];
-    if (rule->service.p[0] != '*' && !slice_eq(rule->service, spec->service))
+    uint32_t n = config->proxies.n, given = 0;
+    struct proxy_spec *spec = config->proxies.at, *one = proxy < n ? &spec[proxy] : NULL;
+    bool any = rule->service.p[0] == '*';
+    if (one && !any && !slice_eq(rule->service, one->service))
         return err_set(
             e, 0, 0,
             "the rule is for \"%.*s\" but stands with \"%.*s\": leave the service out, or "
             "move the rule",
-            SHORT(rule->service), SHORT(spec->service));
-    rule->service = spec->service;
-    rules_put(&spec->rules, rule);
-    return 0;
-}
-
-static int service_unknown(const struct proxy_config *config, slice service, struct err *e)
-{
-    const char **names = mem_alloc((config->proxies.n + 1) * sizeof *names);
-    for (uint32_t i = 0; i < config->proxies.n; i++)
-        names[i] = config->proxies.at[i].service.p;
-    err_set(e, 0, 0, "no proxy is for a service \"%.*s\"%s", SHORT(service),
-            err_hint(service, names, config->proxies.n).text);
-    mem_free(names);
-    return -1;
-}
-
-/* The rule says itself where it belongs. */
-static int give_by_service(struct proxy_config *config, struct rule *rule, struct err *e)
-{
-    uint32_t given = 0, n = config->proxies.n;
-    if (rule->bare && n == 1)
-        rule->service = config->proxies.at[0].service;
-    else if (rule->bare)
+            SHORT(rule->service), SHORT(one->service));
+    if (!one && rule->bare && n > 1)
         return err_set(e, 0, 0,
                        "there are %u proxies: write the service before the interface, or \"*\" for "
                        "all of them",
                        (unsigned)n);
-    for (uint32_t i = 0; i < n; i++) {
-        struct proxy_spec *spec = &config->proxies.at[i];
-        if (rule->service.p[0] != '*' && !slice_eq(rule->service, spec->service))
-            continue;
-        rules_put(&spec->rules, rule);
-        given++;
+    if (one || rule->bare) {
+        one = one ? one : spec;
+        rule->service = one->service;
+        rules_put(&one->rules, rule);
+        return 0;
     }
-    return given ? 0 : service_unknown(config, rule->service, e);
-}
-
-/* Where a rule was cut off by YAML, its end is missing. */
-static const char *yaml_hint(const struct fault_source *fault, const struct err *inner)
-{
-    bool cut = fault->line && !inner->line && inner->col > slice_trim(fault->text).n;
-    return cut ? " (in YAML, \" #\" starts a comment: put the rule in quotes)" : "";
+    const char **names = mem_alloc((n + 1) * sizeof *names);
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = spec[i].service.p;
+        if (any || slice_eq(rule->service, spec[i].service)) {
+            rules_put(&spec[i].rules, rule);
+            given++;
+        }
+    }
+    if (!given)
+        err_set(e, 0, 0, "no proxy is for a service \"%.*s\"%s", SHORT(rule->service),
+                err_hint(rule->service, names, n).text);
+    mem_free(names);
+    return given ? 0 : -1;
 }
 
 /* What stands beside the text of the rule. */
@@ -449,29 +536,15 @@ static int rule_make(struct proxy_config *config, const struct fault_source *fau
     if (status == 0)
         status = dress_rule(config, rule, fault, &inner);
     if (status == 0)
-        status = fault->proxy == UINT32_MAX ? give_by_service(config, rule, &inner)
-                                            : give_to_one(config, fault->proxy, rule, &inner);
+        status = give_rule(config, rule, fault->proxy, &inner);
     if (status == 0)
         return 0;
     slice text = slice_trim(fault->text);
+    bool cut = fault->line && !inner.line && inner.col > text.n; /* by YAML: its end is missing */
     err_set(&whole, 0, inner.col, "rule \"%.*s\": %s%s", SHORT(text), inner.text,
-            yaml_hint(fault, &inner));
+            cut ? " (in YAML, \" #\" starts a comment: put the rule in quotes)" : "");
     return config_fail_at(config, inner.line ? inner.line : fault->line,
                           inner.line ? inner.col : fault->col, &whole, e);
-}
-
-static int rules_make(struct proxy_config *config, struct err *e)
-{
-    const struct rule *wrong = NULL;
-    struct err inner = {0};
-    config->book.normalise = config->normalise;
-    for (uint32_t i = 0; i < config->faults.n; i++)
-        if (rule_make(config, &config->faults.at[i], e))
-            return -1;
-    if (rulebook_seal(&config->book, config->seed, &wrong, &inner) == 0)
-        return 0;
-    const struct fault_source *fault = &config->faults.at[wrong ? wrong->number - 1 : 0];
-    return config_fail_at(config, fault->line, fault->col, &inner, e);
 }
 
 int config_finish(struct proxy_config *config, struct err *e)
@@ -485,5 +558,14 @@ int config_finish(struct proxy_config *config, struct err *e)
             return config_fail_at(config, config->proxies.at[i].line, config->proxies.at[i].col,
                                   &inner, e);
     }
-    return rules_make(config, e);
+    const struct rule *wrong = NULL;
+    struct err inner = {0};
+    config->book.normalise = config->normalise;
+    for (uint32_t i = 0; i < config->faults.n; i++)
+        if (rule_make(config, &config->faults.at[i], e))
+            return -1;
+    if (rulebook_seal(&config->book, config->seed, &wrong, &inner) == 0)
+        return 0;
+    const struct fault_source *fault = &config->faults.at[wrong ? wrong->number - 1 : 0];
+    return config_fail_at(config, fault->line, fault->col, &inner, e);
 }

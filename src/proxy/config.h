@@ -17,12 +17,27 @@
 #include "base/vec.h"
 #include "core/interface.h"
 #include "data/node.h"
-#include "proxy/limits.h"
 #include "proxy/rule.h"
 
 enum { PROXIES_MAX = 1000, WORKERS_MAX = 256, NORMALISE_MAX = 100 };
 
 struct addr;
+
+/* What bounds the proxy: sizes, numbers and waits. Each is a row of limits.list, with its default
+ * and the range in which it may be set (--limit NAME=VALUE, `limits:` in the file). */
+struct limits {
+#define LIMIT(id, name, kind, standard, least, most, doc) int64_t id;
+#include "proxy/limits.list"
+#undef LIMIT
+};
+
+extern const struct limits limits_default;
+
+/* 0, or -1 for an unknown name, a value that is none, or one out of range. */
+int limits_set(struct limits *limits, slice name, slice value, struct err *e) MUST_USE;
+
+/* One line per limit: its name, its value here, and what it is. */
+void limits_print(const struct limits *limits, struct buf *out);
 
 struct proxy_spec {
     slice service;

@@ -109,16 +109,11 @@ static inline const struct limits *exchange_limits(const struct exchange *x)
 /* Breaks off the calls of a run of the director. */
 void exchange_cut(struct worker *w, uint64_t run);
 
+/* lost-reply, duplicate: the service has answered once. */
+void act_after_reply(struct exchange *x);
+
 /* Every second: calls that stall or last too long. */
 void exchange_sweep(struct worker *w);
-
-/* ---- request.c ---- */
-
-/* The body has arrived as far as it is waited for. */
-void exchange_collected(struct exchange *x);
-
-/* Tells the director how the call ended. */
-void exchange_tell(const struct exchange *x);
 
 /* ---- answer.c ---- */
 
@@ -130,21 +125,6 @@ void exchange_give(struct exchange *x, slice bytes);
 
 /* n bytes of the answer are done with. */
 void exchange_consume(struct exchange *x, size_t n);
-
-/* What becomes of the answer, one step each. They finish the exchange at its end. */
-void exchange_pass_head(struct exchange *x, const struct head *h, bool end);
-void exchange_pass_data(struct exchange *x, slice bytes);
-void exchange_pass_end(struct exchange *x, const struct head *trailers);
-
-/* ---- act.c ---- */
-
-/* A rule was found for the call: acts out its mode, or lets it go on. */
-void act_begin(struct exchange *x);
-
-/* lost-reply, duplicate: the service has answered once. */
-void act_after_reply(struct exchange *x);
-
-/* ---- reply.c ---- */
 
 /* What happens to the service's answer on its way to the caller. */
 struct reply_way {
@@ -158,7 +138,7 @@ struct reply_way {
 extern const struct reply_way way_pass, way_drop;
 const struct reply_way *reply_way_for(mode m);
 
-/* ---- record.c ---- */
+/* ---- log.c ---- */
 
 /* Finds its interface, and how many calls of its name came before it. */
 void naming_interface(struct exchange *x);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The log: whole lines from all workers to one descriptor, which must never hold up traffic.
+ * The name of a call: its interface, and the how manieth of its name it is. And what is written down
+ * about it: one line of JSON. Lines gather in the worker's buffer, a few milliseconds at most
+ * (worker.c), and go together to the log: whole lines from all workers to one descriptor, which must
+ * never hold up traffic.
  *
  * 1. A regular file takes what it is given. Anything else (a pipe, a terminal) is written to when
  *    it is ready for it, never more than a pipe takes at once.
@@ -15,12 +18,25 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/index.h"
+#include "data/node.h"
 
-enum { QUEUE_MAX = 1024 * 1024, END_MS = 2000, END_STEP_MS = 20 };
+enum {
+    QUEUE_MAX = 1024 * 1024,
+    END_MS = 2000,
+    END_STEP_MS = 20,
+    NAMES_MAX = 1 << 20,
+    LOG_BUFFER = 256 * 1024,
+    LINE_MAX_BYTES = 64 * 1024, /* a name has 8 KiB; escaped, a byte may become six */
+};
+
+/* ---- the log ---- */
 
 struct log {
     int fd;
@@ -65,11 +81,6 @@ void log_close(struct log *log)
     mem_free(log);
 }
 
-int64_t log_wall_ns(const struct log *log)
-{
-    return log->wall_ns;
-}
-
 bool log_failed(const struct log *log)
 {
     return log && atomic_load(&log->error) != 0;
@@ -78,11 +89,6 @@ bool log_failed(const struct log *log)
 uint64_t log_left_out(const struct log *log)
 {
     return log ? atomic_load(&log->left_out) : 0;
-}
-
-void log_leave_out(struct log *log, uint64_t lines)
-{
-    atomic_fetch_add(&log->left_out, lines);
 }
 
 /* Writes as long as it need not wait longer than so; returns what is left. */
@@ -114,27 +120,21 @@ static void queue_put(struct log *log, int wait_ms)
     }
 }
 
-/* Under the lock: those lines that fit. */
-static void queue_add(struct log *log, slice lines)
-{
-    slice line;
-    while (lines.n && slice_cut(&lines, '\n', &line)) {
-        if (log->queue.n + line.n + 1 > QUEUE_MAX) {
-            log_leave_out(log, 1);
-            continue;
-        }
-        buf_add(&log->queue, line);
-        buf_addc(&log->queue, '\n');
-    }
-}
-
 bool log_flush(struct log *log, struct buf *lines)
 {
     pthread_mutex_lock(&log->lock);
     if (log->file) {
         (void)put(log, buf_slice(lines), 0);
     } else if (!log_failed(log)) {
-        queue_add(log, buf_slice(lines));
+        slice rest = buf_slice(lines), line;
+        while (rest.n && slice_cut(&rest, '\n', &line)) {
+            if (log->queue.n + line.n + 1 > QUEUE_MAX) {
+                atomic_fetch_add(&log->left_out, 1);
+                continue;
+            }
+            buf_add(&log->queue, line);
+            buf_addc(&log->queue, '\n');
+        }
         queue_put(log, 0);
     }
     bool waiting = log->queue.n > 0 && !log_failed(log);
@@ -153,7 +153,204 @@ void log_end(struct log *log, const _Atomic int *stop)
     }
     slice rest = slice_from(buf_slice(&log->queue), log->taken), line;
     while (rest.n && slice_cut(&rest, '\n', &line))
-        log_leave_out(log, 1);
+        atomic_fetch_add(&log->left_out, 1);
     log->queue.n = log->taken = 0;
     pthread_mutex_unlock(&log->lock);
+}
+
+/* ---- names ---- */
+
+/* How often each call was seen, over all workers. Calls are told apart by a hash of 64 bits. */
+struct naming {
+    pthread_mutex_t lock;
+    struct map seen;
+};
+
+struct naming *naming_new(void)
+{
+    struct naming *n = mem_zero(sizeof *n);
+    pthread_mutex_init(&n->lock, NULL);
+    return n;
+}
+
+void naming_free(struct naming *n)
+{
+    pthread_mutex_destroy(&n->lock);
+    map_deinit(&n->seen);
+    mem_free(n);
+}
+
+void naming_interface(struct exchange *x)
+{
+    struct buf *text = &x->worker->scratch;
+    const struct head *h = x->request;
+    buf_clear(text);
+    if (x->grpc)
+        interface_make((slice){0}, grpc_interface(h->target), NULL, text);
+    else
+        interface_make(h->method, h->target, exchange_setup(x)->config->normalise, text);
+    x->interface = slice_copy(&x->arena, buf_slice(text));
+}
+
+uint32_t naming_count(const struct exchange *x)
+{
+    struct naming *naming = exchange_setup(x)->naming;
+    slice service = exchange_setup(x)->door[x->door].spec->service;
+    uint64_t key = hash_mix(hash_slice(service), hash_slice(x->interface));
+    key = hash_mix(key, x->payload);
+    uint32_t n = 0;
+    pthread_mutex_lock(&naming->lock);
+    if (naming->seen.items.n < NAMES_MAX || map_get(&naming->seen, key))
+        n = map_count(&naming->seen, key) - 1;
+    pthread_mutex_unlock(&naming->lock);
+    return n;
+}
+
+/* ---- lines ---- */
+
+static void add_digits(struct buf *out, uint64_t number)
+{
+    char digits[DIGITS_MOST];
+    buf_add(out, slice_of_u64(number, digits));
+}
+
+static void add_time(struct buf *out, int64_t ns)
+{
+    time_t seconds = (time_t)(ns / SECONDS(1));
+    static _Thread_local time_t last;
+    static _Thread_local char text[24];
+    if (seconds != last) { /* once a second */
+        struct tm tm;
+        gmtime_r(&seconds, &tm);
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+        last = seconds;
+    }
+    buf_adds(out, text);
+    buf_addc(out, '.');
+    /* with the 1 in front, and without it, there are six digits */
+    char digits[DIGITS_MOST];
+    buf_add(out, slice_from(slice_of_u64((uint64_t)(1000000 + ns % SECONDS(1) / 1000), digits), 1));
+    buf_addc(out, 'Z');
+}
+
+/* `,"name":` */
+#define KEY(name) SLICE(",\"" name "\":")
+
+static void add_number(struct buf *out, slice key, uint64_t number)
+{
+    buf_add(out, key);
+    add_digits(out, number);
+}
+
+/* A text that needs no escapes, or null. */
+static void add_word(struct buf *out, slice key, slice text)
+{
+    buf_add(out, key);
+    if (!text.n) {
+        buf_adds(out, "null");
+        return;
+    }
+    buf_addc(out, '"');
+    buf_add(out, text);
+    buf_addc(out, '"');
+}
+
+static void add_outcome(struct buf *out, slice key, outcome o)
+{
+    buf_add(out, key);
+    if (!o) {
+        buf_adds(out, "null");
+        return;
+    }
+    buf_addc(out, '"');
+    if (outcome_kind(o) == OUT_STATUS) /* nearly all, and so the short way */
+        add_digits(out, outcome_code(o));
+    else
+        outcome_print(o, out);
+    buf_addc(out, '"');
+}
+
+static void add_call(struct buf *out, const struct exchange *x, slice service)
+{
+    struct buf *text = &x->worker->scratch;
+    buf_clear(text);
+    buf_add(text, service);
+    buf_addc(text, ' ');
+    buf_add(text, x->interface);
+    if (x->payload)
+        buf_addf(text, " {%08x}", (unsigned)x->payload);
+    if (x->n) {
+        buf_adds(text, " #");
+        add_digits(text, x->n);
+    }
+    buf_add(out, KEY("call"));
+    buf_add_json_string(out, buf_slice(text));
+}
+
+static void add_fault(struct buf *out, const struct exchange *x)
+{
+    struct buf *text = &x->worker->scratch;
+    if (!x->rule) {
+        buf_adds(out, ",\"fault\":null,\"mode\":null,\"fired\":false");
+        return;
+    }
+    add_word(out, KEY("fault"), x->rule->id);
+    buf_clear(text);
+    mode_print(x->rule->mode, text);
+    buf_add(out, KEY("mode"));
+    buf_add_json_string(out, buf_slice(text));
+    buf_add(out, KEY("fired"));
+    buf_adds(out, x->fired ? "true" : "false");
+}
+
+static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, int64_t wall_ns)
+{
+    const struct setup *setup = exchange_setup(x);
+    slice service = setup->door[x->door].spec->service;
+    buf_adds(out, "{\"time\":\"");
+    add_time(out, x->start_ns + wall_ns);
+    buf_addc(out, '"');
+    buf_add(out, KEY("service"));
+    buf_add_json_string(out, service);
+    add_call(out, x, service);
+    add_word(out, KEY("protocol"),
+             x->grpc ? SLICE("grpc")
+             : x->h2 ? SLICE("http/2")
+                     : SLICE("http/1.1"));
+    add_outcome(out, KEY("outcome"), x->seen);
+    add_outcome(out, KEY("reply"), x->reply);
+    add_fault(out, x);
+    add_number(out, KEY("duration_us"), (uint64_t)(now_ns - x->start_ns) / 1000);
+    if (x->answer_ns)
+        add_number(out, KEY("service_us"), (uint64_t)(x->answer_ns - x->forward_ns) / 1000);
+    else
+        buf_adds(out, ",\"service_us\":null");
+    add_number(out, KEY("request_bytes"), x->request_bytes);
+    add_number(out, KEY("response_bytes"), x->response_bytes);
+    buf_add(out, KEY("retried"));
+    buf_adds(out, x->sending.resent ? "true" : "false");
+    buf_add(out, KEY("error"));
+    if (x->error)
+        buf_add_json_string(out, slice_of(x->error));
+    else
+        buf_adds(out, "null");
+    buf_adds(out, "}\n");
+}
+
+void record_call(struct exchange *x)
+{
+    struct log *log = x->worker->current->setup->log;
+    struct buf *lines = &x->worker->log;
+    if (!log)
+        return;
+    if (lines->n + LINE_MAX_BYTES > LOG_BUFFER)
+        (void)log_flush(log, lines);
+    lines->max = LOG_BUFFER;
+    size_t before = lines->n;
+    add_line(lines, x, clock_ns(), log->wall_ns);
+    if (lines->full) { /* half a line would spoil the next one, too */
+        lines->n = before;
+        lines->full = false;
+        atomic_fetch_add(&log->left_out, 1);
+    }
 }

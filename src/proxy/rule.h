@@ -106,9 +106,6 @@ void rulebook_deinit(struct rulebook *book);
  * blanks around it; one behind its end where something is missing. */
 int rule_add(struct rulebook *book, slice text, struct rule **out, struct err *e) MUST_USE;
 
-/* For rule_add: fills the zeroed *rule from its text, which lives as long as the rulebook. */
-int rule_parse(struct rulebook *book, slice text, struct rule *rule, struct err *e) MUST_USE;
-
 /* The WITH of a rule that is not sealed; all refuse what the rule has already, what its mode cannot
  * show, and what HTTP cannot carry. */
 int rule_set_id(struct rulebook *book, struct rule *rule, slice id, struct err *e) MUST_USE;

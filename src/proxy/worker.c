@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * worker: a thread with a loop, its listeners, its links and its exchanges.
+ * worker: a thread with a loop, its listeners, the links of callers and to services, its exchanges.
  *
  *   worker_start --> take_up(setup) --> runs --[next setup]--> take_up --> ...
  *                                        |
@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "base/clock.h"
+#include "io/sys.h"
 
 enum {
     LINGER_NS = 1000 * 1000 * 1000,
@@ -81,12 +82,169 @@ static void on_log_due(struct timer *t)
         log_now(w);
 }
 
-/* ---- sites ---- */
+/* ---- what is no HTTP ---- */
 
-static void on_accepted(struct listener *l, int fd)
+/* Other protocols hang or fail here in ways that nobody understands: so it is said, once for each
+ * listener, who does what and what to do. */
+static void warn_foreign(const struct caller *k, const char *does, const char *remedy)
 {
-    caller_accept(l->user, fd);
+    const struct door *door = &k->generation->setup->door[k->site->door];
+    slice caller = door->spec->caller;
+    struct buf text = BUF_INIT(1000), to = BUF_INIT(200);
+    addr_print(&door->to, &to);
+    buf_addf(&text, "%.*s %s. Here only HTTP/1.1, HTTP/2 and gRPC pass; ",
+             SLICE_ARG(caller.n ? caller : SLICE("a client")), does);
+    buf_addf(&text, "%s %s", remedy, buf_text(&to));
+    plane_warn(k->site->worker->plane, door->spec->service.p, buf_text(&text));
+    buf_deinit(&text);
+    buf_deinit(&to);
 }
+
+static const char past_us[] = "for another protocol let it connect to the service itself, at";
+
+/* Where calls came before it is a spare connection of somebody's pool. */
+static void on_silent(struct link *l)
+{
+    struct site *site = caller_of(l)->site;
+    if (site->told_silent || site->spoken)
+        return;
+    warn_foreign(caller_of(l), "has connected, and sent nothing for 3s", past_us);
+    site->told_silent = true;
+}
+
+static void on_foreign(struct link *l, slice bytes)
+{
+    struct site *site = caller_of(l)->site;
+    bool tls = bytes.n > 1 && bytes.p[0] == 0x16 && bytes.p[1] == 3;
+    if (site->told_foreign)
+        return;
+    site->told_foreign = true;
+    struct buf does = BUF_INIT(200);
+    buf_adds(&does,
+             tls ? "speaks TLS where plain HTTP is expected" : "sent something that is not HTTP: ");
+    for (size_t i = 0; !tls && i < bytes.n && i < 24; i++) {
+        char c = bytes.p[i];
+        buf_adds(&does, c == '\r' ? "\\r" : c == '\n' ? "\\n" : "");
+        if (c != '\r' && c != '\n')
+            buf_addc(&does, c >= ' ' && c < 0x7f ? c : '?');
+    }
+    warn_foreign(caller_of(l), buf_text(&does),
+                 tls ? "write http:// where it has https://. The service is at" : past_us);
+    buf_deinit(&does);
+}
+
+/* ---- callers ---- */
+
+static void on_caller_failed(struct link *l, enum conn_gone why, const char *text)
+{
+    (void)why;
+    plane_warn(caller_of(l)->site->worker->plane, NULL, text);
+}
+
+static void on_caller_freed(struct link *l)
+{
+    struct caller *k = caller_of(l);
+    struct worker *w = k->site->worker;
+    atomic_fetch_sub(&w->plane->n_clients, 1);
+    generation_drop(k->generation);
+    worker_check_done(w);
+}
+
+static const struct link_hooks caller_hooks = {
+    .failed = on_caller_failed,
+    .foreign = on_foreign,
+    .silent = on_silent,
+    .freed = on_caller_freed,
+};
+
+static void on_accepted(struct listener *listener, int fd)
+{
+    struct site *site = listener->user;
+    struct worker *w = site->worker;
+    struct generation *g = w->current;
+    const struct door *door = &g->setup->door[site->door];
+    if (atomic_fetch_add(&w->plane->n_clients, 1) >=
+        (uint64_t)g->setup->config->limits.connections) {
+        atomic_fetch_sub(&w->plane->n_clients, 1);
+        plane_warn(w->plane, door->spec->service.p,
+                   "a client was turned away: too many connections (limit `connections`)");
+        sys_close(fd);
+        return;
+    }
+    struct caller *k = mem_zero(sizeof *k);
+    k->site = site;
+    k->generation = generation_hold(g);
+    link_accept(&k->link, &g->callers, fd, door->listen_tls);
+}
+
+/* ---- services ---- */
+
+static const struct door *door_of(const struct link *l)
+{
+    const struct upstream *u = upstream_of(l);
+    return &u->generation->setup->door[u->door];
+}
+
+static void on_service_opened(struct link *l)
+{
+    generation_hold(upstream_of(l)->generation);
+}
+
+static void on_service_failed(struct link *l, enum conn_gone why, const char *text)
+{
+    struct buf line = BUF_INIT(600);
+    if (why == GONE_CONNECT)
+        buf_addf(&line, "it cannot be reached at %s (%s): does it run, and listen there?",
+                 door_of(l)->to.text, text);
+    plane_warn(upstream_of(l)->worker->plane, door_of(l)->spec->service.p,
+               why == GONE_CONNECT ? buf_text(&line) : text);
+    buf_deinit(&line);
+}
+
+static void on_service_freed(struct link *l)
+{
+    struct worker *w = upstream_of(l)->worker;
+    generation_drop(upstream_of(l)->generation);
+    worker_check_done(w);
+}
+
+static const struct link_hooks service_hooks = {
+    .opened = on_service_opened,
+    .failed = on_service_failed,
+    .freed = on_service_freed,
+};
+
+/* The links of a generation, and who keeps them. */
+static void peers_init(struct worker *w, struct generation *g)
+{
+    const struct setup *setup = g->setup;
+    const struct limits *limits = &setup->config->limits;
+    g->callers = (struct link_terms){.loop = &w->loop,
+                                     .all = &w->links,
+                                     .hooks = &caller_hooks,
+                                     .events = &down_events,
+                                     .limits = &setup->wire_limits,
+                                     .head_ns = limits->head_ns,
+                                     .idle_ns = limits->idle_ns,
+                                     .total_ns = limits->total_ns,
+                                     .fresh = setup->config->fresh};
+    g->services = g->callers;
+    g->services.hooks = &service_hooks;
+    g->services.events = &up_events;
+    g->services.connect_ns = limits->connect_ns;
+    g->services.idle_ns = limits->upstream_idle_ns;
+    g->upstream = mem_zero((setup->n_doors ? setup->n_doors : 1) * sizeof *g->upstream);
+    for (uint32_t i = 0; i < setup->n_doors; i++)
+        g->upstream[i] = (struct upstream){.pool = {.terms = &g->services,
+                                                    .to = &setup->door[i].to,
+                                                    .tls = setup->door[i].to_tls,
+                                                    .most = (uint32_t)limits->upstream_connections},
+                                           .worker = w,
+                                           .generation = g,
+                                           .door = i};
+}
+
+/* ---- sites ---- */
 
 static void close_site(struct worker *w, struct site *site)
 {
@@ -97,21 +255,6 @@ static void close_site(struct worker *w, struct site *site)
         if (!l->pool && caller_of(l)->site == site)
             link_shutdown(l);
     }
-}
-
-static int open_site(struct worker *w, struct door *d, uint32_t index)
-{
-    struct site *site = mem_zero(sizeof *site);
-    int fd = d->fd[w->index];
-    d->fd[w->index] = -1;
-    *site = (struct site){.worker = w, .door = index};
-    int failed = listener_init(&site->listener, &w->loop, fd, on_accepted, site);
-    if (failed) {
-        mem_free(site);
-        return failed;
-    }
-    vec_push(&w->sites, site);
-    return 0;
 }
 
 /* Uses this setup from now on; calls under way go on under theirs. */
@@ -140,7 +283,15 @@ static int take_up(struct worker *w, struct setup *setup)
             doors.at[k] = i;
             continue;
         }
-        int code = open_site(w, &setup->door[i], i);
+        struct site *site = mem_zero(sizeof *site);
+        int fd = setup->door[i].fd[w->index];
+        setup->door[i].fd[w->index] = -1;
+        *site = (struct site){.worker = w, .door = i};
+        int code = listener_init(&site->listener, &w->loop, fd, on_accepted, site);
+        if (code)
+            mem_free(site);
+        else
+            vec_push(&w->sites, site);
         failed = failed ? failed : code;
     }
     for (uint32_t k = 0; k < n_before; k++) {
@@ -180,18 +331,6 @@ static void on_drain(struct timer *t)
         timer_start(&w->loop, &w->drain, now + LOOK_NS);
 }
 
-static void begin_stop(struct worker *w)
-{
-    w->stopping = true;
-    w->drain_ns = w->loop.now_ns + w->current->setup->config->limits.drain_ns;
-    for (uint32_t i = 0; i < w->sites.n; i++)
-        if (!w->sites.at[i]->gone)
-            close_site(w, w->sites.at[i]);
-    for (uint32_t i = 0; i < w->current->setup->n_doors; i++)
-        pool_close(&w->current->upstream[i].pool);
-    timer_start(&w->loop, &w->drain, w->loop.now_ns);
-}
-
 static void on_wake(struct loop *l)
 {
     struct worker *w = l->user;
@@ -201,8 +340,16 @@ static void on_wake(struct loop *l)
         plane_warn(w->plane, NULL, "a listener could not be opened after the reload");
     else if (next && w->stopping)
         setup_drop(next);
-    if (stop && !w->stopping)
-        begin_stop(w);
+    if (stop && !w->stopping) {
+        w->stopping = true;
+        w->drain_ns = l->now_ns + w->current->setup->config->limits.drain_ns;
+        for (uint32_t i = 0; i < w->sites.n; i++)
+            if (!w->sites.at[i]->gone)
+                close_site(w, w->sites.at[i]);
+        for (uint32_t i = 0; i < w->current->setup->n_doors; i++)
+            pool_close(&w->current->upstream[i].pool);
+        timer_start(l, &w->drain, l->now_ns);
+    }
     if (stop == 2)
         w->drain_ns = l->now_ns;
 }
@@ -250,8 +397,8 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-static int worker_init(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
-                       struct err *e)
+int worker_init(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
+                struct err *e)
 {
     *w = (struct worker){.plane = plane,
                          .index = index,
@@ -281,11 +428,6 @@ int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct s
         return 0;
     worker_deinit(w);
     return err_set(e, 0, 0, "a worker could not be started: no more threads");
-}
-
-int worker_embed(struct worker *w, struct plane *plane, struct setup *setup, struct err *e)
-{
-    return worker_init(w, plane, 0, setup, e);
 }
 
 void worker_join(struct worker *w)

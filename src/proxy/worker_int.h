@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Who runs the proxies. Reading order of this room: setup.c (a configuration made ready), worker.c
- * (a thread with its listeners), peer.c (connections of callers and to services, by http/link.h and
- * http/link.h), then exchange.c (one call): request.c (what the caller sends), act.c (faults instead
- * of the service), answer.c (what the service sends), reply.c (faults in that), record.c (what is
- * written down).
+ * Who runs the proxies. Reading order of this room: plane.c (a configuration made ready, and all
+ * that run it), worker.c (a thread with its listeners and connections), then exchange.c (one call:
+ * what the caller sends, and faults instead of the service), answer.c (what the service sends, and
+ * faults in that), log.c (its name, and what is written down).
  *
  * A worker shares nothing with other workers but what is immutable (setup) or made for it (tallies
  * of rules, counts of names, the log file). */
@@ -21,7 +20,7 @@ struct plane;
 struct exchange;
 struct upstream;
 
-/* ---- setup.c ---- */
+/* ---- plane.c ---- */
 
 /* One proxy, ready to run. */
 struct door {
@@ -42,10 +41,6 @@ struct setup {
     struct naming *naming; /* shared by successive setups */
     struct log *log;       /* NULL: none */
 };
-
-/* Takes the configuration over. What `old` (NULL: none) listens at already is taken from there. */
-int setup_new(struct proxy_config *config, const struct setup *old, struct setup **out,
-              struct err *e) MUST_USE;
 
 /* Do both mean the same listening socket? */
 bool same_listener(const struct proxy_spec *a, const struct proxy_spec *b);
@@ -97,12 +92,10 @@ struct worker {
     _Atomic bool ended;
 };
 
-/* 0, or -1. Takes up the setup, then runs in a thread of its own. */
+/* 0, or -1. Takes up the setup; somebody else runs its loop, or it runs in a thread of its own. */
+int worker_init(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
+                struct err *e) MUST_USE;
 int worker_start(struct worker *w, struct plane *plane, uint32_t index, struct setup *setup,
-                 struct err *e) MUST_USE;
-
-/* The same, but somebody else runs its loop. */
-int worker_embed(struct worker *w, struct plane *plane, struct setup *setup,
                  struct err *e) MUST_USE;
 
 /* After it ended. */
@@ -114,9 +107,7 @@ void generation_drop(struct generation *g);
 /* A link or exchange is gone: a worker that is stopping may be done. */
 void worker_check_done(struct worker *w);
 
-/* ---- peer.c ---- */
-
-/* What streams tell: exchange.c's (request.c, answer.c). */
+/* What streams tell: exchange.c's and answer.c's. */
 extern const struct wire_events down_events, up_events;
 
 struct caller {
@@ -131,9 +122,6 @@ static inline struct caller *caller_of(struct link *l)
     return OWNER(l, struct caller, link);
 }
 
-/* A client has connected. */
-void caller_accept(struct site *site, int fd);
-
 /* Connections to one service, for one worker. */
 struct upstream {
     struct link_pool pool;
@@ -146,11 +134,6 @@ static inline struct upstream *upstream_of(const struct link *l)
 {
     return OWNER(l->pool, struct upstream, pool);
 }
-
-/* The links of a generation, and who keeps them. */
-void peers_init(struct worker *w, struct generation *g);
-
-/* ---- plane.c ---- */
 
 struct plane {
     struct setup *setup; /* the current one */
@@ -168,24 +151,20 @@ struct plane {
 /* A sentence for whoever runs the proxy, at most one a second. service: NULL, or whose it is. */
 void plane_warn(struct plane *p, const char *service, const char *text);
 
-/* ---- record.c ---- */
+/* ---- log.c ---- */
 
 /* How often each call was seen. */
 struct naming *naming_new(void);
 void naming_free(struct naming *naming);
 
-/* ---- log.c ---- */
-
 /* `-` is standard output. Accepted as NULL by close, failed and left_out: there is no log. */
 int log_open(const char *path, struct log **out, struct err *e) MUST_USE;
 void log_close(struct log *log);
-int64_t log_wall_ns(const struct log *log); /* add to clock_ns for the time of day */
 
 /* Could something not be written? And how many lines are not there, because nobody read them in
  * time, or because they were too long? */
 bool log_failed(const struct log *log);
 uint64_t log_left_out(const struct log *log);
-void log_leave_out(struct log *log, uint64_t lines);
 
 /* Takes all lines, and writes what can be written now; true: something waits for its reader. Of all
  * workers. */

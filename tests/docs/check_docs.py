@@ -637,7 +637,7 @@ def check_proxy_words():
         "keys of the file": keys_of(config, "config_rows"),
         "keys of a proxy": keys_of(config, "proxy_rows"),
         "keys of a fault": keys_of(config, "fault_rows"),
-        "words of a rule": re.findall(r'\{"(\w+)", \w+, \w+\},', read("src/proxy/rule_parse.c")),
+        "words of a rule": re.findall(r'\{"(\w+)", \w+, \w+\},', read("src/proxy/rule.c")),
     }
     quoted = " ".join(re.findall(r"`([^`]+)`", prose(read("docs/proxy.md"))))
     explained = set(re.findall(r"[\w-]+", quoted))

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/keys.h"
 #include "data/yaml.h"
 #include "fuzz/must.h"
 #include "proxy/config.h"

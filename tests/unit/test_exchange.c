@@ -60,7 +60,7 @@ static struct lab {
     const char *method;
     struct worker worker;
     struct plane plane;
-    struct site site;
+    struct listener *listener; /* the worker's */
     struct director director;
     mode mode;
     bool waits;           /* the director wants to see the body */
@@ -133,6 +133,20 @@ struct conn *conn_connect(struct loop *l, const struct addr *to, struct tls_cont
     line->conn.dialled = true;
     lab.n_connections++;
     return &line->conn;
+}
+
+int listener_init(struct listener *l, struct loop *loop, int fd,
+                  void (*accepted)(struct listener *, int fd), void *user)
+{
+    *l = (struct listener){.loop = loop, .fd = fd, .accepted = accepted, .user = user};
+    lab.listener = l;
+    return 0;
+}
+
+void listener_close(struct listener *l, void (*closed)(struct listener *l))
+{
+    if (closed)
+        closed(l);
 }
 
 void conn_read(struct conn *c, bool on)
@@ -533,19 +547,13 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
 
 /* ---- one exchange ---- */
 
-static void on_sweep(struct timer *t)
-{
-    exchange_sweep(OWNER(t, struct worker, sweep));
-}
-
-/* A worker with one door, made by hand: setup_new would listen. rule NULL: a director decides. */
+/* A worker with one door. Its setup is made by hand, since a plane would bind sockets. rule NULL: a
+ * director decides. */
 static void lab_init(enum protocol protocol, enum service service, const char *mode_text,
                      const char *rule)
 {
     struct proxy_config *config = config_new();
     struct setup *setup = mem_zero(sizeof *setup);
-    struct generation *g = mem_zero(sizeof *g);
-    struct worker *w = &lab.worker;
     struct err e = {0};
     now_ns = SECONDS(1000);
     lab = (struct lab){.protocol = protocol,
@@ -575,18 +583,12 @@ static void lab_init(enum protocol protocol, enum service service, const char *m
     setup->door[0].fd = mem_alloc(sizeof(int));
     setup->door[0].fd[0] = -1;
     assert_int_equal(addr_parse(SLICE("127.0.0.1:9"), "to", &setup->door[0].to, &e), 0);
-    assert_int_equal(loop_init(&w->loop, NULL), 0);
-    w->plane = &lab.plane;
-    w->sweep.fire = on_sweep;
-    w->scratch = BUF_INIT(64 * 1024);
-    w->current = g;
-    g->setup = setup;
-    g->users = 1;
-    peers_init(w, g);
     lab.plane.embedded = true;
     lab.plane.director = rule ? NULL : &lab.director;
-    lab.site.worker = w;
-    caller_accept(&lab.site, -1);
+    if (worker_init(&lab.worker, &lab.plane, 0, setup, &e))
+        fail_msg("%s", e.text);
+    setup_drop(setup); /* the worker holds it */
+    lab.listener->accepted(lab.listener, -1);
     lab.from = lab.lines;
 }
 
