@@ -48,7 +48,7 @@ static int read_answer(const struct asking *k, const struct ask *ask, const stru
         (void)err_set(e, 0, 0, "the control address %.100s does not answer: %s", ask->control,
                       k->error);
     else if (!found)
-        (void)err_set(e, 0, 0, "what answers at OUTFOX_CONTROL, %.100s, is no control address",
+        (void)err_set(e, 0, 0, "OUTFOX_CONTROL, %.100s, is not a control address of Outfox",
                       ask->control);
     *answer = found;
     return found ? k->status : 0;
@@ -60,12 +60,13 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
     struct addr to;
     struct buf target = BUF_INIT(4 * CONTROL_PATTERN_MAX);
     if (ask->pattern.n > CONTROL_PATTERN_MAX) {
-        (void)err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
+        (void)err_set(e, 0, 0, "the pattern is too long: at most %d bytes", CONTROL_PATTERN_MAX);
         return 400;
     }
     slice at = slice_of(ask->control), scheme = SLICE("http://");
     if (!slice_starts(at, scheme)) {
-        (void)err_set(e, 0, 0, "OUTFOX_CONTROL is no address: \"%.*s\" does not begin with http://",
+        (void)err_set(e, 0, 0,
+                      "OUTFOX_CONTROL is not an address: \"%.*s\" does not begin with http://",
                       SHORT(at));
         return 0;
     }
@@ -83,7 +84,7 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
     struct client_request request = {
         .to = &to, .head = &head, .timeout_ns = ASK_NS, .body_max = CONTROL_ANSWER_MAX};
     if (loop_init(&k.loop, NULL)) {
-        k.error = "there is no event loop";
+        k.error = "no event loop could be started";
     } else {
         struct client *client = client_new(&k.loop, true);
         client_send(client, &request, on_answer, &k);
@@ -100,7 +101,7 @@ int ask_control(const struct ask *ask, struct arena *a, const struct node **answ
 bool ask_hush(const char *control, const char *run, char *const *argv, int *code, struct err *e)
 {
     struct ask ask = {
-        .control = control, .run = run, .method = "POST", .what = "hush", .field = "hushed"};
+        .control = control, .run = run, .method = "POST", .what = "no-faults", .field = "hushed"};
     struct arena a = {0};
     struct foreground f;
     const struct node *answer = NULL;

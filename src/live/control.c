@@ -72,9 +72,10 @@ static int read_pattern(struct question *q, slice query, struct err *e)
         query = slice_from(query, key.n);
     int failed = 0;
     if (!percent_decode(query, true, &text))
-        failed = err_set(e, 0, 0, "the pattern is not percent-encoded: two hex digits follow a %%");
+        failed =
+            err_set(e, 0, 0, "the pattern is not percent-encoded: two hex digits must follow a %%");
     else if (text.full)
-        failed = err_set(e, 0, 0, "a pattern has at most %d bytes", CONTROL_PATTERN_MAX);
+        failed = err_set(e, 0, 0, "the pattern is too long: at most %d bytes", CONTROL_PATTERN_MAX);
     if (!failed && slice_trim(buf_slice(&text)).n) {
         q->has_pattern = true;
         struct vocabulary words = *q->words;
@@ -200,9 +201,12 @@ static const struct control_row {
     bool pattern; /* takes one */
     uint16_t (*answer)(const struct question *q, struct buf *out);
 } rows[] = {
-    {"", "GET", false, answer_run},       {"injected", "GET", true, answer_injected},
-    {"calls", "GET", true, answer_calls}, {"hush", "GET", false, answer_hushed},
-    {"hush", "POST", false, begin_block}, {"hush", "DELETE", false, end_block},
+    {"", "GET", false, answer_run},
+    {"injected", "GET", true, answer_injected},
+    {"calls", "GET", true, answer_calls},
+    {"no-faults", "GET", false, answer_hushed},
+    {"no-faults", "POST", false, begin_block},
+    {"no-faults", "DELETE", false, end_block},
 };
 
 static uint16_t answer(const struct control_row *row, struct track_run *run,
@@ -214,7 +218,7 @@ static uint16_t answer(const struct control_row *row, struct track_run *run,
     uint16_t status;
     names_init(&q.own);
     if (query.n && !row->pattern)
-        status = refuse(out, 400, "no pattern is taken here: ask /injected or /calls with one");
+        status = refuse(out, 400, "this address takes no pattern; use /injected or /calls");
     else if (query.n && read_pattern(&q, query, &e))
         status = refuse(out, 400, e.text);
     else
@@ -232,15 +236,18 @@ uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
     uint64_t number = 0;
     bool other = false; /* there is a row of another method */
     if (!head_is_local(head))
-        return refuse(out, 403,
-                      "pages of other hosts may not ask here; send no Origin, and as Host the one "
-                      "of OUTFOX_CONTROL");
+        return refuse(
+            out, 403,
+            "requests from pages of other hosts are refused; send no Origin, and the Host "
+            "of OUTFOX_CONTROL");
     slice_cut(&query, '?', &path);
     what = slice_starts(path, prefix) ? slice_from(path, prefix.n) : (slice){"", 0};
     slice_cut(&what, '/', &key);
     struct track_run *run = slice_to_hex(key, &number) ? track_find_secret(t, number) : NULL;
     if (!run)
-        return refuse(out, 404, "no such run is under way; ask for /runs/$OUTFOX_RUN");
+        return refuse(out, 404, "no such run is under way; use /runs/$OUTFOX_RUN");
+    if (slice_is(what, "hush")) /* what it was called before 0.9 */
+        what = SLICE("no-faults");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool same = slice_is(what, rows[i].what);
         if (same && slice_is(head->method, rows[i].method))
@@ -248,8 +255,9 @@ uint16_t control_answer(const struct tracker *t, const struct vocabulary *words,
         other |= same;
     }
     if (other)
-        return refuse(out, 405, "this method is not for this address; see docs/predicates.md");
-    return refuse(out, 404, "a run has /injected, /calls and /hush, nothing else");
+        return refuse(out, 405,
+                      "this address does not support this method; see docs/predicates.md");
+    return refuse(out, 404, "no such address; a run has /injected, /calls and /no-faults");
 }
 
 /* ---- the server ---- */

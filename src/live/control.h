@@ -6,8 +6,8 @@
  *   GET    /runs/KEY                        what was injected so far
  *   GET    /runs/KEY/injected[?PATTERN]     was a fault injected at such a call?
  *   GET    /runs/KEY/calls[?PATTERN]        how often was it called?
- *   POST   /runs/KEY/hush                   a block begins in which nothing is injected
- *   DELETE /runs/KEY/hush                   it ends
+ *   POST   /runs/KEY/no-faults              a block begins in which nothing is injected
+ *   DELETE /runs/KEY/no-faults              it ends; both also as /runs/KEY/hush
  *
  * KEY is track_secret, 16 hexadecimal digits. PATTERN as in core/pattern.h, percent-encoded;
  * `pattern=` may stand before it. */
