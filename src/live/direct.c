@@ -149,7 +149,7 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
         text = BUF_INIT(2000);
         buf_adds(&text, "mode ");
         mode_print(fate->mode, &text);
-        buf_addf(&text, " cannot be acted out at %.*s %.*s: %s",
+        buf_addf(&text, " cannot be injected at %.*s %.*s: %s",
                  SLICE_ARG(l->wiring->name[l->wiring->doors.at[a->door].callee]),
                  SLICE_ARG(a->interface), end->unfit);
         execution_note(l, fate->run, buf_slice(&text));

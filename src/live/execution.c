@@ -449,8 +449,8 @@ static void on_state(void *user, const struct client_answer *a)
     x->request = NULL;
     slice bytes = slice_copy(&x->arena, a->body);
     if (a->error || node_parse_json(&x->arena, bytes, &state)) {
-        fail(x, "the simulated system does not tell its state",
-             a->error ? a->error : "what it says is no JSON");
+        fail(x, "the simulated system does not report its state",
+             a->error ? a->error : "its answer is not valid JSON");
         return;
     }
     execution_judge(x, state);

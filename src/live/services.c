@@ -162,11 +162,11 @@ static void on_deadline(struct timer *t)
     service_log_print(s, &log);
     /* one that was not told where to listen can never get ready there */
     service_err(s, &e, "is not ready after %s (%s); %s%s", buf_text(&after),
-                s->last[0] ? s->last : "it does not run yet",
+                s->last[0] ? s->last : "it is not running yet",
                 config_tells_port(s->spec)
-                    ? "\"ready-within\" gives it more time"
-                    : "it cannot know this port: write {port} in its `run` or `env` where it takes "
-                      "its port from, or add `port: N` if it always listens on port N",
+                    ? "increase \"ready-within\" to give it more time"
+                    : "it is not told this port: put {port} into its `run` or `env` where it reads "
+                      "its port, or set `port: N` if it always listens on port N",
                 buf_text(&log));
     buf_deinit(&after);
     buf_deinit(&log);
@@ -351,8 +351,9 @@ static void on_ended(struct process *p, int status)
     struct buf how = BUF_INIT(200);
     status_print(status, &how);
     service_lost(s, buf_text(&how),
-                 status == 0 ? ": a service must stay in the foreground, so that its end is seen"
-                             : "");
+                 status == 0
+                     ? ": a service must stay in the foreground, so that Outfox notices its end"
+                     : "");
     buf_deinit(&how);
 }
 
@@ -387,7 +388,7 @@ static void on_failed(struct process *p, const char *why)
     } else if (started && s->state == SERVICE_READY && !(s->all->round && s->awaited)) {
         struct err e = {0};
         service_off(s);
-        service_err(s, &e, "is lost: %s; outfox run --resume goes on with the campaign", why);
+        service_err(s, &e, "is lost: %s; continue the campaign with outfox run --resume", why);
         s->all->hooks.lost(s->all->hooks.ctx, &e);
     } else if (started) {
         service_lost(s, why, "");
@@ -410,7 +411,7 @@ static bool expanded(struct service *s, slice text, struct arena *a, slice *out,
     struct buf b = BUF_INIT(TEXT_MAX);
     bool known = all->hooks.expand(all->hooks.ctx, s->index, text, &b, e) == 0;
     if (known && b.full) {
-        service_err(s, e, "has a command or an environment that is too long");
+        service_err(s, e, "has a command or an environment variable that is too long");
         known = false;
     }
     *out = buf_keep(&b, a);
@@ -493,7 +494,8 @@ static bool service_port_free(const struct service *s, struct err *e)
     } else {
         buf_adds(&holder, "another process");
     }
-    service_err(s, e, "cannot have %s: %s listens there already; stop it, or choose another port",
+    service_err(s, e,
+                "cannot listen on %s, which is in use by %s; stop that, or choose another port",
                 buf_text(&at), buf_text(&holder));
     buf_deinit(&at);
     buf_deinit(&holder);

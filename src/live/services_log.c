@@ -53,9 +53,9 @@ static const char *log_fault(int fd)
                                 : strerror(errno);
     if (fstat(fd, &st))
         return strerror(errno);
-    return !S_ISREG(st.st_mode)                       ? "it is no regular file"
+    return !S_ISREG(st.st_mode)                       ? "it is not a regular file"
            : geteuid() != 0 && st.st_uid != geteuid() ? "it belongs to another user"
-           : st.st_nlink > 1                          ? "it is a file that has another name, too"
+           : st.st_nlink > 1                          ? "it has more than one name (hard link)"
                                                       : NULL;
 }
 
@@ -67,8 +67,8 @@ static int log_open(const struct service *s, struct err *e)
     if (!fault)
         return fd;
     service_err(s, e,
-                "cannot have its log file %s: %s; remove it, or name another directory by "
-                "\"logs\" in outfox.yaml",
+                "cannot use its log file %s: %s; remove it, or set \"logs\" in outfox.yaml to "
+                "another directory",
                 s->log, fault);
     if (fd >= 0)
         sys_close(fd);
@@ -106,7 +106,7 @@ int service_logs_make(struct services *all, struct err *e)
     const char *dir = all->config->logs.n ? all->config->logs.p : ".";
     if (make_dirs(dir))
         return err_set(e, 0, 0,
-                       "the directory for log files, %s, cannot be made: %s; \"logs\" names "
+                       "the directory for log files, %s, cannot be created: %s; set \"logs\" to "
                        "another one",
                        dir, strerror(errno));
     for (uint32_t i = 0; i < all->n; i++) {

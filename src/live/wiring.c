@@ -55,8 +55,7 @@ static int choose_ports(struct wiring *w, struct err *e)
         }
         if (!found)
             return err_set(e, spec->line, spec->col,
-                           "no free port was found for service \"%s\" at %.*s: give it one with "
-                           "`port`",
+                           "no free port was found for service \"%s\" on %.*s; set its `port`",
                            spec->name.p, SLICE_ARG(spec->host));
     }
     return 0;
@@ -180,7 +179,7 @@ void wiring_free(struct wiring *w)
 static const struct tls_terms terms = {
     .authority = "\"ca\"",
     .ca = "`ca: FILE`",
-    .cert = "a certificate, which `outfox proxy --to-cert` in front of it can show",
+    .cert = "a certificate, which `outfox proxy --to-cert` in front of it can present",
     .key = "its key",
     .name = "`host-header: NAME`",
     .insecure = "`insecure: true`",
@@ -315,7 +314,7 @@ int wiring_expand(const struct wiring *w, uint32_t caller, slice text, struct bu
             addr_print(&w->address[caller], &own);
         if (p.name.n && !door) {
             buf_deinit(&own);
-            return err_set(e, 0, 0, "%.*s cannot be known here", SLICE_ARG(p.text));
+            return err_set(e, 0, 0, "%.*s is not known here", SLICE_ARG(p.text));
         }
         slice address = door ? slice_of(door) : buf_slice(&own);
         size_t colon = address.n;

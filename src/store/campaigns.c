@@ -10,8 +10,8 @@ static int check_text(struct store *s, const char *what, slice text, struct err 
 {
     return text.n <= STORE_TEXT_MAX
                ? 0
-               : store_refused(s, e, "%s of %zu bytes cannot be stored: at most %d", what, text.n,
-                               STORE_TEXT_MAX);
+               : store_refused(s, e, "%s of %zu bytes is too long to be stored: at most %d", what,
+                               text.n, STORE_TEXT_MAX);
 }
 
 /* ---- campaigns ---- */

@@ -35,7 +35,7 @@ static int refuse(struct store *s, pid_t pid, struct err *e)
         snprintf(who, sizeof who, "process %ld", (long)pid);
     return store_refused(
         s, e,
-        "%s is writing to it; wait until that has ended, end it, or name another with --store",
+        "%s is writing to it; wait until it has finished, stop it, or name another with --store",
         who);
 }
 

@@ -113,7 +113,7 @@ static int find_point(struct store *s, uint64_t campaign, int64_t parent, uid ow
     if (!same)
         return store_refused(s, e,
                              "the call \"%.*s\" cannot be stored, because its name would not be "
-                             "read back as the same; give the service a name of one word",
+                             "read back unchanged; give the service a name of one word",
                              (int)(text.n < 200 ? text.n : 200), text.p);
     struct put find = put_into(s, SQL_POINT_FIND, 0);
     put_int(&find, (int64_t)campaign);
@@ -269,12 +269,12 @@ static int check_writable(struct store *s, const struct names *names, const stru
     uint32_t call;
     const char *flaw = run_flaw(names, run, &call);
     if (flaw && call == CALL_NONE)
-        return store_refused(s, e, "run %llu cannot be stored: its %s is beyond all bounds",
+        return store_refused(s, e, "run %llu cannot be stored: its %s is out of range",
                              (unsigned long long)run->number, flaw);
     if (flaw)
-        return store_refused(
-            s, e, "run %llu cannot be stored: of its call %u the %s is beyond all bounds",
-            (unsigned long long)run->number, (unsigned)call, flaw);
+        return store_refused(s, e,
+                             "run %llu cannot be stored: in its call %u the %s is out of range",
+                             (unsigned long long)run->number, (unsigned)call, flaw);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i] && strnlen(texts[i], STORE_TEXT_MAX + 1) > STORE_TEXT_MAX)
             return store_refused(s, e, "a text of run %llu has more than %d bytes",

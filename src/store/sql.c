@@ -24,9 +24,9 @@ static const struct {
     const char *cause, *remedy;
 } failures[] = {
     {SQLITE_FULL, "its disk is full",
-     "make room there; nothing is lost but the run in flight, `outfox run --resume` goes on"},
+     "free some space; only the run in flight is lost, `outfox run --resume` continues"},
     {SQLITE_IOERR, "it could not be read or written",
-     "see to the disk; `outfox run --resume` goes on"},
+     "check the disk; `outfox run --resume` continues"},
     {SQLITE_CORRUPT, "it is damaged", "remove it, or restore a copy"},
     {SQLITE_NOTADB, "it is not a campaign of Outfox, or it is damaged",
      "name another with --store, remove it, or restore a copy"},

@@ -49,8 +49,8 @@ static int make_directories(struct store *s, struct err *e)
             bool exists = stat(part.p, &there) == 0; /* EROFS and the like come first */
             errno = number;
             result = exists ? 0
-                            : path_failed(s, "its directory cannot be made",
-                                          "make it, or name another with --store", e);
+                            : path_failed(s, "its directory cannot be created",
+                                          "create it, or name another with --store", e);
         }
         *at = '/';
     }
@@ -75,7 +75,7 @@ static int check_path(struct store *s, struct err *e)
      * writers must meet at one lock */
     if (lstat(s->path, &file) == 0 && S_ISLNK(file.st_mode)) {
         if (!realpath(s->path, real))
-            return path_failed(s, "this is a link that leads nowhere",
+            return path_failed(s, "it is a dangling symbolic link",
                                "remove it, or name another with --store", e);
         mem_free(s->path);
         s->path = plain_path(real);
@@ -86,14 +86,14 @@ static int check_path(struct store *s, struct err *e)
         if (errno == ENOENT || (errno == ENOTDIR && s->access == STORE_READ))
             return store_refused(
                 s, e,
-                "there is no such file; `outfox run` makes one, or name another with --store");
+                "there is no such file; `outfox run` creates one, or name another with --store");
         return path_failed(s, "it cannot be opened",
                            "make it and its directory accessible, or name another with --store", e);
     }
     if (S_ISDIR(file.st_mode))
-        return store_refused(s, e, "this is a directory; name a file in it");
+        return store_refused(s, e, "it is a directory; name a file in it");
     if (!S_ISREG(file.st_mode))
-        return store_refused(s, e, "this is not a plain file; name another with --store");
+        return store_refused(s, e, "it is not a regular file; name another with --store");
     return 0;
 }
 
@@ -191,10 +191,11 @@ static bool is_plain(char c)
 static int connect_unchanging(struct store *s, struct err *e)
 {
     if (has_log(s))
-        return store_refused(s, e,
-                             "its last writer did not end in order, and its directory cannot be "
-                             "written; copy all files %.100s* to another place and read them there",
-                             s->name);
+        return store_refused(
+            s, e,
+            "its last writer did not end cleanly, and its directory is not "
+            "writable; copy all files %.100s* to another place and read them there",
+            s->name);
     struct buf name = BUF_INIT(STORE_TEXT_MAX);
     buf_adds(&name, "file:");
     percent_encode(slice_of(s->path), is_plain, &name);
@@ -211,7 +212,7 @@ static int check_header(struct store *s, const struct header *h, const struct sc
 {
     bool fresh = h->application == 0 && h->version == 0 && h->tables == 0;
     if (fresh && s->access == STORE_READ)
-        return store_refused(s, e, "it holds no campaign yet; `outfox run` makes one");
+        return store_refused(s, e, "it holds no campaign yet; `outfox run` creates one");
     if (fresh)
         return 0;
     /* does it end within a page? SQLite would read zeros there, and miss rows in silence. Only a
@@ -328,7 +329,7 @@ int store_open_as(const char *path, enum store_access access, const struct schem
     names_init(&s->names);
     s->path = plain_path(path);
     s->name = arena_copy(&s->names.syms.arena, path, strlen(path));
-    int result = path[0] == 0 ? store_refused(s, e, "the name of the file is empty; name one")
+    int result = path[0] == 0 ? store_refused(s, e, "the file name is empty; name a file")
                  : access == STORE_WRITE ? open_write(s, schema, e)
                                          : open_read(s, schema, e);
     if (result)

@@ -442,15 +442,16 @@ static void port_in_use(void **state)
 {
     (void)state;
     struct world w;
-    char wanted[100];
+    char wanted[200];
     world_init(&w);
     (void)add(&w, "late", LISTEN, READY_TCP);
     int fd = free_port(&w.addr[0]);
     start(&w);
     run_failed(&w);
-    (void)snprintf(wanted, sizeof wanted,
-                   "service late cannot have 127.0.0.1:%u: process %d (test_services) listens",
-                   (unsigned)addr_port(&w.addr[0]), (int)getpid());
+    (void)snprintf(
+        wanted, sizeof wanted,
+        "service late cannot listen on 127.0.0.1:%u, which is in use by process %d (test_services)",
+        (unsigned)addr_port(&w.addr[0]), (int)getpid());
     assert_says(w.failure.text, wanted);
     assert_string_equal(log_of(&w, "late"), ""); /* it was not started */
     close(fd);
@@ -495,7 +496,7 @@ static void no_place_for_logs(void **state)
     w.config.logs = slice_of(below);
     assert_int_equal(open_services(&w, &e), -1);
     assert_says(e.text, "the directory for log files, file-");
-    assert_says(e.text, "cannot be made: Not a directory");
+    assert_says(e.text, "cannot be created: Not a directory");
     e = (struct err){0};
     w.config.logs = slice_of(file);
     assert_int_equal(open_services(&w, &e), -1);
@@ -508,7 +509,7 @@ static void no_place_for_logs(void **state)
     (void)mkdir(below + strlen(below) + 1, 0700);
     e = (struct err){0};
     assert_int_equal(open_services(&w, &e), -1);
-    assert_says(e.text, "service one cannot have its log file dir-");
+    assert_says(e.text, "service one cannot use its log file dir-");
     assert_says(e.text, "Is a directory");
     (void)rmdir(below + strlen(below) + 1);
     (void)rmdir(below);

@@ -545,9 +545,9 @@ static void test_refused_files(void **state)
     BAD(store_open("directory", STORE_READ, &s, e), "directory");
     BAD(store_open("directory", STORE_WRITE, &s, e), "directory");
     assert_int_equal(mkfifo("fifo", 0666), 0);
-    BAD(store_open("fifo", STORE_READ, &s, e), "plain file");
-    BAD(store_open("fifo", STORE_WRITE, &s, e), "plain file");
-    BAD(store_open("/dev/null", STORE_READ, &s, e), "plain file");
+    BAD(store_open("fifo", STORE_READ, &s, e), "regular file");
+    BAD(store_open("fifo", STORE_WRITE, &s, e), "regular file");
+    BAD(store_open("/dev/null", STORE_READ, &s, e), "regular file");
     char text[5000];
     memset(text, 'x', sizeof text);
     write_file("text", text, sizeof text);
@@ -976,7 +976,7 @@ static int fill_disk(void)
     while (n < ENOUGH && add_quietly(s, campaign, n + 1, &e) == 0)
         n++;
     CHECK(n > 10 && n < ENOUGH);
-    CHECK(strstr(e.text, "disk is full") && strstr(e.text, "make room"));
+    CHECK(strstr(e.text, "disk is full") && strstr(e.text, "free some space"));
     e = (struct err){0};
     CHECK(walk_runs(s, campaign, &walk, &e) == 0 && walk.n == n && !walk.differs);
     CHECK(add_quietly(s, campaign, n + 1, &e) == -1 && strstr(e.text, "full"));
