@@ -578,19 +578,19 @@ def check_told(name, page):
 
 # ---- the proxy ----
 
-UNITS = {"KIB": "KiB", "MIB": "MiB", "MS": "ms", "SECOND": "s", "MINUTE": "m", "HOUR": "h"}
+UNITS = {"KIB": "KiB", "MIB": "MiB", "MS": "ms", "SECONDS": "s", "MINUTES": "m", "HOURS": "h"}
 
 
 def written(kind, value):
     """A value of limits.list as it is written on the command line: `64 * KIB` is 64KiB."""
-    number, _, unit = value.strip().rpartition(" * ")
+    number, _, unit = re.sub(r"(\w+)\((\d+)\)", r"\2 * \1", value.strip()).rpartition(" * ")
     if unit in UNITS:
         return (number or "1") + UNITS[unit]
     return value.strip() + ("ms" if kind == "TIME" else "")
 
 
 def check_limits():
-    row = r'LIMIT\(\w+, "([\w-]+)", (\w+), ([\w *]+), ([\w *]+), ([\w *]+),\s*"'
+    row = r'LIMIT\(\w+, "([\w-]+)", (\w+), ([\w *()]+), ([\w *()]+), ([\w *()]+),\s*"'
     known = re.findall(row, read("src/proxy/limits.list"))
     check(len(known) >= 16, "src/proxy/limits.list", "the limits were not found")
     shown = re.findall(r"^\| `([\w-]+)` \| (\S+) \| (\S+) to (\S+) \|",
