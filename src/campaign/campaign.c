@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a campaign does, told from top to bottom: it learns, keeps as many runs under way as there are
- * jobs, looks at what has ended, one by one (campaign_land.c), and confirms what it found.
+ * jobs, looks at what has ended, one by one (campaign_trust.c), and confirms what it found.
  *
  *   search_next --> ORDER_RUN --> ... ORDER_WAIT --> verify --> store --> search_observe
  *
@@ -9,7 +9,6 @@
  * the campaign sees an order. So steps of a few lines need no states of their own, although they are
  * made of runs, and a page between them can be turned by somebody else. */
 #include "campaign/campaign_int.h"
-#include "campaign/campaign_lines_int.h"
 #include "campaign/explore.h"
 
 #include "base/clock.h"
@@ -57,7 +56,9 @@ static void campaign_deinit(struct campaign *c)
     vec_deinit(&c->blasts);
     map_deinit(&c->known_at);
     map_deinit(&c->told);
-    seen_deinit(&c->seen);
+    map_deinit(&c->seen.reached);
+    vec_deinit(&c->seen.links.list);
+    mem_free(c->seen.direct);
     arena_deinit(&c->keep);
     arena_deinit(&c->held);
 }
@@ -125,13 +126,6 @@ void campaign_send_level(struct campaign *c)
                .type = EVENT_LEVEL, .name = l->service, .calls = l->calls, .text = l->level});
 }
 
-void campaign_send_run(struct campaign *c, const struct run *run, bool asked, bool restored)
-{
-    struct event event = event_of_run(run, c->search, asked);
-    event.restored = restored;
-    campaign_send(c, event);
-}
-
 /* ---- runs ---- */
 
 enum status campaign_want(struct campaign *c, struct order order, struct err *e)
@@ -145,7 +139,7 @@ enum status campaign_want(struct campaign *c, struct order order, struct err *e)
 
 bool campaign_is_over(const struct campaign *c)
 {
-    return c->target->signal(c->target->ctx) || (c->deadline_ns && clock_ns() >= c->deadline_ns);
+    return c->target->signal(c->target->live) || (c->deadline_ns && clock_ns() >= c->deadline_ns);
 }
 
 void campaign_order_run(struct campaign *c, const struct execution_order *run, bool alone)
@@ -176,17 +170,24 @@ void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, boo
     campaign_order_run(c, &run, alone || c->jobs == 1);
 }
 
-enum status campaign_take(struct campaign *c, const struct execution_result **out)
+int campaign_take(struct campaign *c, const struct execution_result **out, struct err *e)
 {
     enum status status = campaign_want(c, (struct order){.kind = ORDER_WAIT}, NULL);
     if (status != STATUS_OK)
         return status;
-    *out = c->answer.result;
+    const struct execution_result *r = *out = c->answer.result;
+    struct slot *slot = r->order.user;
     c->running--;
-    struct slot *slot = (*out)->order.user;
     if (slot)
         slot->used = false;
-    return STATUS_OK;
+    if (!r->broken)
+        return 0;
+    struct trace trace = r->run.trace;
+    vec_deinit(&trace.calls);
+    if (r->lesson)
+        track_lesson_free(r->lesson);
+    *e = r->why;
+    return -1;
 }
 
 void campaign_abandon(struct campaign *c)
@@ -204,17 +205,12 @@ void campaign_abandon(struct campaign *c)
 int campaign_take_run(struct campaign *c, struct run *out, struct err *e)
 {
     const struct execution_result *r;
-    enum status status = campaign_take(c, &r);
+    int status = campaign_take(c, &r, e);
     if (status)
         return status;
     *out = r->run;
-    if (r->broken) {
-        vec_deinit(&out->trace.calls);
-        *e = r->why;
-        return -1;
-    }
     if (r->note)
-        campaign_note(c, r->note);
+        campaign_note(c, "%s", r->note);
     campaign_learn_late(c, &out->trace, r->late_ns);
     c->death_ns = r->death_ns;
     return 0;
@@ -223,14 +219,27 @@ int campaign_take_run(struct campaign *c, struct run *out, struct err *e)
 int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
                        struct err *e)
 {
+    int status = campaign_heal(c, false, e);
+    if (status)
+        return status;
     if (purpose == RUN_CONFIRM)
-        c->target->log_mark(c->target->ctx);
+        c->target->log_mark(c->target->live);
     campaign_run(c, f, purpose, true);
-    int status = campaign_take_run(c, out, e);
+    status = campaign_take_run(c, out, e);
+    if (status)
+        return status;
+    campaign_contract_judge(c, out);
+    return purpose == RUN_CONFIRM ? campaign_keep_log(c, out, e) : 0;
+}
+
+int campaign_try(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
+                 struct err *e)
+{
+    *out = (struct run){0};
+    int status = campaign_run_alone(c, f, purpose, out, e);
     if (status == 0)
-        campaign_contract_judge(c, out);
-    if (status == 0 && purpose == RUN_CONFIRM)
-        status = campaign_keep_log(c, out, e);
+        status = campaign_observe(c, out, e);
+    vec_deinit(&out->trace.calls);
     return status;
 }
 
@@ -261,42 +270,67 @@ struct run campaign_tested(const struct run *run)
     return out;
 }
 
-void campaign_tell(struct campaign *c, const struct run *run)
+struct known *campaign_known(struct campaign *c, faultload f)
 {
-    struct run tested = campaign_tested(run);
-    search_observe(c->search, run->faultload, &tested.trace, &run->verdict);
-    tally_run(c->tally, run);
-    if (c->judge)
-        judge_run(c->judge, &tested);
-    campaign_ran(c, run->faultload);
-    vec_deinit(&tested.trace.calls);
+    const uint32_t *at = map_get(&c->known_at, faultload_key(c->opt.faultloads, f));
+    return at ? &c->known.at[*at] : NULL;
 }
 
-void campaign_show_rest(struct campaign *c, const struct run *run)
+static void remember(struct campaign *c, const struct run *run)
 {
-    if ((run->purpose != RUN_CHECK && run->purpose != RUN_CONFIRM) || !c->judge)
-        return;
+    struct known *k = campaign_known(c, run->faultload);
+    const char *why = run->verdict.pass ? NULL : run->verdict.why;
+    c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
+    c->n_outlived += run->flags & RUN_OUTLIVED ? 1 : 0;
+    for (uint32_t i = 1; i < run->trace.calls.n && run->flags & RUN_OUTLIVED && !c->outlived; i++)
+        if (run->trace.calls.at[i].flags & CALL_OPEN)
+            c->outlived =
+                run->trace.calls.at[i].uid; /* the first that was still open, for the report */
+    campaign_seen(c, run);
+    campaign_learn_limit(c, run);
+    if (!k) {
+        map_set(&c->known_at, faultload_key(c->opt.faultloads, run->faultload), c->known.n);
+        vec_push(&c->known,
+                 (struct known){.faultload = run->faultload, .why = why, .number = run->number});
+        k = &vec_last(&c->known);
+    }
+    if (run->purpose == RUN_CONFIRM) {
+        k->tried = true;
+        k->again = why;
+    }
+}
+
+void campaign_absorb(struct campaign *c, struct run *run, bool restored)
+{
+    bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
+    overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
+    trace_align(&run->trace, &c->overlaps, c->opt.names);
+    remember(c, run);
     struct run tested = campaign_tested(run);
-    judge_learn(c->judge, &tested);
+    campaign_contract_note(c, &tested, restored);
+    if (asked) { /* by the search */
+        search_observe(c->search, run->faultload, &tested.trace, &run->verdict);
+        tally_run(c->tally, run);
+        if (c->judge)
+            judge_run(c->judge, &tested);
+        campaign_ran(c, run->faultload);
+    } else if (run->purpose == RUN_SHRINK) {
+        tally_smaller(c->tally, run);
+    } else if ((run->purpose == RUN_CHECK || run->purpose == RUN_CONFIRM) && c->judge) {
+        judge_learn(c->judge, &tested);
+    }
     vec_deinit(&tested.trace.calls);
+    struct event event = event_of_run(run, c->search, asked);
+    event.restored = restored;
+    campaign_send(c, event);
 }
 
 int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 {
-    bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
     run->number = ++c->number;
     if (campaign_keep(c, run, e)) /* as it was seen: what overlaps is learned from that */
         return -1;
-    overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
-    trace_align(&run->trace, &c->overlaps, c->opt.names);
-    campaign_remember(c, run);
-    campaign_contract_note(c, run);
-    if (asked)
-        campaign_tell(c, run);
-    else if (run->purpose == RUN_SHRINK)
-        tally_smaller(c->tally, run);
-    campaign_show_rest(c, run);
-    campaign_send_run(c, run, asked, false);
+    campaign_absorb(c, run, false);
     campaign_sample(c);
     return 0;
 }
@@ -307,7 +341,7 @@ static bool campaign_stopped(struct campaign *c)
 {
     const char *by = NULL;
     if (campaign_is_over(c))
-        by = c->target->signal(c->target->ctx) ? "interrupt" : "time";
+        by = c->target->signal(c->target->live) ? "interrupt" : "time";
     else if (c->opt.max_runs && c->explored >= c->opt.max_runs)
         by = "runs";
     else if (c->opt.fail_fast && (tally_findings(c->tally) || c->blasts.n))
@@ -318,63 +352,49 @@ static bool campaign_stopped(struct campaign *c)
     return by != NULL;
 }
 
-static void fill(struct campaign *c)
-{
-    faultload f;
-    if (c->running == 0 && c->opt.max_runs && c->explored >= c->opt.max_runs)
-        campaign_drop_landed(c); /* the budget is for those that come before them */
-    while (c->running < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
-           !campaign_stopped(c) && search_next(c->search, &f)) {
-        campaign_run(c, f, RUN_SEARCH, false);
-        c->explored++;
-    }
-}
-
-/* Nothing is left to be run, or it is to stop. */
-static int explore_end(struct campaign *c, struct err *e)
-{
-    int status = 0;
-    if (campaign_is_over(c))
-        return 0;
-    if (!campaign_stopped(c))
-        status = campaign_look_late(c, true, e);
-    return status ? status : campaign_check(c, true, e);
-}
-
-/* While nothing is running. */
-static int look_around(struct campaign *c, struct err *e)
-{
-    int status = campaign_look_late(c, false, e);
-    if (status == 0)
-        status = campaign_check(c, false, e);
-    if (status || c->blasts.n == c->blasts_told)
-        return status;
-    c->blasts_told = c->blasts.n;
-    return campaign_announce(c, e);
-}
-
 static int explore_on(struct campaign *c, struct err *e)
 {
+    faultload f;
     for (uint32_t healed = 0;;) {
-        int status = c->running == 0 ? look_around(c, e) : 0;
-        if (status)
-            return status;
-        fill(c);
-        if (c->running == 0 && campaign_is_due(c) && !campaign_stopped(c)) {
+        int status = 0;
+        if (c->running == 0) { /* looks around */
+            status = campaign_look_late(c, false, e);
+            if (status == 0)
+                status = campaign_check(c, false, e);
+            if (status == 0 && c->blasts.n > c->blasts_told) {
+                c->blasts_told = c->blasts.n;
+                status = campaign_announce(c, e);
+            }
+            if (status)
+                return status;
+            if (c->opt.max_runs && c->explored >= c->opt.max_runs)
+                campaign_drop_landed(c); /* the budget is for those that come before them */
+        }
+        while (c->running < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
+               !campaign_stopped(c) && search_next(c->search, &f)) {
+            campaign_run(c, f, RUN_SEARCH, false);
+            c->explored++;
+        }
+        if (c->running) {
+            healed = 0;
+            status = campaign_step(c, e);
+            if (status)
+                return status;
+            continue;
+        }
+        bool stopped = campaign_stopped(c);
+        if (!stopped && campaign_is_due(c)) {
             if (++healed == HEALS_MAX)
                 return err_set(e, 0, 0,
                                "a service dies again and again without being called: see "
                                "its log");
-            continue;
+        } else if (stopped || !campaign_is_late(c)) {
+            /* nothing is left to be run, or it is to stop */
+            if (campaign_is_over(c))
+                return 0;
+            status = stopped ? 0 : campaign_look_late(c, true, e);
+            return status ? status : campaign_check(c, true, e);
         }
-        if (c->running == 0 && campaign_is_late(c) && !campaign_stopped(c))
-            continue;
-        if (c->running == 0)
-            return explore_end(c, e);
-        healed = 0;
-        status = campaign_step(c, e);
-        if (status)
-            return status;
     }
 }
 
@@ -408,7 +428,8 @@ static int start_over(struct campaign *c, struct err *e)
     return status ? status : campaign_learn(c, e);
 }
 
-static int explore_all(struct campaign *c, struct err *e)
+/* All of it. */
+static enum status explore_and_confirm(struct campaign *c, struct err *e)
 {
     int status = c->learned ? campaign_teach(c, e) : campaign_open_store(c, e);
     if (!status)
@@ -422,15 +443,8 @@ static int explore_all(struct campaign *c, struct err *e)
             status = explore_on(c, e);
     } while (status == STATUS_AGAIN);
     campaign_abandon(c);
-    return status;
-}
-
-/* All of it. */
-static enum status explore_and_confirm(struct campaign *c, struct err *e)
-{
-    int status = explore_all(c, e);
     if (status > 0)
-        c->summary.stopped = c->target->signal(c->target->ctx) ? "interrupt" : "time";
+        c->summary.stopped = c->target->signal(c->target->live) ? "interrupt" : "time";
     if (status < 0)
         c->summary.stopped = "error";
     c->summary.took_ns = clock_ns() - c->start_ns;
@@ -494,16 +508,6 @@ enum status campaign_ended(const struct campaign *c, struct err *e)
     return c->ended_with;
 }
 
-uint32_t campaign_scenario(const struct campaign *c)
-{
-    return c->opt.scenario;
-}
-
-int64_t campaign_deadline(const struct campaign *c)
-{
-    return c->deadline_ns;
-}
-
 bool campaign_complete(const struct campaign *c)
 {
     return c->learned && c->ended && search_done(c->search);
@@ -511,34 +515,22 @@ bool campaign_complete(const struct campaign *c)
 
 /* ---- the end ---- */
 
-static bool is_off(const struct campaign *c, enum oracle o)
+void campaign_sort(struct campaign *c)
 {
-    return c->opt.judging && c->opt.judging->settings.severity[o] == SEVERITY_OFF;
-}
-
-static void add_blasts(struct campaign *c)
-{
-    if (is_off(c, ORACLE_BLAST_RADIUS))
-        return;
-    for (uint32_t i = 0; i < c->blasts.n; i++) {
+    bool off =
+        c->opt.judging && c->opt.judging->settings.severity[ORACLE_BLAST_RADIUS] == SEVERITY_OFF;
+    tally_sort(c->tally);
+    for (uint32_t i = 0; i < c->blasts.n && !off; i++) {
         const struct blast *b = &c->blasts.at[i];
-        struct buf why = BUF_INIT(600);
-        buf_addf(&why, "the system stays broken afterwards: %s", b->why);
         vec_push(&c->summary.findings,
                  (struct finding){.faultload = b->faultload,
-                                  .why = arena_copy(&c->keep, buf_text(&why), why.n),
+                                  .why = arena_printf(
+                                      &c->keep, "the system stays broken afterwards: %s", b->why),
                                   .kind = FINDING_BLAST,
                                   .state = b->certain ? FINDING_CONFIRMED : FINDING_FLAKY,
                                   .number = b->number,
                                   .runs = 1});
-        buf_deinit(&why);
     }
-}
-
-void campaign_sort(struct campaign *c)
-{
-    tally_sort(c->tally);
-    add_blasts(c);
     campaign_settle(c);
 }
 
@@ -550,22 +542,17 @@ void campaign_conclude(struct campaign *c)
     judge_finish(c->judge, tally_exhaustive(c->tally) && !c->summary.doubt, &c->summary);
 }
 
-/* Which services are not restarted before each run, and could be? */
-static void list_restarted(struct campaign *c)
-{
-    const struct campaign_config *config = c->opt.config;
-    for (uint32_t i = 0; i < config->services.n && !config->simulate.n; i++)
-        if (config->services.at[i].run.n && config->services.at[i].restart == RESTART_DEAD)
-            vec_push(&c->summary.restarted, config->services.at[i].name.p);
-}
-
 const struct summary *campaign_finish(struct campaign *c)
 {
+    const struct campaign_config *config = c->opt.config;
     if (c->finished)
         return &c->summary;
     c->finished = true;
     tally_finish(c->tally);
-    list_restarted(c);
+    /* services that are not restarted before each run, and could be */
+    for (uint32_t i = 0; i < config->services.n && !config->simulate.n; i++)
+        if (config->services.at[i].run.n && config->services.at[i].restart == RESTART_DEAD)
+            vec_push(&c->summary.restarted, config->services.at[i].name.p);
     if (!c->summary.stopped && !c->summary.broken && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
     campaign_sort(c);
@@ -575,9 +562,7 @@ const struct summary *campaign_finish(struct campaign *c)
     campaign_note_limit(c);
     if (c->target && c->lessons) { /* none: it ended before anything was learned */
         campaign_note_strays(c);
-        campaign_note_equal(c);
-        campaign_note_unseen(c);
-        campaign_note_lines(c);
+        campaign_note_untested(c);
     }
     campaign_conclude(c);
     campaign_contract_finish(c);

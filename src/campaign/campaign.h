@@ -90,21 +90,23 @@ struct answer {
     struct err why;                        /* STATUS_FAILED */
 };
 
-/* The system, as far as a campaign asks about it; all is answered at once. */
+/* The system, as far as a campaign asks about it; all is answered at once. The functions are those of
+ * live/live.h, unless a test has others. */
 struct target {
-    void *ctx;
-    const struct tracker *tracker;   /* NULL: runs that learn bring their traces */
-    int (*signal)(void *ctx);        /* that somebody wants to stop by, or 0 */
-    bool (*hurt)(void *ctx);         /* did services die since they were ready? */
-    const char *(*death)(void *ctx); /* how one died when no run was under way; NULL: none did */
-    bool (*has_own)(void *ctx);      /* can services be started again? */
-    void (*log_mark)(void *ctx);     /* what services write from now on ... */
-    void (*log_since)(void *ctx, slice service, uint32_t most, struct buf *out);
-    bool (*usage)(void *ctx, uint32_t service, struct process_usage *out, int64_t *process);
-    void (*links)(void *ctx, struct owner_links *out); /* to the services' own addresses */
-    uint32_t (*holder)(void *ctx, uint64_t inode);     /* whose socket; UINT32_MAX: nobody's */
-    void (*address)(void *ctx, uint32_t service, struct buf *out);
-    uid (*request)(void *ctx, uint32_t scenario); /* as the first element of all names */
+    struct live *live;
+    const struct tracker *tracker; /* NULL: runs that learn bring their traces */
+    int (*signal)(const struct live *l);
+    bool (*hurt)(const struct live *l);
+    const char *(*death)(const struct live *l);
+    bool (*has_own)(const struct live *l);
+    void (*log_mark)(struct live *l);
+    void (*log_since)(const struct live *l, slice service, uint32_t most, struct buf *out);
+    bool (*usage)(const struct live *l, uint32_t service, struct process_usage *out,
+                  int64_t *process);
+    void (*links)(const struct live *l, struct owner_links *out);
+    uint32_t (*holder)(struct live *l, uint64_t inode);
+    void (*address)(const struct live *l, uint32_t service, struct buf *out);
+    uid (*request)(struct live *l, uint32_t scenario);
 };
 
 /* Begins to explore, and then to shrink and confirm what was found: until nothing is left, a budget
@@ -119,10 +121,6 @@ void campaign_took(struct campaign *c, const struct answer *answer);
 /* After ORDER_DONE. STATUS_FAILED: the environment did not allow to go on; what is known is in the
  * summary all the same. */
 enum status campaign_ended(const struct campaign *c, struct err *e) MUST_USE;
-
-/* Which scenario; when its time is over: 0, it has no such bound. */
-uint32_t campaign_scenario(const struct campaign *c);
-int64_t campaign_deadline(const struct campaign *c);
 
 /* Fills in and returns the summary, which lives as long as the campaign. */
 const struct summary *campaign_finish(struct campaign *c);

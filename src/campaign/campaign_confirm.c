@@ -2,20 +2,100 @@
  *
  * Findings made small and sure. Of each, faults are left out one by one, as long as it fails in the
  * same way; what is left is run once more. If it does not fail again it is called flaky, and kept.
- */
+ *
+ * With it what the service that went wrong has written meanwhile. Only runs that confirm a finding are
+ * looked at: they are made alone, so what was written while one lasted was written of it, or of
+ * nobody. */
+#include <stdio.h>
+
 #include "base/hash.h"
 #include "campaign/campaign_int.h"
+#include "report/escape.h"
 
 enum {
     SHRINK_RUNS_MAX = 64,
     SHRINK_SOON_MAX = 8,
     ROUNDS_MAX = 3,
     DOUBTS_MAX = 6,
-    DOUBT_ROUNDS = 2
+    DOUBT_ROUNDS = 2,
+    LOG_NAME = 24,
+    LOG_LINES_MOST = 10,
+    LOG_LINE_MOST = 300,
 };
 
-/* The result of a faultload: known, or by a run. 0, 1: interrupted, -1, STATUS_NONE without a live
- * system to ask. */
+/* ---- what services wrote ---- */
+
+/* No answer at all, or one that says: server error. */
+static bool went_wrong(const struct call *c)
+{
+    return c->mode == MODE_NONE && (outcome_error(c->seen) || outcome_kind(c->seen) > OUT_GRPC);
+}
+
+/* The service that was the first to answer wrongly, although nothing was injected at it. */
+static slice culprit(const struct campaign *c, const struct run *run)
+{
+    const struct call *first = &run->trace.calls.at[0];
+    for (uint32_t i = 1; i < run->trace.calls.n; i++) {
+        const struct call *call = &run->trace.calls.at[i];
+        bool sooner = !went_wrong(first) || call->end_ns < first->end_ns;
+        if (went_wrong(call) && call->handled && sooner)
+            first = call;
+    }
+    return names_text(c->opt.names, uid_element(c->opt.names, first->uid)->service);
+}
+
+/* "log " and the faultload as a number: the name of the fact in the store. */
+static slice log_name(const struct campaign *c, faultload f, char name[LOG_NAME])
+{
+    struct buf text = BUF_INIT(1 << 20);
+    faultload_print(c->opt.names, c->opt.faultloads, f, &text);
+    (void)snprintf(name, LOG_NAME, "log %016llx", (unsigned long long)hash_slice(buf_slice(&text)));
+    buf_deinit(&text);
+    return slice_of(name);
+}
+
+/* The service, and its lines, harmless and short. */
+int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e)
+{
+    struct buf lines = BUF_INIT(1 << 14), text = BUF_INIT(1 << 14);
+    char name[LOG_NAME];
+    int failed = 0;
+    if (!c->opt.store || run->verdict.pass || run->trace.calls.n == 0)
+        return 0;
+    slice service = culprit(c, run), rest, line;
+    c->target->log_since(c->target->live, service, LOG_LINES_MOST, &lines);
+    rest = buf_slice(&lines);
+    if (rest.n) {
+        buf_add(&text, service);
+        while (slice_cut(&rest, '\n', &line)) {
+            buf_addc(&text, '\n');
+            escape_line((slice){line.p, line.n < LOG_LINE_MOST ? line.n : LOG_LINE_MOST}, &text);
+        }
+        failed =
+            store_set(c->opt.store, c->id, log_name(c, run->faultload, name), buf_slice(&text), e);
+    }
+    buf_deinit(&lines);
+    buf_deinit(&text);
+    return failed;
+}
+
+static void find_log(struct campaign *c, struct finding *f)
+{
+    struct err ignored = {0};
+    char name[LOG_NAME];
+    slice text = {0}, service;
+    if (c->opt.store &&
+        store_get(c->opt.store, c->id, log_name(c, f->faultload, name), &c->keep, &text,
+                  &ignored) == 0 &&
+        text.p && slice_cut(&text, '\n', &service) && text.n) {
+        f->log_of = slice_copy(&c->keep, service).p;
+        f->log = slice_copy(&c->keep, text).p;
+    }
+}
+
+/* ---- small and sure ---- */
+
+/* The result of a faultload: known, or by a run. 0, 1: interrupted, -1. */
 static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, const char **why,
                      struct err *e)
 {
@@ -24,17 +104,9 @@ static int result_of(struct campaign *c, faultload f, enum run_purpose purpose, 
         *why = k->why;
         return 0;
     }
-    struct run run = {0};
-    if (!c->target)
-        return STATUS_NONE;
-    int status = campaign_heal(c, false, e);
-    if (status == 0)
-        status = campaign_run_alone(c, f, purpose, &run, e);
-    if (status)
-        return status;
+    struct run run;
+    int status = campaign_try(c, f, purpose, &run, e);
     *why = run.verdict.pass ? NULL : run.verdict.why;
-    status = campaign_observe(c, &run, e);
-    vec_deinit(&run.trace.calls);
     return status;
 }
 
@@ -101,7 +173,7 @@ void campaign_settle(struct campaign *c)
         const struct known *k = campaign_known(c, f->faultload);
         if (f->kind != FINDING_BLAST && k && k->tried)
             f->state = same_reason(k->again, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
-        campaign_find_log(c, f);
+        find_log(c, f);
     }
 }
 

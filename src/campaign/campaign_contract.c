@@ -4,7 +4,7 @@
  * does nothing without one. */
 #include "campaign/campaign_int.h"
 
-/* What is called in blocks is nothing that the contract is about. */
+/* What is called in blocks (campaign_tested) is nothing that the contract is about. */
 
 static void learn(struct campaign *c, const struct run *run)
 {
@@ -45,34 +45,29 @@ void campaign_contract_judge(struct campaign *c, struct run *run)
         judge(c, run);
 }
 
-void campaign_contract_note(struct campaign *c, const struct run *run)
+void campaign_contract_note(struct campaign *c, const struct run *tested, bool restored)
 {
-    bool calm = run->purpose == RUN_CHECK && run_expected(run);
-    if (!c->opt.contract || (run->purpose != RUN_SEARCH && !calm))
+    struct contract *contract = c->opt.contract;
+    bool calm = tested->purpose == RUN_CHECK && run_expected(tested);
+    if (!contract)
         return;
-    struct run tested = campaign_tested(run);
+    if (restored && tested->purpose == RUN_BASELINE)
+        contract_learn(contract, tested);
     if (calm)
-        contract_learn_answer(c->opt.contract, &tested);
-    else
-        contract_note(c->opt.contract, &tested);
-    vec_deinit(&tested.trace.calls);
-}
-
-/* A run that is stored: its verdict stays. */
-void campaign_contract_restore(struct campaign *c, const struct run *run)
-{
-    if (c->opt.contract && run->purpose == RUN_BASELINE)
-        learn(c, run);
-    campaign_contract_note(c, run);
-    struct run copy = *run; /* it remembers which calls are not as declared by themselves */
-    campaign_contract_judge(c, &copy);
+        contract_learn_answer(contract, tested);
+    else if (tested->purpose == RUN_SEARCH)
+        contract_note(contract, tested);
+    if (restored && !c->opt.contract_watches) { /* its verdict stays, but the contract remembers */
+        struct run copy = *tested;              /* which calls are not as declared by themselves */
+        contract_judge(contract, &copy);
+    }
 }
 
 /* ---- the end ---- */
 
 static void add_note(void *ctx, const char *text)
 {
-    campaign_note(ctx, text);
+    campaign_note(ctx, "%s", text);
 }
 
 void campaign_contract_finish(struct campaign *c)
@@ -93,20 +88,15 @@ const char *campaign_lines(const struct campaign *c)
 
 /* ---- the store ---- */
 
-static void print_hash(const struct campaign *c, struct buf *out)
+static slice hash_text(struct campaign *c)
 {
-    buf_addf(out, "%016llx", (unsigned long long)contract_hash(c->opt.contract));
+    return slice_of(
+        arena_printf(&c->keep, "%016llx", (unsigned long long)contract_hash(c->opt.contract)));
 }
 
 int campaign_contract_begin(struct campaign *c, struct err *e)
 {
-    struct buf hash = BUF_INIT(20);
-    if (!c->opt.contract)
-        return 0;
-    print_hash(c, &hash);
-    int failed = store_set(c->opt.store, c->id, SLICE("contract"), buf_slice(&hash), e);
-    buf_deinit(&hash);
-    return failed;
+    return c->opt.contract ? store_set(c->opt.store, c->id, SLICE("contract"), hash_text(c), e) : 0;
 }
 
 int campaign_contract_keep(struct campaign *c, struct err *e)
@@ -119,7 +109,6 @@ int campaign_contract_keep(struct campaign *c, struct err *e)
 int campaign_contract_check(struct campaign *c, struct err *e)
 {
     slice then, lines;
-    struct buf now = BUF_INIT(20);
     if (store_get(c->opt.store, c->id, SLICE("contract"), &c->keep, &then, e) ||
         store_get(c->opt.store, c->id, SLICE("contract-lines"), &c->keep, &lines, e))
         return -1;
@@ -128,10 +117,7 @@ int campaign_contract_check(struct campaign *c, struct err *e)
         c->lines = lines.p;
     if (!c->opt.contract || c->opt.contract_watches)
         return 0;
-    print_hash(c, &now);
-    bool same = then.p && slice_eq(then, buf_slice(&now));
-    buf_deinit(&now);
-    if (same)
+    if (then.p && slice_eq(then, hash_text(c)))
         return 0;
     err_set(e, 0, 0,
             "the campaign of \"%s\" was made %s: start anew without --resume, since its runs "

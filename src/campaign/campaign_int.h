@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of a campaign: campaign.c (the loop), _land.c (runs that have ended), _learn.c
- * (fault-free runs and what they teach), _confirm.c (findings made small and sure), _seen.c (did
- * calls come through the proxies?), _store.c (kept and restored), _contract.c (judged by one), and
- * those of campaign_trust_int.h. */
+ * The inside of a campaign: campaign.c (the story), _learn.c (fault-free runs and what they teach),
+ * _confirm.c (findings made small and sure), _notes.c (what could not be tested), _store.c (kept and
+ * restored), _contract.c (judged by one), and those of campaign_trust_int.h. */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_INT_H
 
 #include "base/fiber.h"
 #include "base/index.h"
 #include "campaign/campaign.h"
-#include "campaign/campaign_land_int.h"
-#include "campaign/campaign_seen.h"
 #include "campaign/campaign_trust_int.h"
 #include "findings/tally.h"
+#include "io/owner.h"
+
+#define DIRECT_SOMEBODY UINT32_MAX
 
 enum { RECENT_RUNS = 8, RECENT_KEPT = 16, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
 
@@ -32,6 +32,15 @@ struct blast {
     const char *why;
     uint64_t number;
     bool certain; /* it was seen again */
+};
+
+/* What came through the proxies in the runs, and who was seen to go past them. */
+struct seen {
+    struct map reached;       /* symbols of services that a call came to, in any run */
+    uint64_t calls;           /* that services made, in all runs */
+    struct owner_links links; /* to the services' own addresses, before the first run */
+    uint32_t *direct; /* of each service: who called it past the proxies, + 1; DIRECT_SOMEBODY: not
+                         known; 0: nobody was seen. NULL: nobody has looked */
 };
 
 /* A run that is under way. */
@@ -115,9 +124,6 @@ void campaign_send_begin(struct campaign *c, bool resumed);
 /* The last of the levels in the summary is known. */
 void campaign_send_level(struct campaign *c);
 
-/* A run counts. asked: the search has just observed it. */
-void campaign_send_run(struct campaign *c, const struct run *run, bool asked, bool restored);
-
 /* Wants this done, and waits for what comes of it. */
 enum status campaign_want(struct campaign *c, struct order order, struct err *e);
 
@@ -132,20 +138,25 @@ bool campaign_is_over(const struct campaign *c);
 void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, bool alone);
 void campaign_order_run(struct campaign *c, const struct execution_order *run, bool alone);
 
-/* The next run that ended, whatever it was; its slot is free. As of live_wait. */
-enum status campaign_take(struct campaign *c, const struct execution_result **out) MUST_USE;
+/* The next run that ended, whatever it was; its slot is free. 0, 1: interrupted, -1 with *e: it could
+ * not be made. The trace is the caller's, all else lives until the next one. */
+int campaign_take(struct campaign *c, const struct execution_result **out, struct err *e) MUST_USE;
 
-/* The same of a run that is one by its purpose: 0, 1: interrupted, -1 with *e. The trace is the
- * caller's, all else lives until the next one. */
+/* The same of a run with faults, or of one that checks: what it says of late things is learned. */
 int campaign_take_run(struct campaign *c, struct run *out, struct err *e) MUST_USE;
 
 /* Gives up what is under way, and what waits for its turn; the search may ask for it again. */
 void campaign_abandon(struct campaign *c);
 
-/* Runs one faultload, alone, and waits for it. 0, 1: interrupted, -1 with *e. The trace is the
- * campaign's and lives until the next run. */
+/* Runs one faultload, alone, on a system whose dead services were started again, and waits for it.
+ * 0, 1: interrupted, -1 with *e. The trace is the caller's. */
 int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
                        struct err *e) MUST_USE;
+
+/* The same, and takes note of it (campaign_observe). What *out points to lives until the next run, but
+ * for its trace, which is gone. */
+int campaign_try(struct campaign *c, faultload f, enum run_purpose purpose, struct run *out,
+                 struct err *e) MUST_USE;
 
 /* What a run points to is overwritten by later ones: here it is copied. */
 void campaign_hold(struct arena *a, struct run *run);
@@ -157,13 +168,13 @@ struct run campaign_tested(const struct run *run);
 /* For people: a command's own line says how it ended. */
 void campaign_title(const struct campaign *c, struct run *run);
 
-/* The search asked for this run: it, the tally and the judge see it. Of a check, and of a run that
- * was made once more, the judge learns. */
-void campaign_tell(struct campaign *c, const struct run *run);
-void campaign_show_rest(struct campaign *c, const struct run *run);
-
-/* Takes note of a run: numbered, stored, and, when the search asked for it, observed. */
+/* Takes note of a run: numbered, stored, and absorbed: when the search asked for it, it, the tally and
+ * the judge see it; of a check, and of a run that was made once more, the judge learns. */
 int campaign_observe(struct campaign *c, struct run *run, struct err *e) MUST_USE;
+void campaign_absorb(struct campaign *c, struct run *run, bool restored);
+
+/* What is known of a faultload, whatever the order of its faults; NULL: nothing. */
+struct known *campaign_known(struct campaign *c, faultload f);
 
 /* The findings, in the light of all runs so far. */
 void campaign_sort(struct campaign *c);
@@ -171,27 +182,41 @@ void campaign_sort(struct campaign *c);
 /* What the oracles say, now that the findings are as they are. */
 void campaign_conclude(struct campaign *c);
 
+/* ---- campaign_notes.c ---- */
+
 /* A sentence for whoever reads the report, once. */
-void campaign_note(struct campaign *c, const char *text);
+void campaign_note(struct campaign *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* ---- campaign_usage.c ---- */
+/* Notes the calls of a run without faults that no mode fits, and the modes that fit none of them. */
+void campaign_check_modes(struct campaign *c, const struct trace *trace);
 
-/* Looks what the services hold, if it is time for it. */
-void campaign_sample(struct campaign *c);
+/* Takes note of who was called. */
+void campaign_seen(struct campaign *c, const struct run *run);
 
-/* Tells the judge which of them leak. broken: they are about to be started again. */
-void campaign_tell_leaks(struct campaign *c, bool broken);
+/* Round the fault-free runs: looks who connects to the services' own addresses meanwhile. */
+void campaign_watch(struct campaign *c);
+void campaign_watched(struct campaign *c);
+
+/* Says in the summary why nothing is proved, unless there are calls that can fail. */
+void campaign_doubt(struct campaign *c, bool can_fail);
+
+/* A note for services that no call reached, with what to do. */
+void campaign_note_unseen(struct campaign *c);
+
+/* Those, equal calls that only chance tells apart, and lines of outfox.yaml that had no effect: at the
+ * end, while the system is live. */
+void campaign_note_untested(struct campaign *c);
 
 /* ---- campaign_contract.c ---- */
 
 /* The fault-free runs of the beginning. */
 void campaign_contract_learn(struct campaign *c, struct run *runs, uint32_t n);
 
-/* Where a run is taken; where it is observed, or restored; when all were. */
+/* Where a run is taken; where it is absorbed, without what is hushed in it; when all were. */
 void campaign_contract_replay(struct campaign *c, struct run *run);
 void campaign_contract_judge(struct campaign *c, struct run *run);
-void campaign_contract_note(struct campaign *c, const struct run *run);
-void campaign_contract_restore(struct campaign *c, const struct run *run);
+void campaign_contract_note(struct campaign *c, const struct run *tested, bool restored);
 void campaign_contract_finish(struct campaign *c);
 
 /* In the store: as the campaign begins, ends, and is restored (as of campaign_restore). */
@@ -205,10 +230,6 @@ int campaign_contract_check(struct campaign *c, struct err *e) MUST_USE;
 int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
 /* ---- campaign_store.c ---- */
-
-/* What is known of a faultload, whatever the order of its faults; NULL: nothing. */
-struct known *campaign_known(struct campaign *c, faultload f);
-void campaign_remember(struct campaign *c, const struct run *run);
 
 int campaign_keep(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
 int campaign_keep_facts(struct campaign *c, struct err *e) MUST_USE;
@@ -225,7 +246,5 @@ int campaign_teach(struct campaign *c, struct err *e) MUST_USE;
 
 /* Begins in the store. */
 int campaign_open_store(struct campaign *c, struct err *e) MUST_USE;
-
-#include "campaign/campaign_notes_int.h"
 
 #endif

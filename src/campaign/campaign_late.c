@@ -11,12 +11,17 @@
  * The same moment of rest is at the end of the search. What was seen so far may be misread, so the
  * campaign starts over, with runs that wait longer. Each time they wait at least twice as long, so
  * it starts over a few times at most; beyond QUIET_MAX_MS, and where the file says how long to
- * wait, late calls make the verdict inconclusive instead. */
+ * wait, late calls make the verdict inconclusive instead.
+ *
+ * And does the campaign get anywhere? Where names of calls change from run to run, or where a service
+ * calls others all the time, most faults meet nothing and points grow without end. Such a campaign
+ * is stopped early, with the likely cause and what to do about it. */
 #include <stdio.h>
 
 #include "campaign/campaign_int.h"
 
 #include "base/clock.h"
+
 enum {
     ROOM_MS = 10,
     REST_MS = 100,      /* without runs, and longer while late calls come: */
@@ -28,6 +33,9 @@ enum {
     STARTS_MAX = 5,
     POLL_MS = 2000, /* so long nothing may come, in one of */
     POLL_LOOKS = 3,
+    POLLS_MIN = 10,   /* calls after the answer, until the run is cut off */
+    WINDOW = 100,     /* runs that are looked at together, */
+    UNFIRED_MAX = 35, /* and how many of them may miss a call that was to fail */
 };
 
 static const struct track_strays *strays(const struct campaign *c)
@@ -89,20 +97,15 @@ int64_t campaign_quiet_for(int64_t late_ns)
     return quiet < most ? quiet : most;
 }
 
-static uid late_call(const struct trace *trace)
-{
-    for (uint32_t i = 1; i < trace->calls.n; i++)
-        if (trace->calls.at[i].start_ns >= trace->calls.at[0].end_ns)
-            return trace->calls.at[i].uid;
-    return UID_NONE;
-}
-
 void campaign_learn_late(struct campaign *c, const struct trace *trace, int64_t late_ns)
 {
     int64_t quiet = campaign_quiet_for(late_ns);
     if (c->opt.config->quiet_ns >= 0 || quiet <= c->lessons->quiet_ns)
         return;
-    uid call = late_call(trace);
+    uid call = UID_NONE; /* the first that began after the answer */
+    for (uint32_t i = 1; i < trace->calls.n && call == UID_NONE; i++)
+        if (trace->calls.at[i].start_ns >= trace->calls.at[0].end_ns)
+            call = trace->calls.at[i].uid;
     if (call != UID_NONE && 2 * late_ns > c->lessons->quiet_ns && is_nameless(c)) {
         c->late.seen_ns = late_ns; /* runs before it may have ended too early */
         c->late.call = call;
@@ -119,10 +122,9 @@ static int provoke(struct campaign *c, uint32_t i, int64_t rest_ns, struct err *
     for (uint32_t k = 1; k < i; k++)
         if (c->recent[(c->n_recent - k) % RECENT_KEPT] == f)
             return 0; /* once is enough */
-    int status = f != FAULTLOAD_EMPTY ? campaign_heal(c, false, e) : 0;
-    if (status || f == FAULTLOAD_EMPTY)
-        return status;
-    status = campaign_run_alone(c, f, RUN_CHECK, &run, e);
+    if (f == FAULTLOAD_EMPTY)
+        return 0;
+    int status = campaign_run_alone(c, f, RUN_CHECK, &run, e);
     vec_deinit(&run.trace.calls);
     if (status == 0)
         rest(c, rest_ns);
@@ -160,6 +162,16 @@ static const char *caller_of(const struct campaign *c, const struct track_strays
                                                  : "a service";
 }
 
+static void stop_polled(struct campaign *c, slice caller, slice call)
+{
+    c->steady.stopped = "polling";
+    campaign_note(
+        c,
+        "%.*s calls %.*s all the time, whether a run is made or not. `ignore: [\"%.*s\"]` "
+        "in the file leaves such calls out",
+        SLICE_ARG(caller), SLICE_ARG(call), SLICE_ARG(call));
+}
+
 /* Late calls of services that say nothing: do they cease when no run is made? */
 static bool ceases(struct campaign *c)
 {
@@ -169,40 +181,40 @@ static bool ceases(struct campaign *c)
         if (strays(c)->n == before || campaign_is_over(c))
             return true;
     }
-    campaign_stop_polled(c, slice_of(caller_of(c, strays(c))), strays(c)->call);
+    stop_polled(c, slice_of(caller_of(c, strays(c))), strays(c)->call);
     return false;
+}
+
+/* " 61ms after the answer" */
+static void print_after(int64_t ns, struct buf *out)
+{
+    buf_addc(out, ' ');
+    buf_add_ns(out, ns / MS(1) * MS(1) + MS(1));
+    buf_adds(out, " after the answer");
 }
 
 /* "gateway calls b GET /b 61ms after the answer" */
 static void print_stray(const struct campaign *c, struct buf *out)
 {
     const struct track_strays *s = strays(c);
-    buf_addf(out, "%s calls %.*s ", caller_of(c, s), SLICE_ARG(s->call));
-    buf_add_ns(out, s->late_ns / MS(1) * MS(1) + MS(1));
-    buf_adds(out, " after the answer");
+    buf_addf(out, "%s calls %.*s", caller_of(c, s), SLICE_ARG(s->call));
+    print_after(s->late_ns, out);
 }
 
-/* The same of a call that was seen in its run. */
-static void print_late(const struct campaign *c, struct buf *out)
-{
-    const struct names *names = c->opt.names;
-    uid caller = uid_parent(names, c->late.call);
-    slice name = names_text(names, uid_element(names, caller)->service);
-    buf_addf(out, "%.*s calls ", SLICE_ARG(name));
-    element_print(names, uid_element(names, c->late.call), out);
-    buf_addc(out, ' ');
-    buf_add_ns(out, c->late.seen_ns / MS(1) * MS(1) + MS(1));
-    buf_adds(out, " after the answer");
-}
-
-/* Why the campaign starts over, for its notes. */
+/* Why the campaign starts over, for its notes: a stray, or a call that was seen in its run. */
 static void explain(struct campaign *c, bool stray)
 {
+    const struct names *names = c->opt.names;
     struct buf text = BUF_INIT(sizeof c->late.why);
-    if (stray)
+    if (stray) {
         print_stray(c, &text);
-    else
-        print_late(c, &text);
+    } else {
+        uid caller = uid_parent(names, c->late.call);
+        slice name = names_text(names, uid_element(names, caller)->service);
+        buf_addf(&text, "%.*s calls ", SLICE_ARG(name));
+        element_print(names, uid_element(names, c->late.call), &text);
+        print_after(c->late.seen_ns, &text);
+    }
     (void)snprintf(c->late.why, sizeof c->late.why, "%s", buf_text(&text));
     buf_deinit(&text);
 }
@@ -210,19 +222,10 @@ static void explain(struct campaign *c, bool stray)
 void campaign_explain_death(struct campaign *c, const char *how)
 {
     struct buf text = BUF_INIT(sizeof c->late.why);
-    buf_addf(&text, "%.*s ", (int)strcspn(how, ";"), how);
-    buf_add_ns(&text, c->death_ns / MS(1) * MS(1) + MS(1));
-    buf_adds(&text, " after the answer");
+    buf_addf(&text, "%.*s", (int)strcspn(how, ";"), how);
+    print_after(c->death_ns, &text);
     (void)snprintf(c->late.why, sizeof c->late.why, "%s", buf_text(&text));
     buf_deinit(&text);
-}
-
-/* Nothing was late: it was something else that contradicted. The next looks are rarer, and longer.
- */
-static void look_less(struct campaign *c)
-{
-    c->late.in_vain += c->late.in_vain < VAIN_MAX;
-    c->late.skip = (1u << c->late.in_vain) - 1;
 }
 
 int campaign_look_late(struct campaign *c, bool last, struct err *e)
@@ -247,8 +250,11 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
     bool late = campaign_is_late(c);
     if (late && !c->late.starts && is_nameless(c) && !ceases(c))
         return 0;
-    if (doubt && !late && !c->late.seen_ns)
-        look_less(c);
+    if (doubt && !late &&
+        !c->late.seen_ns) { /* it was something else that contradicted: the next */
+        c->late.in_vain += c->late.in_vain < VAIN_MAX; /* looks are rarer, and longer */
+        c->late.skip = (1u << c->late.in_vain) - 1;
+    }
     c->late.strays = strays(c)->n;
     int64_t late_ns = late ? strays(c)->late_ns : 0;
     late_ns = late_ns > c->late.seen_ns ? late_ns : c->late.seen_ns;
@@ -260,47 +266,163 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
 
 void campaign_note_late(struct campaign *c)
 {
-    struct buf text = BUF_INIT(1 << 12);
-    buf_addf(&text, "%s, when its run had ended: runs now wait ", c->late.why);
-    buf_add_ns(&text, c->late.quiet_ns);
-    buf_adds(&text, " for such things, and the campaign was started over. `quiet: ");
-    buf_add_ns(&text, c->late.quiet_ns);
-    buf_adds(&text, "` in the file saves that");
-    campaign_note(c, buf_text(&text));
-    buf_deinit(&text);
+    struct buf quiet = BUF_INIT(40);
+    buf_add_ns(&quiet, c->late.quiet_ns);
+    campaign_note(c,
+                  "%s, when its run had ended: runs now wait %s for such things, and the campaign "
+                  "was started over. `quiet: %s` in the file saves that",
+                  c->late.why, buf_text(&quiet), buf_text(&quiet));
+    buf_deinit(&quiet);
 }
 
 void campaign_note_strays(struct campaign *c)
 {
     const struct track_strays *s = strays(c);
-    struct buf text = BUF_INIT(1 << 12);
+    struct buf stray = BUF_INIT(1 << 12), quiet = BUF_INIT(40);
     if (!s->n || c->steady.stopped)
         return;
     c->summary.doubt = "calls that came after their run had ended were not explored";
-    print_stray(c, &text);
-    buf_addf(&text, ", when its run had ended (%llu late %s): such calls were not failed. `quiet: ",
-             (unsigned long long)s->n, plural(s->n, "call", "calls"));
-    buf_add_ns(&text, (2 * s->late_ns / MS(100) + 1) * MS(100));
-    buf_addf(&text,
-             "` in the file makes runs wait for them; if no run is their cause, `ignore: "
-             "[\"%.*s\"]` leaves them out",
-             SLICE_ARG(s->call));
-    campaign_note(c, buf_text(&text));
-    buf_deinit(&text);
+    print_stray(c, &stray);
+    buf_add_ns(&quiet, (2 * s->late_ns / MS(100) + 1) * MS(100));
+    campaign_note(c,
+                  "%s, when its run had ended (%llu late %s): such calls were not failed. `quiet: "
+                  "%s` in the file makes runs wait for them; if no run is their cause, `ignore: "
+                  "[\"%.*s\"]` leaves them out",
+                  buf_text(&stray), (unsigned long long)s->n, plural(s->n, "call", "calls"),
+                  buf_text(&quiet), SLICE_ARG(s->call));
+    buf_deinit(&stray);
+    buf_deinit(&quiet);
 }
 
 void campaign_note_outlived(struct campaign *c)
 {
-    struct buf text = BUF_INIT(1 << 14);
+    struct buf call = BUF_INIT(1 << 14);
     if (!c->n_outlived)
         return;
-    buf_addf(&text, "in %llu %s calls were still open after the answer and the time `settle`",
-             (unsigned long long)c->n_outlived, plural(c->n_outlived, "run", "runs"));
     if (c->outlived) {
-        buf_adds(&text, ", such as ");
-        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &text);
+        buf_adds(&call, ", such as ");
+        element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &call);
     }
-    buf_adds(&text, ": they were cut off");
-    campaign_note(c, buf_text(&text));
-    buf_deinit(&text);
+    campaign_note(c,
+                  "in %llu %s calls were still open after the answer and the time `settle`%s: they "
+                  "were cut off",
+                  (unsigned long long)c->n_outlived, plural(c->n_outlived, "run", "runs"),
+                  buf_text(&call));
+    buf_deinit(&call);
+}
+
+/* ---- does it get anywhere? ---- */
+
+/* The cause that most suspects have, and one of them. */
+static const struct suspect *likeliest(const struct campaign *c)
+{
+    uint32_t n, count[CAUSES] = {0};
+    uint64_t total;
+    const struct suspect *list = search_suspects(c->search, &n, &total), *best = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].kind == SUSPECT_NOT_FIRED)
+            count[list[i].cause]++;
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].kind == SUSPECT_NOT_FIRED &&
+            (!best || count[list[i].cause] > count[best->cause]))
+            best = &list[i];
+    return best;
+}
+
+/* "stock GET /changes", as `ignore` takes it. */
+static void print_call(const struct campaign *c, uid call, struct buf *out)
+{
+    const struct element *e = uid_element(c->opt.names, call);
+    slice service = names_text(c->opt.names, e->service);
+    slice interface = names_text(c->opt.names, e->interface);
+    buf_addf(out, "%.*s %.*s", SLICE_ARG(service), SLICE_ARG(interface));
+}
+
+static void say_cause(const struct campaign *c, const struct suspect *x, struct buf *out)
+{
+    struct buf call = BUF_INIT(1 << 12), other = BUF_INIT(1 << 12);
+    enum suspect_cause cause = x ? x->cause : CAUSE_UNKNOWN;
+    if (x)
+        print_call(c, x->point, &call);
+    switch (cause) {
+    case CAUSE_PAYLOAD:
+        buf_adds(out, "Payloads differ from run to run: `identify: { payload: off }` leaves them "
+                      "out of the names of calls");
+        break;
+    case CAUSE_INTERFACE:
+        print_call(c, x->other, &other);
+        buf_addf(out,
+                 "Paths differ from run to run, such as %s and %s: a rule in `identify: { "
+                 "normalise: [...] }` makes them one",
+                 buf_text(&call), buf_text(&other));
+        break;
+    case CAUSE_COUNT:
+        buf_addf(out,
+                 "The number of equal calls differs from run to run (%s). If they come late, "
+                 "`quiet: 1s` waits for them; if a service polls, `ignore: [\"%s\"]` leaves them "
+                 "out",
+                 buf_text(&call), buf_text(&call));
+        break;
+    case CAUSE_UNFIT:
+        buf_addf(out,
+                 "Modes find nothing to alter in answers, such as that of %s: leave them out of "
+                 "`modes`, or let them name fields that are there",
+                 buf_text(&call));
+        break;
+    case CAUSE_ABSENT:
+    case CAUSE_ORDER:
+    case CAUSE_EXTRA:
+    case CAUSES:
+    case CAUSE_UNKNOWN:
+        buf_adds(out, "State that outlives a run decides which calls are made, such as a cache or "
+                      "a circuit breaker: `restart: each-run` of the service makes it forget");
+        break;
+    }
+    buf_deinit(&call);
+    buf_deinit(&other);
+}
+
+const char *campaign_gets_nowhere(struct campaign *c)
+{
+    uint32_t n;
+    const struct search_run *runs = search_runs(c->search, &n);
+    for (; c->steady.runs < n && !c->steady.stopped; c->steady.runs++) {
+        const struct search_run *r = &runs[c->steady.runs];
+        if (r->purpose == FOR_BASELINE)
+            continue;
+        c->steady.unfired += !r->fired;
+        if (++c->steady.looked < WINDOW)
+            continue;
+        if (c->steady.unfired > UNFIRED_MAX) {
+            struct buf cause = BUF_INIT(1 << 14);
+            c->steady.stopped = "unstable";
+            say_cause(c, likeliest(c), &cause);
+            campaign_note(c,
+                          "%u of %d runs did not make the calls that were to fail, so the campaign "
+                          "was stopped. %s",
+                          (unsigned)c->steady.unfired, WINDOW, buf_text(&cause));
+            buf_deinit(&cause);
+        }
+        c->steady.looked = c->steady.unfired = 0;
+    }
+    return c->steady.stopped;
+}
+
+void campaign_look_polled(struct campaign *c, const struct trace *trace)
+{
+    const struct names *names = c->opt.names;
+    const struct call *root = &trace->calls.at[0], *last = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < trace->calls.n; i++)
+        if (trace->calls.at[i].start_ns >= root->end_ns) {
+            last = &trace->calls.at[i];
+            n++;
+        }
+    if (n < POLLS_MIN || last->start_ns - root->end_ns < c->opt.config->settle_ns / 4 * 3)
+        return;
+    struct buf call = BUF_INIT(1 << 14);
+    print_call(c, last->uid, &call);
+    const struct element *caller = uid_element(names, uid_parent(names, last->uid));
+    stop_polled(c, names_text(names, caller->service), buf_slice(&call));
+    buf_deinit(&call);
 }

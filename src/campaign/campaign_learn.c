@@ -20,74 +20,45 @@ static int one_run(struct campaign *c, struct baselines *all, struct err *e)
 {
     const struct execution_result *r;
     campaign_run(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
-    enum status status = campaign_take(c, &r);
+    int status = campaign_take(c, &r, e);
     if (status)
         return status;
-    if (r->broken) {
-        struct run broken = r->run;
-        vec_deinit(&broken.trace.calls);
-        if (r->lesson)
-            track_lesson_free(r->lesson);
-        *e = r->why;
-        return -1;
-    }
-    struct run *run = &all->run[all->n];
-    *run = r->run;
-    campaign_hold(&c->keep, run);
+    all->run[all->n] = r->run;
+    campaign_hold(&c->keep, &all->run[all->n]);
     if (r->late_ns > all->late_ns)
         all->late_ns = r->late_ns;
     all->lesson[all->n++] = r->lesson;
     return 0;
 }
 
-/* Calls that begin after the answer are waited for in later runs, with some room. */
-static void learn_quiet(struct campaign *c, int64_t late_ns)
-{
-    if (c->opt.config->quiet_ns >= 0)
-        return;
-    int64_t quiet = campaign_quiet_for(late_ns);
-    if (!c->late.starts)
-        c->late.usual_ns = quiet;
-    c->lessons->quiet_ns = quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns;
-}
-
-/* ---- levels ---- */
-
-static const char *lost_note(struct campaign *c, const char *name, const struct track_facts *f)
-{
-    struct buf text = BUF_INIT(600);
-    if (f->ambiguous)
-        buf_addf(&text,
-                 "%s makes calls while several of its own are open, and does not say for which: "
-                 "who made them was guessed. Let it pass on traceparent and tracestate",
-                 name);
-    else if (f->by[TRACK_NONE])
-        buf_addf(&text,
-                 "%s loses the trace context: its calls were recognised by the address they "
-                 "came to, so runs are made one at a time. Let it pass on traceparent and "
-                 "tracestate (any OpenTelemetry SDK does)",
-                 name);
-    const char *note = text.n ? arena_copy(&c->keep, buf_text(&text), text.n) : NULL;
-    buf_deinit(&text);
-    return note;
-}
-
+/* How well each service tells for whom it calls. */
 static void learn_levels(struct campaign *c)
 {
     const struct campaign_config *config = c->opt.config;
     for (uint32_t i = 0; i < config->services.n; i++) {
         const struct track_facts *f = &c->lessons->facts[i];
+        const char *name = config->services.at[i].name.p, *note = NULL;
         if (!f->made)
             continue;
         enum track_level level = f->by[TRACK_NONE]    ? TRACK_NONE
                                  : f->by[TRACK_TRACE] ? TRACK_TRACE
                                                       : TRACK_STATE;
-        const char *note = lost_note(c, config->services.at[i].name.p, f);
-        vec_push(&c->summary.levels,
-                 (struct summary_level){.service = config->services.at[i].name.p,
-                                        .calls = f->made,
-                                        .level = track_level_names[level],
-                                        .note = note});
+        if (f->ambiguous)
+            note = arena_printf(&c->keep,
+                                "%s makes calls while several of its own are open, and does not "
+                                "say for which: who made them was guessed. Let it pass on "
+                                "traceparent and tracestate",
+                                name);
+        else if (level == TRACK_NONE)
+            note = arena_printf(&c->keep,
+                                "%s loses the trace context: its calls were recognised by the "
+                                "address they came to, so runs are made one at a time. Let it pass "
+                                "on traceparent and tracestate (any OpenTelemetry SDK does)",
+                                name);
+        vec_push(&c->summary.levels, (struct summary_level){.service = name,
+                                                            .calls = f->made,
+                                                            .level = track_level_names[level],
+                                                            .note = note});
         campaign_send_level(c);
         if (level == TRACK_NONE && c->jobs > 1) {
             c->jobs = 1;
@@ -95,20 +66,6 @@ static void learn_levels(struct campaign *c)
                              "made at a time");
         }
     }
-}
-
-static void note_renewed(struct campaign *c)
-{
-    const struct service_spec *renewed = config_renewed(c->opt.config);
-    struct buf text = BUF_INIT(400);
-    if (renewed && c->opt.jobs > 1) {
-        buf_addf(&text,
-                 "%s is restarted before each run (`restart: each-run`), so one run is made "
-                 "at a time, whatever --jobs says",
-                 renewed->name.p);
-        campaign_note(c, buf_text(&text));
-    }
-    buf_deinit(&text);
 }
 
 /* A level that was asked for, and that a service does not reach. */
@@ -147,9 +104,19 @@ static int observe_lessons(struct campaign *c, struct baselines *all, struct err
         overlaps_learn(&c->overlaps, c->opt.names, &run->trace);
     }
     campaign_contract_learn(c, all->run, all->n);
-    learn_quiet(c, all->late_ns);
+    if (c->opt.config->quiet_ns < 0) { /* late calls are waited for in later runs, with some room */
+        int64_t quiet = campaign_quiet_for(all->late_ns);
+        if (!c->late.starts)
+            c->late.usual_ns = quiet;
+        c->lessons->quiet_ns = quiet > c->late.quiet_ns ? quiet : c->late.quiet_ns;
+    }
     learn_levels(c);
-    note_renewed(c);
+    const struct service_spec *renewed = config_renewed(c->opt.config);
+    if (renewed && c->opt.jobs > 1)
+        campaign_note(c,
+                      "%s is restarted before each run (`restart: each-run`), so one run is made "
+                      "at a time, whatever --jobs says",
+                      renewed->name.p);
     campaign_look_polled(c, &all->run[0].trace);
     campaign_check_modes(c, &all->run[0].trace);
     if (all->n > 1 && !all->run[all->n - 1].verdict.pass)

@@ -3,7 +3,7 @@
  * One faultload, run once more on a live system, next to a run without faults. */
 #include "campaign/campaign_int.h"
 
-static int run_plan(struct campaign *c, faultload f, struct aim *aim, struct run *out,
+static int run_once(struct campaign *c, faultload f, struct aim *aim, struct run *out,
                     struct err *e)
 {
     const struct execution_result *r;
@@ -13,27 +13,16 @@ static int run_plan(struct campaign *c, faultload f, struct aim *aim, struct run
                                   .purpose = RUN_REPLAY,
                                   .lessons = c->lessons};
     campaign_order_run(c, &run, true);
-    enum status status = campaign_take(c, &r);
+    int status = campaign_take(c, &r, e);
     if (status)
         return status;
     *out = r->run;
-    if (r->broken) {
-        *e = r->why;
-        return -1;
-    }
     overlaps_learn(&c->overlaps, c->opt.names, &out->trace);
     trace_align(&out->trace, &c->overlaps, c->opt.names);
     campaign_seen(c, out);
     campaign_hold(&c->keep, out);
     campaign_contract_replay(c, out);
     return 0;
-}
-
-/* The system may have died of it. */
-static int run_after(struct campaign *c, struct aim *none, struct run *out, struct err *e)
-{
-    int status = campaign_heal(c, false, e);
-    return status ? status : run_plan(c, FAULTLOAD_EMPTY, none, out, e);
 }
 
 static int teach_run(void *ctx, const struct run *run, struct err *e)
@@ -60,34 +49,33 @@ static int teach_answers(struct campaign *c, const struct run *before, struct er
     vec_deinit(&tested.trace.calls);
     if (!c->opt.store || !c->learned)
         return 0;
-    return store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, teach_run,
-                          c, e) < 0
-               ? -1
-               : 0;
+    int status = store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep,
+                                teach_run, c, e);
+    return status < 0 ? -1 : 0;
 }
 
 static enum status replay(struct campaign *c, struct err *e)
 {
     struct replay *out = c->replay.out;
     faultload f = c->replay.faultload;
-    struct aim aim, none;
+    struct aim aim = {0}, none = {0};
     if (!c->learned)
         c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
     int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
-    aim = (struct aim){0};
-    none = (struct aim){0};
     if (!status)
-        status = run_plan(c, FAULTLOAD_EMPTY, &none, &out->before, e);
+        status = run_once(c, FAULTLOAD_EMPTY, &none, &out->before, e);
     if (!status)
         status = teach_answers(c, &out->before, e);
     aim_set(&aim, c->opt.names, c->opt.faultloads, f);
     for (uint32_t i = 0; i < c->replay.n_patterns && !status; i++)
-        status = aim_add(&aim, c->opt.words, c->target->request(c->target->ctx, c->opt.scenario),
+        status = aim_add(&aim, c->opt.words, c->target->request(c->target->live, c->opt.scenario),
                          slice_of(c->replay.patterns[i]), e);
     if (!status)
-        status = run_plan(c, f, &aim, &out->faulty, e);
+        status = run_once(c, f, &aim, &out->faulty, e);
     if (!status)
-        status = run_after(c, &none, &out->after, e);
+        status = campaign_heal(c, false, e); /* it may have died of it */
+    if (!status)
+        status = run_once(c, FAULTLOAD_EMPTY, &none, &out->after, e);
     if (!status && c->judge) {
         struct run faulty = campaign_tested(&out->faulty);
         judge_run(c->judge, &faulty);

@@ -4,58 +4,35 @@
  * is brought to where it was by observing the stored runs in their order. */
 #include "campaign/campaign_int.h"
 
-/* ---- what is known of faultloads ---- */
-
-struct known *campaign_known(struct campaign *c, faultload f)
-{
-    const uint32_t *at = map_get(&c->known_at, faultload_key(c->opt.faultloads, f));
-    return at ? &c->known.at[*at] : NULL;
-}
-
-/* The first call that was still open when its run ended, for the report. */
-static void note_outlived(struct campaign *c, const struct run *run)
-{
-    c->n_outlived++;
-    for (uint32_t i = 1; i < run->trace.calls.n && !c->outlived; i++)
-        if (run->trace.calls.at[i].flags & CALL_OPEN)
-            c->outlived = run->trace.calls.at[i].uid;
-}
-
-void campaign_remember(struct campaign *c, const struct run *run)
-{
-    struct known *k = campaign_known(c, run->faultload);
-    const char *why = run->verdict.pass ? NULL : run->verdict.why;
-    c->since_check = run->purpose == RUN_CHECK ? 0 : c->since_check + (run->purpose == RUN_SEARCH);
-    if (run->flags & RUN_OUTLIVED)
-        note_outlived(c, run);
-    campaign_seen(c, run);
-    campaign_learn_limit(c, run);
-    if (!k) {
-        map_set(&c->known_at, faultload_key(c->opt.faultloads, run->faultload), c->known.n);
-        vec_push(&c->known,
-                 (struct known){.faultload = run->faultload, .why = why, .number = run->number});
-        k = &vec_last(&c->known);
-    }
-    if (run->purpose == RUN_CONFIRM) {
-        k->tried = true;
-        k->again = why;
-    }
-}
-
 /* ---- keeping ---- */
+
+/* Keeps a fact by its name; nothing where nothing is kept. */
+static int keep(struct campaign *c, const char *name, slice text, struct err *e)
+{
+    return c->opt.store ? store_set(c->opt.store, c->id, slice_of(name), text, e) : 0;
+}
+
+/* The same of a text that was made for it. */
+static int keep_text(struct campaign *c, const char *name, struct buf *text, struct err *e)
+{
+    int failed = keep(c, name, buf_slice(text), e);
+    buf_deinit(text);
+    return failed;
+}
+
+static int recall(struct campaign *c, const char *name, slice *out, struct err *e)
+{
+    return store_get(c->opt.store, c->id, slice_of(name), &c->keep, out, e);
+}
 
 int campaign_open_store(struct campaign *c, struct err *e)
 {
     if (!c->opt.store)
         return 0;
-    if (store_begin(c->opt.store, c->spec->name, &c->id, e))
+    if (store_begin(c->opt.store, c->spec->name, &c->id, e) || campaign_contract_begin(c, e) ||
+        (c->opt.origin && keep(c, "origin", slice_of(c->opt.origin), e)))
         return -1;
-    if (campaign_contract_begin(c, e))
-        return -1;
-    if (c->opt.origin &&
-        store_set(c->opt.store, c->id, SLICE("origin"), slice_of(c->opt.origin), e))
-        return -1;
-    return store_set(c->opt.store, c->id, SLICE("options"), slice_of(c->opt.options), e);
+    return keep(c, "options", slice_of(c->opt.options), e);
 }
 
 int campaign_keep(struct campaign *c, const struct run *run, struct err *e)
@@ -65,47 +42,33 @@ int campaign_keep(struct campaign *c, const struct run *run, struct err *e)
     return store_add(c->opt.store, c->id, c->opt.names, c->opt.faultloads, run, e);
 }
 
-/* SERVICE calls LEVEL, a line each. */
-static void print_levels(const struct campaign *c, struct buf *out)
+static int keep_notes(struct campaign *c, struct err *e)
 {
-    for (uint32_t i = 0; i < c->summary.levels.n; i++) {
-        const struct summary_level *l = &c->summary.levels.at[i];
-        buf_addf(out, "%s %llu %s\n", l->service, (unsigned long long)l->calls, l->level);
-    }
-}
-
-static void print_notes(const struct campaign *c, struct buf *out)
-{
+    struct buf notes = BUF_INIT(1 << 20);
     for (uint32_t i = 0; i < c->summary.notes.n; i++)
-        buf_addf(out, "%s\n", c->summary.notes.at[i]);
+        buf_addf(&notes, "%s\n", c->summary.notes.at[i]);
+    return keep_text(c, "notes", &notes, e);
 }
 
 int campaign_keep_facts(struct campaign *c, struct err *e)
 {
-    struct buf learned = BUF_INIT(1 << 20), levels = BUF_INIT(1 << 20), notes = BUF_INIT(1 << 20);
-    struct buf quiet = BUF_INIT(40);
-    int failed = 0;
-    if (c->opt.store) {
-        lessons_print(c->lessons, &learned);
-        print_levels(c, &levels);
-        print_notes(c, &notes);
-        buf_addf(&quiet, "%lld", (long long)c->lessons->quiet_ns);
-        failed = store_set(c->opt.store, c->id, SLICE("learned"), buf_slice(&learned), e) ||
-                 store_set(c->opt.store, c->id, SLICE("levels"), buf_slice(&levels), e) ||
-                 store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
-                 store_set(c->opt.store, c->id, SLICE("quiet"), buf_slice(&quiet), e);
+    struct buf learned = BUF_INIT(1 << 20), levels = BUF_INIT(1 << 20), quiet = BUF_INIT(40);
+    lessons_print(c->lessons, &learned);
+    for (uint32_t i = 0; i < c->summary.levels.n; i++) {
+        const struct summary_level *l = &c->summary.levels.at[i];
+        buf_addf(&levels, "%s %llu %s\n", l->service, (unsigned long long)l->calls, l->level);
     }
-    buf_deinit(&learned);
-    buf_deinit(&levels);
-    buf_deinit(&notes);
-    buf_deinit(&quiet);
+    buf_addf(&quiet, "%lld", (long long)c->lessons->quiet_ns);
+    int failed = keep_text(c, "learned", &learned, e);
+    failed = keep_text(c, "levels", &levels, e) || failed;
+    failed = keep_notes(c, e) || failed;
+    failed = keep_text(c, "quiet", &quiet, e) || failed;
     return failed ? -1 : 0;
 }
 
 int campaign_keep_stop(struct campaign *c, struct err *e)
 {
-    const char *by = c->summary.stopped ? c->summary.stopped : "";
-    return c->opt.store ? store_set(c->opt.store, c->id, SLICE("stopped"), slice_of(by), e) : 0;
+    return keep(c, "stopped", slice_of(c->summary.stopped ? c->summary.stopped : ""), e);
 }
 
 int campaign_keep_findings(struct campaign *c, struct err *e)
@@ -140,10 +103,7 @@ int campaign_keep_blasts(struct campaign *c, struct err *e)
             buf_addc(&text, *p == '\n' ? ' ' : *p);
         buf_addc(&text, '\n');
     }
-    int failed =
-        c->opt.store ? store_set(c->opt.store, c->id, SLICE("blasts"), buf_slice(&text), e) : 0;
-    buf_deinit(&text);
-    return failed;
+    return keep_text(c, "blasts", &text, e);
 }
 
 /* How many, and what one was like. */
@@ -151,25 +111,15 @@ int campaign_keep_hiccups(struct campaign *c, struct err *e)
 {
     struct buf text = BUF_INIT(1 << 20);
     buf_addf(&text, "%llu %s", (unsigned long long)c->n_hiccups, c->hiccup);
-    int failed =
-        c->opt.store ? store_set(c->opt.store, c->id, SLICE("hiccups"), buf_slice(&text), e) : 0;
-    buf_deinit(&text);
-    return failed;
+    return keep_text(c, "hiccups", &text, e);
 }
 
 int campaign_keep_end(struct campaign *c, struct err *e)
 {
-    struct buf notes = BUF_INIT(1 << 20);
-    int failed = 0;
-    print_notes(c, &notes);
-    if (c->opt.store)
-        failed = store_set(c->opt.store, c->id, SLICE("notes"), buf_slice(&notes), e) ||
-                 (c->summary.doubt &&
-                  store_set(c->opt.store, c->id, SLICE("doubt"), slice_of(c->summary.doubt), e)) ||
-                 store_set(c->opt.store, c->id, SLICE("ended"), SLICE("1"), e);
-    c->ended = !failed;
-    buf_deinit(&notes);
-    return failed ? -1 : 0;
+    c->ended = !keep_notes(c, e) &&
+               !(c->summary.doubt && keep(c, "doubt", slice_of(c->summary.doubt), e)) &&
+               !keep(c, "ended", SLICE("1"), e);
+    return c->ended ? 0 : -1;
 }
 
 /* ---- restoring ---- */
@@ -210,20 +160,9 @@ static int restore_run(void *ctx, const struct run *run, struct err *e)
     c->number = run->number;
     copy.trace = (struct trace){0};
     trace_copy(&run->trace, &copy.trace);
-    overlaps_learn(&c->overlaps, c->opt.names, &copy.trace);
-    trace_align(&copy.trace, &c->overlaps, c->opt.names);
-    campaign_remember(c, &copy);
-    campaign_contract_restore(c, &copy);
-    bool asked = run->purpose == RUN_BASELINE || run->purpose == RUN_SEARCH;
-    if (asked) {
-        campaign_tell(c, &copy);
-        if (run->purpose == RUN_BASELINE && !run->verdict.pass)
-            c->summary.broken = run->verdict.why;
-    } else if (run->purpose == RUN_SHRINK) {
-        tally_smaller(c->tally, &copy);
-    }
-    campaign_show_rest(c, &copy);
-    campaign_send_run(c, &copy, asked, true);
+    campaign_absorb(c, &copy, true);
+    if (run->purpose == RUN_BASELINE && !run->verdict.pass)
+        c->summary.broken = run->verdict.why;
     vec_deinit(&copy.trace.calls);
     return 0;
 }
@@ -248,7 +187,6 @@ static int refuse_other(const struct campaign *c, const char *where, slice was, 
     bool was_it = slice_starts(was, scenario), is_it = slice_starts(is, scenario);
     was = was_it ? SLICE("(nothing)") : was;
     is = is_it ? SLICE("(nothing)") : is;
-    int a = (int)(was.n < 100 ? was.n : 100), b = (int)(is.n < 100 ? is.n : 100);
     if (was_it && is_it)
         err_set(e, 0, 0,
                 "the scenario \"%s\" is not as it was when its campaign was made: put its request, "
@@ -259,7 +197,7 @@ static int refuse_other(const struct campaign *c, const char *where, slice was, 
         err_set(e, 0, 0,
                 "the campaign of \"%s\" was made with \"%.*s\", and %s \"%.*s\" now: bring back "
                 "what it was to go on, or begin a new campaign: outfox run",
-                c->spec->name.p, a, was.p, where, b, is.p);
+                c->spec->name.p, SHORT(was), where, SHORT(is));
     return STATUS_OTHER;
 }
 
@@ -267,7 +205,7 @@ static int refuse_other(const struct campaign *c, const char *where, slice was, 
 static int check_origin(struct campaign *c, struct err *e)
 {
     slice then, is = slice_of(c->opt.origin ? c->opt.origin : ""), a, b;
-    if (store_get(c->opt.store, c->id, SLICE("origin"), &c->keep, &then, e))
+    if (recall(c, "origin", &then, e))
         return -1;
     if (!then.p || !c->opt.origin)
         return 0;
@@ -276,8 +214,7 @@ static int check_origin(struct campaign *c, struct err *e)
         err_set(e, 0, 0,
                 "the campaign of \"%s\" is of another system, with \"%.*s\"; %s has \"%.*s\": name "
                 "another store (--store FILE), or begin a new campaign in this one: outfox run",
-                c->spec->name.p, (int)(a.n < 100 ? a.n : 100), a.p, c->opt.config->source,
-                (int)(b.n < 100 ? b.n : 100), b.p);
+                c->spec->name.p, SHORT(a), c->opt.config->source, SHORT(b));
         return STATUS_OTHER;
     }
     bool same = slice_eq(then, is);
@@ -287,14 +224,12 @@ static int check_origin(struct campaign *c, struct err *e)
 static int check_options(struct campaign *c, struct err *e)
 {
     slice then, a, b;
-    if (store_get(c->opt.store, c->id, SLICE("options"), &c->keep, &then, e))
+    if (recall(c, "options", &then, e))
         return -1;
     if (!then.p)
         return STATUS_NONE; /* it was killed as it began */
-    if (slice_eq(then, slice_of(c->opt.options)))
-        return check_origin(c, e);
     int status = check_origin(c, e);
-    if (status)
+    if (status || slice_eq(then, slice_of(c->opt.options)))
         return status;
     find_difference(then, slice_of(c->opt.options), &a, &b);
     return refuse_other(c, "there is", a, b, e);
@@ -321,30 +256,21 @@ static int restore_blasts(struct campaign *c, slice text, struct err *e)
     return 0;
 }
 
-/* What runs that were made again, and calls that nobody waited for, leave to be said. */
-static int restore_doubts(struct campaign *c, struct err *e)
-{
-    slice text, n, doubt;
-    if (store_get(c->opt.store, c->id, SLICE("hiccups"), &c->keep, &text, e) ||
-        store_get(c->opt.store, c->id, SLICE("doubt"), &c->keep, &doubt, e))
-        return -1;
-    c->summary.doubt = doubt.p;
-    if (text.p && slice_word(&text, &n) && slice_to_u64(n, UINT32_MAX, &c->n_hiccups))
-        c->hiccup = slice_copy(&c->keep, slice_trim(text)).p;
-    return 0;
-}
-
-/* How it ended. What went to its end has nothing left to be run, although some of what is queued
- * may still have to be recognised as known. */
+/* How it ended, and what runs that were made again, and calls that nobody waited for, leave to be said.
+ * What went to its end has nothing left to be run, although some of what is queued may still have to
+ * be recognised as known. */
 static int restore_end(struct campaign *c, struct err *e)
 {
     static const char *const known[] = {"runs",  "time",     "interrupt", "finding",
                                         "error", "unstable", "polling"};
-    slice ended, by;
+    slice hiccups, n, doubt, ended, by;
     faultload f;
-    if (store_get(c->opt.store, c->id, SLICE("ended"), &c->keep, &ended, e) ||
-        store_get(c->opt.store, c->id, SLICE("stopped"), &c->keep, &by, e))
+    if (recall(c, "hiccups", &hiccups, e) || recall(c, "doubt", &doubt, e) ||
+        recall(c, "ended", &ended, e) || recall(c, "stopped", &by, e))
         return -1;
+    c->summary.doubt = doubt.p;
+    if (hiccups.p && slice_word(&hiccups, &n) && slice_to_u64(n, UINT32_MAX, &c->n_hiccups))
+        c->hiccup = slice_copy(&c->keep, slice_trim(hiccups)).p;
     c->ended = ended.p != NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known && !c->ended && by.p; i++)
         if (slice_is(by, known[i]))
@@ -361,8 +287,7 @@ int campaign_recall(struct campaign *c, struct err *e)
         return -1;
     if (!c->id)
         return STATUS_NONE;
-    if (store_get(c->opt.store, c->id, SLICE("learned"), &c->keep, &learned, e) ||
-        store_get(c->opt.store, c->id, SLICE("quiet"), &c->keep, &quiet, e))
+    if (recall(c, "learned", &learned, e) || recall(c, "quiet", &quiet, e))
         return -1;
     if (!learned.p || !quiet.p)
         return STATUS_NONE; /* it ended before anything was learned */
@@ -383,9 +308,8 @@ int campaign_restore(struct campaign *c, struct err *e)
         status = campaign_contract_check(c, e);
     if (status)
         return status;
-    if (store_get(c->opt.store, c->id, SLICE("blasts"), &c->keep, &blasts, e) ||
-        store_get(c->opt.store, c->id, SLICE("levels"), &c->keep, &levels, e) ||
-        store_get(c->opt.store, c->id, SLICE("notes"), &c->keep, &notes, e))
+    if (recall(c, "blasts", &blasts, e) || recall(c, "levels", &levels, e) ||
+        recall(c, "notes", &notes, e))
         return -1;
     if (!levels.p || !notes.p)
         return STATUS_NONE;
@@ -394,12 +318,12 @@ int campaign_restore(struct campaign *c, struct err *e)
                        restore_overlaps, c, e) < 0 ||
         store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
                        c, e) ||
-        restore_blasts(c, blasts, e) || restore_doubts(c, e) || restore_end(c, e))
+        restore_blasts(c, blasts, e) || restore_end(c, e))
         return -1;
     parse_levels(c, levels);
     while (slice_cut(&notes, '\n', &line))
         if (line.n)
-            campaign_note(c, slice_copy(&c->keep, line).p);
+            campaign_note(c, "%.*s", SLICE_ARG(line));
     c->learned = true;
     return 0;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Why runs may not be what they seem, a part of the inside of a campaign: campaign_late.c (what
- * comes after the end of its run), campaign_limit.c (how long may one take?), campaign_steady.c
- * (does it get anywhere?), campaign_trust.c (is a failure to be believed?), campaign_confirm.c
- * (findings made small and sure). */
+ * Why runs may not be what they seem, a part of the inside of a campaign: campaign_trust.c (runs that
+ * have ended: is a failure to be believed? how long may one take? do services leak?),
+ * campaign_late.c (what comes after the end of its run; does the campaign get anywhere?),
+ * campaign_confirm.c (findings made small and sure). Included by campaign_int.h. */
 #ifndef OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 #define OUTFOX_CAMPAIGN_CAMPAIGN_TRUST_INT_H
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "core/run.h"
 
 struct campaign;
-struct err;
 
 enum { QUIET_MAX_MS = 2000 }; /* so long runs wait for late calls by themselves */
 
@@ -55,8 +56,37 @@ void campaign_note_late(struct campaign *c);
 void campaign_note_strays(struct campaign *c);
 void campaign_note_outlived(struct campaign *c);
 
-/* ---- campaign_limit.c ---- */
+struct steady {
+    uint32_t runs;            /* of the search that were looked at */
+    uint32_t looked, unfired; /* of the current window */
+    const char *stopped;      /* why it is no use to go on; NULL: it is */
+};
 
+/* Why it is no use to go on, as summary.stopped; NULL: it is. A note says more. */
+const char *campaign_gets_nowhere(struct campaign *c);
+
+/* Does a run without faults show that a service calls another all the time? */
+void campaign_look_polled(struct campaign *c, const struct trace *trace);
+
+/* ---- campaign_trust.c ---- */
+
+/* A run that has ended and waits for its turn. */
+struct landed {
+    struct run run;
+    struct arena arena; /* what it points to */
+    bool alone;         /* when it ended no other was under way */
+    bool waited;        /* others came before it */
+    bool doubt;         /* it may not have been seen in full */
+};
+
+/* Waits for a run to end; all that have their turn then are looked at and observed. 0, 1:
+ * interrupted, -1 with *e, STATUS_AGAIN. */
+int campaign_step(struct campaign *c, struct err *e) MUST_USE;
+
+/* Gives up what waits for its turn; the search may ask for it again. */
+void campaign_drop_landed(struct campaign *c);
+
+/* How long runs may take. */
 struct limit {
     int64_t slowest_ns; /* that a run with an answer took */
     bool hung;          /* a run has used up all the time it had, and had no answer */
@@ -69,32 +99,7 @@ void campaign_learn_limit(struct campaign *c, const struct run *run);
 
 /* How long such a run is given; 0: as long as the scenario says. */
 int64_t campaign_limit(const struct campaign *c, faultload f, enum run_purpose purpose);
-
-/* It had no answer in less time than the scenario has, and nothing like that is known: it may be
- * slow. */
-bool campaign_cut_short(const struct campaign *c, const struct run *run);
 void campaign_note_limit(struct campaign *c);
-
-/* ---- campaign_steady.c ---- */
-
-struct steady {
-    uint32_t runs;            /* of the search that were looked at */
-    uint32_t looked, unfired; /* of the current window */
-    const char *stopped;      /* why it is no use to go on; NULL: it is */
-};
-
-/* Why it is no use to go on, as summary.stopped; NULL: it is. A note says more. */
-const char *campaign_gets_nowhere(struct campaign *c);
-
-/* A service calls another all the time; a run without faults: does it show that? */
-void campaign_stop_polled(struct campaign *c, slice caller, slice call);
-void campaign_look_polled(struct campaign *c, const struct trace *trace);
-
-/* ---- campaign_trust.c ---- */
-
-/* A run that failed, alone or not: is it to be believed? Replaces it by a repetition where it is
- * not, and looks whether the system still works. */
-int campaign_verify(struct campaign *c, struct run *run, bool alone, struct err *e) MUST_USE;
 
 /* A run of this faultload has ended: it may be what broke the system. */
 void campaign_ran(struct campaign *c, faultload f);
@@ -111,13 +116,16 @@ bool campaign_is_due(const struct campaign *c);
 /* Services that died are started again. 0, 1: interrupted, -1. */
 int campaign_heal(struct campaign *c, bool all, struct err *e) MUST_USE;
 
-/* ---- campaign_log.c ---- */
+/* Looks what the services hold, if it is time for it. */
+void campaign_sample(struct campaign *c);
 
-/* Keeps what was written during this run, which was alone; finds it again. */
-int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
-void campaign_find_log(struct campaign *c, struct finding *f);
+/* Tells the judge which of them leak. broken: they are about to be started again. */
+void campaign_tell_leaks(struct campaign *c, bool broken);
 
 /* ---- campaign_confirm.c ---- */
+
+/* Keeps what services wrote during this run, which was alone. */
+int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
 
 /* Shrinks and confirms the findings. */
 int campaign_confirm(struct campaign *c, struct err *e) MUST_USE;

@@ -13,81 +13,22 @@
 #include "base/clock.h"
 #include "campaign/campaign_int.h"
 
-/* ---- what campaigns ask ---- */
-
-static int target_signal(void *ctx)
-{
-    return live_signal(ctx);
-}
-
-static bool target_hurt(void *ctx)
-{
-    return live_hurt(ctx);
-}
-
-static const char *target_death(void *ctx)
-{
-    return live_death(ctx);
-}
-
-static bool target_has_own(void *ctx)
-{
-    return live_has_own(ctx);
-}
-
-static void target_log_mark(void *ctx)
-{
-    live_log_mark(ctx);
-}
-
-static void target_log_since(void *ctx, slice service, uint32_t most, struct buf *out)
-{
-    live_log_since(ctx, service, most, out);
-}
-
-static bool target_usage(void *ctx, uint32_t service, struct process_usage *out, int64_t *process)
-{
-    return live_usage(ctx, service, out, process);
-}
-
-static void target_links(void *ctx, struct owner_links *out)
-{
-    live_links(ctx, out);
-}
-
-static uint32_t target_holder(void *ctx, uint64_t inode)
-{
-    return live_holder(ctx, inode);
-}
-
-static void target_address(void *ctx, uint32_t service, struct buf *out)
-{
-    live_address(ctx, service, out);
-}
-
-static uid target_request(void *ctx, uint32_t scenario)
-{
-    return live_request(ctx, scenario);
-}
-
 struct target drive_target(struct live *live)
 {
-    return (struct target){.ctx = live,
+    return (struct target){.live = live,
                            .tracker = live_tracker(live),
-                           .signal = target_signal,
-                           .hurt = target_hurt,
-                           .death = target_death,
-                           .has_own = target_has_own,
-                           .log_mark = target_log_mark,
-                           .log_since = target_log_since,
-                           .usage = target_usage,
-                           .links = target_links,
-                           .holder = target_holder,
-                           .address = target_address,
-                           .request = target_request};
+                           .signal = live_signal,
+                           .hurt = live_hurt,
+                           .death = live_death,
+                           .has_own = live_has_own,
+                           .log_mark = live_log_mark,
+                           .log_since = live_log_since,
+                           .usage = live_usage,
+                           .links = live_links,
+                           .holder = live_holder,
+                           .address = live_address,
+                           .request = live_request};
 }
-
-/* ---- the loop ---- */
 
 /* What came of a run whose campaign did not wait for it yet. */
 struct kept {
@@ -120,27 +61,6 @@ static void answer(struct seat *s, struct answer a)
     s->given = 0;
 }
 
-/* ---- results that wait ---- */
-
-static void keep(struct seat *s, const struct execution_result *r, bool alone)
-{
-    struct kept k = {.result = *r, .alone = alone};
-    campaign_hold(&k.arena, &k.result.run);
-    if (r->note)
-        k.result.note = arena_copy(&k.arena, r->note, strlen(r->note));
-    vec_push(&s->kept, k);
-}
-
-static void give_back(struct seat *s)
-{
-    arena_deinit(&s->given_back.arena);
-    s->given_back = s->kept.at[0];
-    for (uint32_t i = 1; i < s->kept.n; i++)
-        s->kept.at[i - 1] = s->kept.at[i];
-    s->kept.n--;
-    answer(s, (struct answer){.result = &s->given_back.result, .alone = s->given_back.alone});
-}
-
 static void throw_away(struct seat *s)
 {
     for (uint32_t i = 0; i < s->kept.n; i++) {
@@ -152,50 +72,46 @@ static void throw_away(struct seat *s)
     vec_deinit(&s->kept);
 }
 
-/* ---- orders ---- */
+/* Whoever has no order is asked for one; what was kept for a campaign that waits now is given back.
+ */
+static void ask(struct drive *d, struct seat *s)
+{
+    while (!s->given) {
+        campaign_next(s->campaign, &s->order);
+        s->given = ++d->orders;
+        if (s->order.kind != ORDER_WAIT || !s->kept.n)
+            continue;
+        arena_deinit(&s->given_back.arena);
+        s->given_back = s->kept.at[0];
+        for (uint32_t i = 1; i < s->kept.n; i++)
+            s->kept.at[i - 1] = s->kept.at[i];
+        s->kept.n--;
+        answer(s, (struct answer){.result = &s->given_back.result, .alone = s->given_back.alone});
+    }
+}
 
-/* Whoever has no order is asked for one. False: all are done. */
-static bool collect(struct drive *d)
+/* Asks all; *oldest is the order that is to be carried out first, NULL: there is none. From now on
+ * waiting ends at the first deadline that nobody was told of. False: all are done. */
+static bool ask_all(struct drive *d, struct seat **oldest)
 {
     bool any = false;
-    for (uint32_t i = 0; i < d->n; i++) {
-        struct seat *s = &d->seat[i];
-        while (!s->given) {
-            campaign_next(s->campaign, &s->order);
-            s->given = ++d->orders;
-            if (s->order.kind == ORDER_WAIT && s->kept.n)
-                give_back(s);
-        }
-        any |= s->order.kind != ORDER_DONE;
-    }
-    return any;
-}
-
-/* The oldest order that is to be carried out; NULL: there is none. */
-static struct seat *oldest(const struct drive *d)
-{
-    struct seat *found = NULL;
-    for (uint32_t i = 0; i < d->n; i++) {
-        struct seat *s = &d->seat[i];
-        if (s->order.kind != ORDER_WAIT && s->order.kind != ORDER_DONE &&
-            (!found || s->given < found->given))
-            found = s;
-    }
-    return found;
-}
-
-/* From now on waiting ends at the first deadline that nobody was told of. */
-static void set_deadline(struct drive *d)
-{
     int64_t first = 0;
+    *oldest = NULL;
     for (uint32_t i = 0; i < d->n; i++) {
-        const struct seat *s = &d->seat[i];
-        int64_t at = s->late || s->order.kind == ORDER_DONE ? 0 : campaign_deadline(s->campaign);
+        struct seat *s = &d->seat[i];
+        ask(d, s);
+        if (s->order.kind == ORDER_DONE)
+            continue;
+        any = true;
+        if (s->order.kind != ORDER_WAIT && (!*oldest || s->given < (*oldest)->given))
+            *oldest = s;
+        int64_t at = s->late ? 0 : s->campaign->deadline_ns;
         first = at && (!first || at < first) ? at : first;
     }
     if (first != d->deadline_ns)
         live_set_deadline(d->live, first);
     d->deadline_ns = first;
+    return any;
 }
 
 /* Carries one out, if the runs under way allow it. */
@@ -212,20 +128,18 @@ static bool carry_out(struct drive *d, struct seat *s)
         s->given = 0;
         return true;
     case ORDER_DROP:
-        live_cancel(d->live, campaign_scenario(s->campaign));
+        live_cancel(d->live, s->campaign->opt.scenario);
         throw_away(s);
         s->given = 0;
         return true;
     case ORDER_REST:
-        if (running)
-            return false;
-        live_rest(d->live, s->order.rest_ns);
-        answer(s, a);
-        return true;
     case ORDER_HEAL:
         if (running)
             return false;
-        a.status = live_heal(d->live, s->order.all, &a.why);
+        if (s->order.kind == ORDER_REST)
+            live_rest(d->live, s->order.rest_ns);
+        else
+            a.status = live_heal(d->live, s->order.all, &a.why);
         answer(s, a);
         return true;
     case ORDER_WAIT:
@@ -234,37 +148,32 @@ static bool carry_out(struct drive *d, struct seat *s)
     return false;
 }
 
-/* Waiting was interrupted: whoever it concerns is told. */
-static void interrupt(struct drive *d)
-{
-    int64_t now = clock_ns();
-    for (uint32_t i = 0; i < d->n; i++) {
-        struct seat *s = &d->seat[i];
-        int64_t deadline = campaign_deadline(s->campaign);
-        bool late = deadline && now >= deadline;
-        s->late |= late;
-        if (s->order.kind == ORDER_WAIT && (late || live_signal(d->live)))
-            answer(s, (struct answer){.status = STATUS_INTERRUPTED});
-    }
-}
-
 static void wait_for_one(struct drive *d)
 {
-    const struct execution_result *r;
+    const struct execution_result *r = NULL;
     enum status status = live_wait(d->live, &r);
+    int64_t now = clock_ns();
     bool alone = live_running(d->live) == 0;
-    if (status == STATUS_INTERRUPTED)
-        interrupt(d);
-    for (uint32_t i = 0; i < d->n && status != STATUS_INTERRUPTED; i++) {
+    for (uint32_t i = 0; i < d->n; i++) {
         struct seat *s = &d->seat[i];
-        bool waits = s->order.kind == ORDER_WAIT;
-        bool its = status == STATUS_OK && campaign_scenario(s->campaign) == r->order.scenario;
-        if (its && waits)
+        int64_t deadline = s->campaign->deadline_ns;
+        bool waits = s->order.kind == ORDER_WAIT, interrupted = status == STATUS_INTERRUPTED;
+        bool late = interrupted && deadline && now >= deadline;
+        bool its = status == STATUS_OK && s->campaign->opt.scenario == r->order.scenario;
+        s->late |= late;
+        if (its && waits) {
             answer(s, (struct answer){.result = r, .alone = alone});
-        else if (its)
-            keep(s, r, alone);
-        else if (waits && status == STATUS_NONE) /* for nothing */
+        } else if (its) {
+            struct kept k = {.result = *r, .alone = alone};
+            campaign_hold(&k.arena, &k.result.run);
+            if (r->note)
+                k.result.note = arena_copy(&k.arena, r->note, strlen(r->note));
+            vec_push(&s->kept, k);
+        } else if (waits && (late || (interrupted && live_signal(d->live)))) {
+            answer(s, (struct answer){.status = STATUS_INTERRUPTED});
+        } else if (waits && status == STATUS_NONE) { /* for nothing */
             answer(s, (struct answer){.status = STATUS_FAILED});
+        }
     }
 }
 
@@ -275,20 +184,15 @@ enum status drive(struct live *live, struct campaign *const *campaigns, uint32_t
     for (uint32_t i = 0; i < n; i++)
         d.seat[i].campaign = campaigns[i];
     live_set_deadline(live, 0);
-    while (collect(&d)) {
-        struct seat *s = oldest(&d);
-        set_deadline(&d);
-        if (!s || !carry_out(&d, s))
+    for (struct seat *oldest; ask_all(&d, &oldest);)
+        if (!oldest || !carry_out(&d, oldest))
             wait_for_one(&d);
-    }
     for (uint32_t i = 0; i < n; i++) {
         struct err why = {0};
         enum status ended = campaign_ended(campaigns[i], &why);
         if (ended == STATUS_FAILED && status != STATUS_FAILED)
             *e = why;
         status = status == STATUS_FAILED ? status : ended;
-    }
-    for (uint32_t i = 0; i < n; i++) {
         throw_away(&d.seat[i]);
         arena_deinit(&d.seat[i].given_back.arena);
     }

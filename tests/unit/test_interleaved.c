@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/intern.h"
+#include "campaign/campaign_int.h"
 #include "campaign/drive.h"
 #include "config/config.h"
 #include "data/yaml.h"
@@ -146,7 +147,7 @@ static void take(void *ctx, const struct event *event)
     struct buf line = BUF_INIT(1 << 20);
     struct event read;
     struct err e = {0};
-    uint32_t scenario = campaign_scenario(t->campaign);
+    uint32_t scenario = t->campaign->opt.scenario;
     t->changes += event->type == EVENT_RUN_BEGINS && last_scenario != scenario;
     last_scenario = event->type == EVENT_RUN_BEGINS ? scenario : last_scenario;
     event_print(event, &t->bench->names, &t->bench->faultloads, &line);

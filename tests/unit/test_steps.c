@@ -31,7 +31,8 @@ static const char *const content =
 
 enum { RUNS_MAX = 10000, PENDING_MAX = 64 };
 
-struct fake {
+/* A system in the place of that of live/live.c, which is linked but not used here. */
+struct live {
     struct lab lab;
     struct scenario_spec scenario;
     struct service_spec service;
@@ -56,39 +57,37 @@ struct fake {
     bool hurt, broken, failed_once;
 };
 
-static int fake_signal(void *ctx)
+static int fake_signal(const struct live *f)
 {
-    const struct fake *f = ctx;
     return f->signal_at && f->runs >= f->signal_at ? 2 : 0;
 }
 
-static bool fake_hurt(void *ctx)
+static bool fake_hurt(const struct live *f)
 {
-    const struct fake *f = ctx;
     return f->hurt;
 }
 
-static const char *fake_death(void *ctx)
+static const char *fake_death(const struct live *f)
 {
-    (void)ctx;
+    (void)f;
     return NULL; /* services die during runs only */
 }
 
-static bool fake_has_own(void *ctx)
+static bool fake_has_own(const struct live *f)
 {
-    (void)ctx;
+    (void)f;
     return true;
 }
 
-static void fake_log_mark(void *ctx)
+static void fake_log_mark(struct live *f)
 {
-    (void)ctx;
+    (void)f;
 }
 
-static void fake_open(struct fake *f, const char *yaml)
+static void fake_open(struct live *f, const char *yaml)
 {
     struct err e = {0};
-    *f = (struct fake){.log = BUF_INIT(1 << 20)};
+    *f = (struct live){.log = BUF_INIT(1 << 20)};
     if (lab_init_text(&f->lab, yaml, &e))
         fail_msg("%u:%u: %s", (unsigned)e.line, (unsigned)e.col, e.text);
     f->scenario = (struct scenario_spec){.name = SLICE("s"), .timeout_ns = 1000000000};
@@ -106,7 +105,7 @@ static void fake_open(struct fake *f, const char *yaml)
                                            .faultloads = &f->lab.fl,
                                            .search = lab_options(&f->lab),
                                            .jobs = 1};
-    f->target = (struct target){.ctx = f,
+    f->target = (struct target){.live = f,
                                 .signal = fake_signal,
                                 .hurt = fake_hurt,
                                 .death = fake_death,
@@ -114,7 +113,7 @@ static void fake_open(struct fake *f, const char *yaml)
                                 .log_mark = fake_log_mark};
 }
 
-static void fake_close(struct fake *f)
+static void fake_close(struct live *f)
 {
     campaign_free(f->campaign);
     vec_deinit(&f->config.scenarios);
@@ -123,7 +122,7 @@ static void fake_close(struct fake *f)
     lab_deinit(&f->lab);
 }
 
-static bool has(const struct fake *f, faultload load, const char *fault)
+static bool has(const struct live *f, faultload load, const char *fault)
 {
     struct buf text = BUF_INIT(1 << 16);
     faultload_print(&f->lab.names, &f->lab.fl, load, &text);
@@ -133,7 +132,7 @@ static bool has(const struct fake *f, faultload load, const char *fault)
 }
 
 /* One run, as the system behaves today. */
-static void carry_out(struct fake *f, const struct execution_order *order, struct run *run)
+static void carry_out(struct live *f, const struct execution_order *order, struct run *run)
 {
     struct aim none = {0};
     struct err e = {0};
@@ -156,7 +155,7 @@ static void carry_out(struct fake *f, const struct execution_order *order, struc
     aim_deinit(&none);
 }
 
-static void take_one(struct fake *f, struct answer *a)
+static void take_one(struct live *f, struct answer *a)
 {
     struct execution_result *r = &f->result;
     *r = (struct execution_result){0};
@@ -171,7 +170,7 @@ static void take_one(struct fake *f, struct answer *a)
 }
 
 /* One order. False: nothing is left. */
-static bool step(struct fake *f)
+static bool step(struct live *f)
 {
     struct order order;
     struct answer a = {0};
@@ -200,7 +199,7 @@ static bool step(struct fake *f)
     return f->runs < RUNS_MAX;
 }
 
-static const struct summary *explore_fake(struct fake *f)
+static const struct summary *explore_fake(struct live *f)
 {
     struct err e = {0};
     f->campaign = campaign_new(&f->options);
@@ -252,7 +251,7 @@ static void test_counts(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
         for (uint32_t jobs = 1; jobs <= 4; jobs += 3) {
-            struct fake f;
+            struct live f;
             fake_open(&f, systems[i]);
             f.options.jobs = jobs;
             f.reversed = jobs > 1;
@@ -266,7 +265,7 @@ static void test_counts(void **state)
 /* Several runs are under way at once, until there is nothing more to give. */
 static void test_jobs(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, content);
     f.options.jobs = 4;
@@ -280,7 +279,7 @@ static void test_jobs(void **state)
 
 static void test_confirm(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, needs_a);
     const struct summary *s = explore_fake(&f);
@@ -292,7 +291,7 @@ static void test_confirm(void **state)
 
 static void test_flaky(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, content);
     f.fails_once = "z GET / : 503";
@@ -305,7 +304,7 @@ static void test_flaky(void **state)
 /* The dead service is started again before anything else is run. */
 static void test_crash(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, content);
     f.kills = "z GET / : 503";
@@ -322,7 +321,7 @@ static void test_crash(void **state)
 /* What leaves the system broken is told apart from what fails because of that. */
 static void test_blast(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, content);
     f.breaks = "z GET / : 503";
@@ -338,7 +337,7 @@ static void test_blast(void **state)
 
 static void test_suspect(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, content);
     f.misses = "y GET / : reset";
@@ -353,7 +352,7 @@ static void test_suspect(void **state)
 
 static void test_budget(void **state)
 {
-    struct fake f;
+    struct live f;
     (void)state;
     fake_open(&f, content);
     f.options.max_runs = 4;
@@ -369,7 +368,7 @@ static void test_interrupt(void **state)
 {
     (void)state;
     for (uint64_t at = 1;; at++) {
-        struct fake f;
+        struct live f;
         fake_open(&f, needs_a);
         f.options.jobs = 2;
         f.signal_at = at;
@@ -391,7 +390,7 @@ static void test_interrupt(void **state)
 static void test_interleaved(void **state)
 {
     static const char *const systems[] = {needs_a, content};
-    struct fake f[2];
+    struct live f[2];
     bool more[2] = {true, true};
     struct err e = {0};
     (void)state;
