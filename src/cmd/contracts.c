@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "data/yaml.h"
 #include "report/report.h"
 
@@ -128,21 +129,6 @@ static int write_whole(struct session *s, const char *file, const struct buf *te
     return 0;
 }
 
-static int read_whole(struct session *s, const char *file, slice *out, struct err *e)
-{
-    *out = SLICE("");
-    FILE *in = fopen(file, "re");
-    if (!in)
-        return errno == ENOENT ? 0 : fail_file("read", file, e);
-    char *bytes = arena_alloc(&s->arena, YAML_BYTES_MAX + 1);
-    size_t n = fread(bytes, 1, YAML_BYTES_MAX, in);
-    bool failed = ferror(in);
-    fclose(in);
-    bytes[n] = 0;
-    *out = (slice){bytes, n};
-    return failed ? fail_file("read", file, e) : 0;
-}
-
 static void tell(void *ctx, const char *text)
 {
     (void)ctx;
@@ -155,8 +141,10 @@ static int write_contract(struct session *s, uint32_t i, bool *changed, struct e
     const char *file = file_of(s, i);
     struct contract *contract = s->contracts.at[i];
     struct buf text = BUF_INIT(YAML_BYTES_MAX);
-    slice before;
-    int failed = read_whole(s, file, &before, e);
+    struct buf there = BUF_INIT(YAML_BYTES_MAX);
+    errno = file_read(file, &there);
+    int failed = errno && errno != ENOENT ? fail_file("read", file, e) : 0;
+    slice before = buf_keep(&there, &s->arena);
     if (!failed && !before.n)
         contract_print(contract, &text);
     else if (!failed)

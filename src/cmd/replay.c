@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "base/file.h"
 #include "campaign/drive.h"
 #include "cmd/session.h"
 #include "report/report.h"
@@ -106,21 +107,17 @@ int subject_text(struct session *s, const char *what, slice *out, struct err *e)
     *out = slice_of(what);
     if (what[0] != '@')
         return 0;
-    const char *path = what + 1;
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return err_set(e, 0, 0, "%s cannot be read: %s", path, strerror(errno));
-    char *bytes = arena_alloc(&s->arena, FILE_MAX + 1);
-    size_t n = fread(bytes, 1, FILE_MAX + 1, f);
-    int number = ferror(f) ? errno : 0;
-    fclose(f);
+    struct buf bytes = BUF_INIT(FILE_MAX);
+    int number = file_read(what + 1, &bytes);
+    bool full = bytes.full;
+    for (size_t i = 0; i < bytes.n; i++) /* a faultload may be spread over lines */
+        bytes.p[i] = bytes.p[i] == '\n' || bytes.p[i] == '\r' ? ' ' : bytes.p[i];
+    *out = buf_keep(&bytes, &s->arena);
     if (number)
-        return err_set(e, 0, 0, "%s cannot be read: %s", path, strerror(number));
-    if (n > FILE_MAX)
-        return err_set(e, 0, 0, "%s is no faultload: it has more than %d bytes", path, FILE_MAX);
-    for (size_t i = 0; i < n; i++) /* a faultload may be spread over lines */
-        bytes[i] = bytes[i] == '\n' || bytes[i] == '\r' ? ' ' : bytes[i];
-    *out = (slice){bytes, n};
+        return err_set(e, 0, 0, "%s cannot be read: %s", what + 1, strerror(number));
+    if (full)
+        return err_set(e, 0, 0, "%s is no faultload: it has more than %d bytes", what + 1,
+                       FILE_MAX);
     return 0;
 }
 

@@ -44,20 +44,6 @@ static int signal_code(void)
     return interrupted == SIGTERM ? EXIT_TERMINATED : EXIT_INTERRUPTED;
 }
 
-static void bench_deinit(struct bench *b)
-{
-    summary_deinit(&b->summary);
-    search_free(b->search);
-    judge_free(b->judge);
-    judging_close(&b->judging);
-    buf_deinit(&b->body);
-    sim_free(b->sim);
-    aim_deinit(&b->aim);
-    faultloads_deinit(&b->faultloads);
-    names_deinit(&b->names);
-    arena_deinit(&b->arena);
-}
-
 /* The file, the scenario that was chosen, and what users say about them. -1 with *e. */
 static int bench_read(struct bench *b, const struct args *args, struct err *e)
 {
@@ -87,68 +73,76 @@ static int bench_read(struct bench *b, const struct args *args, struct err *e)
                         e);
 }
 
-/* 0, or an exit code after the error was printed. */
-static int bench_load(struct bench *b, const struct args *args)
+/* Loads the system, lets the verb do its work, and frees it. An exit code: the verb's, after its error
+ * was printed if there is one. */
+static int bench_do(const struct args *args,
+                    int (*verb)(struct bench *b, const struct args *args, struct err *e))
 {
+    struct bench b = {.seed = search_seed(args), .body = BUF_INIT(RUN_BODY_MAX)};
     struct err e = {0};
-    *b = (struct bench){.seed = search_seed(args), .body = BUF_INIT(RUN_BODY_MAX)};
-    names_init(&b->names);
-    faultloads_init(&b->faultloads);
-    if (bench_read(b, args, &e) == 0)
-        return 0;
-    bench_deinit(b);
-    return cmd_fail(&e);
+    names_init(&b.names);
+    faultloads_init(&b.faultloads);
+    int code = bench_read(&b, args, &e) ? EXIT_USAGE : verb(&b, args, &e);
+    if (code && e.text[0])
+        cmd_fail(&e);
+    summary_deinit(&b.summary);
+    search_free(b.search);
+    judge_free(b.judge);
+    judging_close(&b.judging);
+    buf_deinit(&b.body);
+    sim_free(b.sim);
+    aim_deinit(&b.aim);
+    faultloads_deinit(&b.faultloads);
+    names_deinit(&b.names);
+    arena_deinit(&b.arena);
+    return code;
 }
 
 /* ---- check ---- */
 
-int cmd_sim_check(const struct args *args)
+static int check(struct bench *b, const struct args *args, struct err *e)
 {
-    struct bench b;
-    int code = bench_load(&b, args);
-    if (code)
-        return code;
+    unsigned services = b->sim->n_inside, scenarios = b->sim->n_scenarios;
+    (void)e;
     if (args->json)
         printf("{\n  \"schema_version\": %d,\n  \"system\": \"%s\",\n  \"services\": %u,\n"
                "  \"scenarios\": %u\n}\n",
-               REPORT_SCHEMA_VERSION, b.sim->name, (unsigned)b.sim->n_inside,
-               (unsigned)b.sim->n_scenarios);
+               REPORT_SCHEMA_VERSION, b->sim->name, services, scenarios);
     else
-        printf("%s: %u %s, %u %s: right\n", b.sim->name, (unsigned)b.sim->n_inside,
-               plural(b.sim->n_inside, "service", "services"), (unsigned)b.sim->n_scenarios,
-               plural(b.sim->n_scenarios, "scenario", "scenarios"));
-    bench_deinit(&b);
+        printf("%s: %u %s, %u %s: right\n", b->sim->name, services,
+               plural(services, "service", "services"), scenarios,
+               plural(scenarios, "scenario", "scenarios"));
     return EXIT_OK;
+}
+
+int cmd_sim_check(const struct args *args)
+{
+    return bench_do(args, check);
 }
 
 /* ---- run ---- */
 
-int cmd_sim_run(const struct args *args)
+static int run_once(struct bench *b, const struct args *args, struct err *e)
 {
-    struct bench b;
     struct trace trace = {0};
     struct verdict verdict;
     const struct node *body;
-    struct err e = {0};
     struct buf out = BUF_INIT(SIZE_MAX);
-    bool failed = false, unfired = false;
-    int code = bench_load(&b, args);
-    if (code)
-        return code;
-    for (uint32_t i = 0; i < args->faults.n && !failed; i++)
-        failed = aim_add(&b.aim, &b.words, sim_request(b.sim, b.scenario),
-                         slice_of(args->faults.at[i]), &e);
-    if (failed || sim_run(b.sim, b.scenario, &b.aim, b.seed, &trace, &verdict, &body, &e)) {
-        code = cmd_fail(&e);
-    } else {
+    bool unfired = false;
+    for (uint32_t i = 0; i < args->faults.n; i++)
+        if (aim_add(&b->aim, &b->words, sim_request(b->sim, b->scenario),
+                    slice_of(args->faults.at[i]), e))
+            return EXIT_USAGE;
+    int code = EXIT_USAGE;
+    if (sim_run(b->sim, b->scenario, &b->aim, b->seed, &trace, &verdict, &body, e) == 0) {
         if (args->json)
-            report_tree_json(b.sim->name, b.sim->scenario[b.scenario].name.p, &trace, &b.names,
-                             &verdict, body, &out);
+            report_tree_json(b->sim->name, b->sim->scenario[b->scenario].name.p, &trace,
+                             &b->names, &verdict, body, &out);
         else
-            report_tree(&trace, &b.names, &verdict, body, style_for(1, args->color), &out);
+            report_tree(&trace, &b->names, &verdict, body, style_for(1, args->color), &out);
         cmd_print(&out, stdout);
-        for (uint32_t i = 0; i < b.aim.patterns.n; i++) {
-            if (b.aim.patterns.at[i].fired)
+        for (uint32_t i = 0; i < b->aim.patterns.n; i++) {
+            if (b->aim.patterns.at[i].fired)
                 continue;
             fprintf(stderr,
                     "outfox: the fault '%s' did not fire: no call was left that matches it\n",
@@ -158,8 +152,12 @@ int cmd_sim_run(const struct args *args)
         code = !verdict.pass ? EXIT_FINDINGS : unfired ? EXIT_INCONCLUSIVE : EXIT_OK;
     }
     vec_deinit(&trace.calls);
-    bench_deinit(&b);
     return code;
+}
+
+int cmd_sim_run(const struct args *args)
+{
+    return bench_do(args, run_once);
 }
 
 /* ---- explore ---- */
@@ -247,18 +245,12 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
     return status;
 }
 
-int cmd_sim_explore(const struct args *args)
+static int explore_and_report(struct bench *b, const struct args *args, struct err *e)
 {
-    struct bench b;
-    struct err e = {0};
     struct buf out = BUF_INIT(SIZE_MAX);
-    int code = bench_load(&b, args);
-    if (code)
-        return code;
-    int failed = explore_bench(&b, args, &e);
-    code = failed ? cmd_fail(&e) : interrupted ? signal_code() : cmd_code(&b.summary);
-    if (!failed || b.summary.runs > 0) { /* what is known is told even when a run was impossible */
-        const struct summary *summary = &b.summary;
+    int failed = explore_bench(b, args, e);
+    if (!failed || b->summary.runs > 0) { /* what is known is told even when a run was impossible */
+        const struct summary *summary = &b->summary;
         struct report_source source = {.n = 1, .scenarios = &summary};
         if (args->json)
             report_json(summary, &out);
@@ -266,55 +258,46 @@ int cmd_sim_explore(const struct args *args)
             report_text(&source, style_for(1, args->color), &out);
     }
     cmd_print(&out, stdout);
-    bench_deinit(&b);
-    return code;
+    return failed ? EXIT_USAGE : interrupted ? signal_code() : cmd_code(&b->summary);
 }
 
-/* ---- explain ---- */
+int cmd_sim_explore(const struct args *args)
+{
+    return bench_do(args, explore_and_report);
+}
+
+static int explain(struct bench *b, const struct args *args, struct err *e)
+{
+    faultload meant[MEANT_MAX];
+    uint32_t n;
+    if (explore_bench(b, args, e) ||
+        search_meant(b->search, &b->words, sim_request(b->sim, b->scenario),
+                     slice_of(args->positional[1]), meant, &n, e))
+        return EXIT_USAGE;
+    explain_print(args, &b->summary, b->search, meant, n);
+    return interrupted ? signal_code() : b->summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
+}
 
 int cmd_sim_explain(const struct args *args)
 {
-    struct bench b;
-    struct err e = {0};
-    faultload meant[MEANT_MAX];
-    uint32_t n;
-    int code = bench_load(&b, args);
-    if (code)
-        return code;
-    if (explore_bench(&b, args, &e) ||
-        search_meant(b.search, &b.words, sim_request(b.sim, b.scenario),
-                     slice_of(args->positional[1]), meant, &n, &e)) {
-        code = cmd_fail(&e);
-    } else {
-        explain_print(args, &b.summary, b.search, meant, n);
-        code = interrupted ? signal_code() : b.summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
-    }
-    bench_deinit(&b);
-    return code;
+    return bench_do(args, explain);
 }
 
-/* ---- deps ---- */
+static int deps(struct bench *b, const struct args *args, struct err *e)
+{
+    struct deps_report report = {.summary = &b->summary};
+    if (explore_bench(b, args, e))
+        return EXIT_USAGE;
+    deps_build(b->judge, &report.deps);
+    int code = deps_print(args, &report, 1);
+    deps_deinit(&report.deps);
+    return interrupted ? signal_code() : code;
+}
 
 int cmd_sim_deps(const struct args *args)
 {
-    struct bench b;
-    struct err e = {0};
     int code = deps_check(args);
-    if (!code)
-        code = bench_load(&b, args);
-    if (code)
-        return code;
-    if (explore_bench(&b, args, &e)) {
-        code = cmd_fail(&e);
-    } else {
-        struct deps_report report = {.summary = &b.summary};
-        deps_build(b.judge, &report.deps);
-        code = deps_print(args, &report, 1);
-        code = interrupted ? signal_code() : code;
-        deps_deinit(&report.deps);
-    }
-    bench_deinit(&b);
-    return code;
+    return code ? code : bench_do(args, deps);
 }
 
 /* ---- serve ---- */
