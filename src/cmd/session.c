@@ -242,8 +242,12 @@ int session_do(const struct args *args, const char *file,
 {
     struct session s;
     struct err e = {0};
-    int code = session_open(&s, args, file, &e) ? EXIT_USAGE : verb(&s, &e);
-    if (e.text[0] && code)
+    int code = EXIT_USAGE;
+    if (session_open(&s, args, file, &e) == 0) {
+        e = (struct err){0}; /* it knows the file by now, and what is wrong then is not in it */
+        code = verb(&s, &e);
+    }
+    if (code && e.text[0])
         cmd_fail(&e);
     session_close(&s);
     return code;

@@ -82,7 +82,11 @@ static int bench_do(const struct args *args,
     struct err e = {0};
     names_init(&b.names);
     faultloads_init(&b.faultloads);
-    int code = bench_read(&b, args, &e) ? EXIT_USAGE : verb(&b, args, &e);
+    int code = EXIT_USAGE;
+    if (bench_read(&b, args, &e) == 0) {
+        e = (struct err){0}; /* it knows the file by now, and what is wrong then is not in it */
+        code = verb(&b, args, &e);
+    }
     if (code && e.text[0])
         cmd_fail(&e);
     summary_deinit(&b.summary);
