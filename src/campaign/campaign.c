@@ -385,9 +385,7 @@ static int explore_on(struct campaign *c, struct err *e)
         bool stopped = campaign_stopped(c);
         if (!stopped && campaign_is_due(c)) {
             if (++healed == HEALS_MAX)
-                return err_set(e, 0, 0,
-                               "a service dies again and again without being called: see "
-                               "its log");
+                return err_set(e, 0, 0, "a service keeps dying without being called; see its log");
         } else if (stopped || !campaign_is_late(c)) {
             /* nothing is left to be run, or it is to stop */
             if (campaign_is_over(c))

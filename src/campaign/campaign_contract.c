@@ -120,10 +120,9 @@ int campaign_contract_check(struct campaign *c, struct err *e)
     if (then.p && slice_eq(then, hash_text(c)))
         return 0;
     err_set(e, 0, 0,
-            "the campaign of \"%s\" was made %s: start anew without --resume, since its runs "
-            "would be judged by two contracts",
-            c->spec->name.p,
-            then.p ? "with a contract that said something else" : "without --contract");
+            "the campaign of \"%s\" was made %s, so its runs would be judged by two contracts; "
+            "start over without --resume",
+            c->spec->name.p, then.p ? "with a different contract" : "without --contract");
     return STATUS_OTHER;
 }
 

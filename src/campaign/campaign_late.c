@@ -167,8 +167,8 @@ static void stop_polled(struct campaign *c, slice caller, slice call)
     c->steady.stopped = "polling";
     campaign_note(
         c,
-        "%.*s calls %.*s all the time, whether a run is made or not. `ignore: [\"%.*s\"]` "
-        "in the file leaves such calls out",
+        "%.*s calls %.*s all the time, even when no run is under way; `ignore: [\"%.*s\"]` in the "
+        "file leaves such calls out",
         SLICE_ARG(caller), SLICE_ARG(call), SLICE_ARG(call));
 }
 
@@ -269,8 +269,8 @@ void campaign_note_late(struct campaign *c)
     struct buf quiet = BUF_INIT(40);
     buf_add_ns(&quiet, c->late.quiet_ns);
     campaign_note(c,
-                  "%s, when its run had ended: runs now wait %s for such things, and the campaign "
-                  "was started over. `quiet: %s` in the file saves that",
+                  "%s, when its run had already ended: runs now wait %s after the answer, and the "
+                  "campaign was started over. Set `quiet: %s` in the file to avoid that",
                   c->late.why, buf_text(&quiet), buf_text(&quiet));
     buf_deinit(&quiet);
 }
@@ -281,13 +281,13 @@ void campaign_note_strays(struct campaign *c)
     struct buf stray = BUF_INIT(1 << 12), quiet = BUF_INIT(40);
     if (!s->n || c->steady.stopped)
         return;
-    c->summary.doubt = "calls that came after their run had ended were not explored";
+    c->summary.doubt = "calls that arrived after their run had ended were not explored";
     print_stray(c, &stray);
     buf_add_ns(&quiet, (2 * s->late_ns / MS(100) + 1) * MS(100));
     campaign_note(c,
-                  "%s, when its run had ended (%llu late %s): such calls were not failed. `quiet: "
-                  "%s` in the file makes runs wait for them; if no run is their cause, `ignore: "
-                  "[\"%.*s\"]` leaves them out",
+                  "%s, when its run had already ended (%llu late %s); such calls were not "
+                  "faulted. Set `quiet: %s` in the file to make runs wait for them; if no run "
+                  "causes them, leave them out with `ignore: [\"%.*s\"]`",
                   buf_text(&stray), (unsigned long long)s->n, plural(s->n, "call", "calls"),
                   buf_text(&quiet), SLICE_ARG(s->call));
     buf_deinit(&stray);
@@ -304,8 +304,8 @@ void campaign_note_outlived(struct campaign *c)
         element_print(c->opt.names, uid_element(c->opt.names, c->outlived), &call);
     }
     campaign_note(c,
-                  "in %llu %s calls were still open after the answer and the time `settle`%s: they "
-                  "were cut off",
+                  "in %llu %s calls were still open after the answer and the `settle` time%s; "
+                  "they were cut off",
                   (unsigned long long)c->n_outlived, plural(c->n_outlived, "run", "runs"),
                   buf_text(&call));
     buf_deinit(&call);
@@ -346,27 +346,27 @@ static void say_cause(const struct campaign *c, const struct suspect *x, struct 
         print_call(c, x->point, &call);
     switch (cause) {
     case CAUSE_PAYLOAD:
-        buf_adds(out, "Payloads differ from run to run: `identify: { payload: off }` leaves them "
+        buf_adds(out, "Payloads differ from run to run; `identify: { payload: off }` leaves them "
                       "out of the names of calls");
         break;
     case CAUSE_INTERFACE:
         print_call(c, x->other, &other);
         buf_addf(out,
-                 "Paths differ from run to run, such as %s and %s: a rule in `identify: { "
-                 "normalise: [...] }` makes them one",
+                 "Paths differ from run to run, such as %s and %s; add a rule to `identify: { "
+                 "normalise: [...] }` that makes them one",
                  buf_text(&call), buf_text(&other));
         break;
     case CAUSE_COUNT:
         buf_addf(out,
-                 "The number of equal calls differs from run to run (%s). If they come late, "
-                 "`quiet: 1s` waits for them; if a service polls, `ignore: [\"%s\"]` leaves them "
-                 "out",
+                 "The number of equal calls differs from run to run (%s). If they are late, wait "
+                 "for them with `quiet: 1s`; if a service polls, leave them out with `ignore: "
+                 "[\"%s\"]`",
                  buf_text(&call), buf_text(&call));
         break;
     case CAUSE_UNFIT:
         buf_addf(out,
-                 "Modes find nothing to alter in answers, such as that of %s: leave them out of "
-                 "`modes`, or let them name fields that are there",
+                 "Some modes find nothing to alter in an answer, such as that of %s; remove them "
+                 "from `modes`, or name fields that exist",
                  buf_text(&call));
         break;
     case CAUSE_ABSENT:
@@ -374,8 +374,8 @@ static void say_cause(const struct campaign *c, const struct suspect *x, struct 
     case CAUSE_EXTRA:
     case CAUSES:
     case CAUSE_UNKNOWN:
-        buf_adds(out, "State that outlives a run decides which calls are made, such as a cache or "
-                      "a circuit breaker: `restart: each-run` of the service makes it forget");
+        buf_adds(out, "State that outlives a run, such as a cache or a circuit breaker, decides "
+                      "which calls are made; `restart: each-run` on the service clears it");
         break;
     }
     buf_deinit(&call);

@@ -45,15 +45,15 @@ static void learn_levels(struct campaign *c)
                                                       : TRACK_STATE;
         if (f->ambiguous)
             note = arena_printf(&c->keep,
-                                "%s makes calls while several of its own are open, and does not "
-                                "say for which: who made them was guessed. Let it pass on "
+                                "%s makes calls while it handles several requests and does not "
+                                "say for which one, so the caller was guessed. Make it pass on "
                                 "traceparent and tracestate",
                                 name);
         else if (level == TRACK_NONE)
             note = arena_printf(&c->keep,
-                                "%s loses the trace context: its calls were recognised by the "
-                                "address they came to, so runs are made one at a time. Let it pass "
-                                "on traceparent and tracestate (any OpenTelemetry SDK does)",
+                                "%s loses the trace context: its calls were identified by the "
+                                "address they arrived at, so runs are made one at a time. Make it "
+                                "pass on traceparent and tracestate (any OpenTelemetry SDK does)",
                                 name);
         vec_push(&c->summary.levels, (struct summary_level){.service = name,
                                                             .calls = f->made,
@@ -62,8 +62,8 @@ static void learn_levels(struct campaign *c)
         campaign_send_level(c);
         if (level == TRACK_NONE && c->jobs > 1) {
             c->jobs = 1;
-            campaign_note(c, "--jobs needs services that pass the trace context on: one run is "
-                             "made at a time");
+            campaign_note(c, "--jobs needs services that pass on the trace context, so runs are "
+                             "made one at a time");
         }
     }
 }
@@ -79,13 +79,13 @@ static int check_level(struct campaign *c, struct err *e)
         if (wanted == IDENTIFY_STATE && !state)
             return err_set(e, 0, 0,
                            "%s does not pass on what the level `state` needs (traceparent and "
-                           "tracestate, or baggage): add that, or leave the level to outfox "
+                           "tracestate, or baggage); add that, or let Outfox choose the level "
                            "(--identify auto)",
                            l->service);
         if (wanted == IDENTIFY_TRACE && none)
             return err_set(e, 0, 0,
-                           "%s passes on no trace id, which the level `trace` needs: add that, or "
-                           "leave the level to outfox (--identify auto)",
+                           "%s does not pass on a trace id, which the level `trace` needs; add "
+                           "that, or let Outfox choose the level (--identify auto)",
                            l->service);
     }
     return 0;
@@ -114,14 +114,14 @@ static int observe_lessons(struct campaign *c, struct baselines *all, struct err
     const struct service_spec *renewed = config_renewed(c->opt.config);
     if (renewed && c->opt.jobs > 1)
         campaign_note(c,
-                      "%s is restarted before each run (`restart: each-run`), so one run is made "
-                      "at a time, whatever --jobs says",
+                      "%s is restarted before each run (`restart: each-run`), so runs are made "
+                      "one at a time, whatever --jobs says",
                       renewed->name.p);
     campaign_look_polled(c, &all->run[0].trace);
     campaign_check_modes(c, &all->run[0].trace);
     if (all->n > 1 && !all->run[all->n - 1].verdict.pass)
         campaign_note(c, "without faults the scenario passed at first and failed later: does it "
-                         "leave state behind? The command `before` can bring it back");
+                         "leave state behind? Use the command `before` to reset it");
     int status = check_level(c, e);
     if (!status)
         status = campaign_keep_facts(c, e);

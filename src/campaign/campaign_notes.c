@@ -93,14 +93,14 @@ static void note_mode(struct campaign *c, const struct trace *trace, mode m)
     struct buf name = BUF_INIT(400);
     mode_print(m, &name);
     bool http2 = mode_rows[mode_kind(m)].at == AT_HTTP2;
-    campaign_note(
-        c,
-        "mode %s was not tried: it needs %s, which no call speaks that was seen without faults%s%s%s",
-        buf_text(&name), need_of(m), http2 ? ". In HTTP/1.1 the mode " : "",
-        !http2                      ? ""
-        : mode_act(m) == ACT_GOAWAY ? "close"
-                                    : "reset",
-        http2 ? " does the same" : "");
+    campaign_note(c,
+                  "mode %s was not tried: it needs %s, which none of the calls seen without faults "
+                  "speaks%s%s%s",
+                  buf_text(&name), need_of(m), http2 ? ". In HTTP/1.1 the mode " : "",
+                  !http2                      ? ""
+                  : mode_act(m) == ACT_GOAWAY ? "close"
+                                              : "reset",
+                  http2 ? " does the same" : "");
     buf_deinit(&name);
 }
 
@@ -122,14 +122,14 @@ static void note_equal(struct campaign *c, const struct overlap_equal *e)
     const struct element *el = &names->elements.at[e->element];
     const char *remedy =
         e->differ && c->opt.config->identify.payload != PAYLOAD_AUTO
-            ? "They ask for different things: identify: { payload: auto } tells them apart where "
+            ? "They ask for different things; `identify: { payload: auto }` tells them apart if "
               "those are the same in every run"
         : e->differ
-            ? "What they ask for differs from run to run, or was not seen without faults. Let them "
-              "carry something that differs between them and is the same in every run, such as a "
-              "query parameter"
-            : "Let them carry something that differs between them and is the same in every run, "
-              "such as a query parameter";
+            ? "What they ask for differs from run to run, or was not seen without faults. Give "
+              "each of them something of its own that is the same in every run, such as a query "
+              "parameter"
+            : "Give each of them something of its own that is the same in every run, such as a "
+              "query parameter";
     campaign_note(
         c,
         "%.*s makes %u equal calls to %.*s %.*s at the same time (in %.*s): chance decides "
@@ -200,13 +200,13 @@ static void say_direct(const struct campaign *c, uint32_t service, bool reached,
     if (!who || (who == DIRECT_SOMEBODY && reached))
         return;
     if (who == DIRECT_SOMEBODY)
-        buf_addf(out, "no call reached %s through Outfox, but somebody calls it directly, at ",
+        buf_addf(out, "no call reached %s through Outfox, but something calls it directly, at ",
                  name);
     else
         buf_addf(out, "%s calls %s directly, at ", c->opt.config->services.at[who - 1].name.p,
                  name);
     c->target->address(c->target->live, service, out);
-    buf_adds(out, who == DIRECT_SOMEBODY ? "" : ", past Outfox");
+    buf_adds(out, who == DIRECT_SOMEBODY ? "" : ", bypassing Outfox");
 }
 
 /* ---- why nothing is proved ---- */
@@ -217,11 +217,11 @@ void campaign_doubt(struct campaign *c, bool can_fail)
     if (config->simulate.n || c->summary.broken || can_fail || c->summary.doubt)
         return;
     if (c->seen.calls)
-        c->summary.doubt = "none of the calls that were seen can be made to fail";
+        c->summary.doubt = "none of the calls that were seen can be faulted";
     else if (config->services.n == 1)
-        c->summary.doubt = "there is only one service, so there is no call to be made to fail";
+        c->summary.doubt = "there is only one service, so there is no call to fault";
     else
-        c->summary.doubt = "no call between services came through Outfox, so none was made to fail";
+        c->summary.doubt = "no call between services went through Outfox, so none was faulted";
 }
 
 /* ---- services that nobody called ---- */
@@ -240,7 +240,7 @@ static void say_service(struct campaign *c, uint32_t service, struct buf *out)
     struct reach r;
     bool reached = is_reached(c, service);
     if (!reached && c->lessons->facts[service].ignored) {
-        buf_addf(out, "all calls to %s match an entry of `ignore`: none was made to fail", name);
+        buf_addf(out, "all calls to %s match an entry of `ignore`, so none was faulted", name);
         return;
     }
     reach_of(c->opt.config, service, &r); /* as far as the file tells; a command is given all */
@@ -248,7 +248,7 @@ static void say_service(struct campaign *c, uint32_t service, struct buf *out)
         reach_remedy(c->opt.config, service, &remedy);
     say_direct(c, service, reached, out);
     if (out->n && !remedy.n)
-        buf_addf(out, ". Whoever does so must call {url:%s} instead", name);
+        buf_addf(out, ". The caller must use {url:%s} instead", name);
     if (!out->n && !reached && remedy.n)
         buf_addf(out, "no call reached %s in any run", name);
     if (out->n && remedy.n)
@@ -268,8 +268,9 @@ void campaign_note_unseen(struct campaign *c)
     }
     if (c->spec->is_command && !c->seen.calls)
         campaign_note(c, "no service made a call on behalf of the command: the command must call "
-                         "the services at the addresses in OUTFOX_URL_NAME (NAME is the service's, "
-                         "in capitals), and they each other at those in {url:NAME}");
+                         "the services at the addresses in OUTFOX_URL_NAME (NAME is the "
+                         "service's, in capitals), and the services must call each other at those "
+                         "in {url:NAME}");
     for (uint32_t i = 0; i < config->services.n; i++) {
         struct buf text = BUF_INIT(4000);
         say_service(c, i, &text);
@@ -281,9 +282,9 @@ void campaign_note_unseen(struct campaign *c)
     }
     if (others.n)
         campaign_note(c,
-                      "%s: no call reached it in any run. That is fine where this scenario does "
-                      "not need it. Else its callers do not use the address that they are given, "
-                      "or keep its answers from earlier campaigns",
+                      "%s: no call reached it in any run. That is fine if this scenario does not "
+                      "need it. Otherwise its callers do not use the address they are given, or "
+                      "still cache its answers from earlier campaigns",
                       buf_text(&others));
     buf_deinit(&others);
 }

@@ -189,14 +189,14 @@ static int refuse_other(const struct campaign *c, const char *where, slice was, 
     is = is_it ? SLICE("(nothing)") : is;
     if (was_it && is_it)
         err_set(e, 0, 0,
-                "the scenario \"%s\" is not as it was when its campaign was made: put its request, "
-                "commands, expectations and timeout back to go on, or begin a new campaign: "
+                "the scenario \"%s\" has changed since its campaign was made; restore its "
+                "request, commands, expectations and timeout to resume, or start a new campaign: "
                 "outfox run",
                 c->spec->name.p);
     else
         err_set(e, 0, 0,
-                "the campaign of \"%s\" was made with \"%.*s\", and %s \"%.*s\" now: bring back "
-                "what it was to go on, or begin a new campaign: outfox run",
+                "the campaign of \"%s\" was made with \"%.*s\", but %s \"%.*s\" now; restore what "
+                "it was to resume, or start a new campaign: outfox run",
                 c->spec->name.p, SHORT(was), where, SHORT(is));
     return STATUS_OTHER;
 }
@@ -212,8 +212,9 @@ static int check_origin(struct campaign *c, struct err *e)
     find_difference(then, is, &a, &b);
     if (slice_starts(a, SLICE("services:"))) {
         err_set(e, 0, 0,
-                "the campaign of \"%s\" is of another system, with \"%.*s\"; %s has \"%.*s\": name "
-                "another store (--store FILE), or begin a new campaign in this one: outfox run",
+                "the campaign of \"%s\" belongs to another system, with \"%.*s\"; %s has "
+                "\"%.*s\": choose another store (--store FILE), or start a new campaign in this "
+                "one: outfox run",
                 c->spec->name.p, SHORT(a), c->opt.config->source, SHORT(b));
         return STATUS_OTHER;
     }
@@ -245,7 +246,7 @@ static int restore_blasts(struct campaign *c, slice text, struct err *e)
             continue;
         if (!slice_word(&line, &certain) || !slice_word(&line, &number) ||
             !slice_to_u64(number, UINT64_MAX, &b.number))
-            return err_set(e, 0, 0, "the store is damaged: start anew without --resume");
+            return err_set(e, 0, 0, "the store is damaged; start over without --resume");
         slice_cut(&line, '\t', &faults);
         if (faultload_parse(c->opt.names, c->opt.faultloads, slice_trim(faults), &b.faultload, e))
             return -1;
@@ -339,8 +340,7 @@ int campaign_teach(struct campaign *c, struct err *e)
     c->lost = 0;
     if (lessons_parse(c->lessons, c->lesson) || !slice_to_u64(c->quiet, RUN_TIME_MAX, &quiet))
         return err_set(e, 0, 0,
-                       "what the store says of \"%s\" cannot be read: start anew without "
-                       "--resume",
+                       "cannot read what the store has on \"%s\"; start over without --resume",
                        c->spec->name.p);
     c->lessons->quiet_ns = (int64_t)quiet;
     return 0;

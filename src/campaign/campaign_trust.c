@@ -81,9 +81,9 @@ void campaign_note_limit(struct campaign *c)
     buf_add_ns(&given, learned_ns(c) / MS(100) * MS(100));
     campaign_note(
         c,
-        "a run hung for %s, so later ones were given less, %s at the end. A hang at calls "
-        "that were not known to hang was run again with the full time. `timeout: %s` in "
-        "the scenario gives every run that long",
+        "a run hung for %s, so later runs were given less time, %s at the end. Hangs at calls "
+        "that were not known to hang were run again with the full time. Set `timeout: %s` in the "
+        "scenario to give every run that long",
         buf_text(&full), buf_text(&given), buf_text(&full));
     buf_deinit(&full);
     buf_deinit(&given);
@@ -185,8 +185,8 @@ static int suspect_last(struct campaign *c, const char *why, struct err *e)
             return add_blast(c, f, why, false, e);
     }
     campaign_note(c,
-                  "before any fault was injected the system broke, and worked again after its "
-                  "services were started again: %s",
+                  "the system broke before any fault was injected, and worked again after its "
+                  "services were restarted: %s",
                   why);
     return 0;
 }
@@ -267,8 +267,8 @@ static int repair(struct campaign *c, struct err *e)
     const char *why;
     if (!c->target->has_own(c->target->live))
         return err_set(e, 0, 0,
-                       "the scenario fails without any fault since an injected one: bring the "
-                       "system back (`before` can do that), then go on with --resume");
+                       "since a fault was injected, the scenario fails even without faults; "
+                       "repair the system (`before` can do that), then continue with --resume");
     campaign_sample(c); /* while those that leak are still there */
     campaign_tell_leaks(c, true);
     int status = campaign_heal(c, true, e);
@@ -276,8 +276,8 @@ static int repair(struct campaign *c, struct err *e)
         status = look(c, FAULTLOAD_EMPTY, &works, &why, e);
     if (status == 0 && !works)
         return err_set(e, 0, 0,
-                       "the scenario fails without any fault, also after all services were started "
-                       "again: %s. State that outlives them must be brought back by `before`",
+                       "the scenario fails without faults, even after all services were "
+                       "restarted: %s; reset state that outlives them with `before`",
                        why);
     return status;
 }
@@ -323,7 +323,7 @@ static int too_many(const struct campaign *c, struct err *e)
 {
     return c->blasts.n < BLASTS_MAX
                ? 0
-               : err_set(e, 0, 0, "%d faultloads have left the system broken: see the findings",
+               : err_set(e, 0, 0, "%d faultloads have left the system broken; see the findings",
                          BLASTS_MAX);
 }
 
@@ -398,13 +398,13 @@ void campaign_note_hiccups(struct campaign *c)
     if (often && !c->summary.doubt)
         c->summary.doubt = "the scenario also fails when no fault has fired";
     campaign_note(c,
-                  "the scenario failed before any fault had fired, %llu %s in %llu runs (%s). Such "
-                  "runs are made again and do not count%s",
+                  "the scenario failed before any fault had fired, %llu %s in %llu runs (%s); "
+                  "such runs are repeated and do not count%s",
                   (unsigned long long)c->n_hiccups, plural(c->n_hiccups, "time", "times"),
                   (unsigned long long)(c->number + c->n_hiccups), c->hiccup,
                   !c->summary.doubt ? ""
-                                    : ". Make it pass without faults every time, then run this "
-                                      "again: `before` can bring state back");
+                                    : ". Make it pass every time without faults, then run this "
+                                      "again; `before` can reset state");
 }
 
 /* A run that failed, alone or not: is it to be believed? Replaces it by a repetition where it is
@@ -503,8 +503,8 @@ static bool call_was_lost(struct campaign *c)
     c->jobs = 1;
     campaign_note(
         c,
-        "%s lost the trace context while several runs were under way: those were repeated "
-        "alone, and --jobs is 1 from then on. Let it pass on traceparent and tracestate",
+        "%s lost the trace context while several runs were under way: those were repeated one at "
+        "a time, and --jobs is 1 from then on. Make it pass on traceparent and tracestate",
         c->opt.config->services.at[c->lessons->lost_by].name.p);
     return true;
 }

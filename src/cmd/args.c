@@ -18,99 +18,108 @@ enum { IN_EXPLORE = OPT_SEARCH, IN_ONCE = OPT_SEARCH | OPT_FAULT, IN_CAMPAIGN = 
 #define DURATION(member) TYPE_DURATION, offsetof(struct args, member)
 
 const struct option_row option_rows[] = {
-    {"scenario", 's', "NAME", "which scenario; default: the first, of run and report all",
-     OPT_SCENARIO, TEXT(scenario)},
-    {"fault", 'f', "FAULT", "a fault to inject: \"CALL : MODE\"; may be given several times",
-     OPT_FAULT, LIST(faults)},
-    {"listen", 0, "ADDR", "where to listen: HOST:PORT, unix:PATH, https://HOST:PORT; port 0: any",
+    {"scenario", 's', "NAME",
+     "choose a scenario; default: all, or the first where only one is used", OPT_SCENARIO,
+     TEXT(scenario)},
+    {"fault", 'f', "FAULT", "inject a fault, \"CALL : MODE\"; may be repeated", OPT_FAULT,
+     LIST(faults)},
+    {"listen", 0, "ADDR",
+     "listen on HOST:PORT, unix:PATH or https://HOST:PORT; port 0: any free port", OPT_PROXY,
+     SETTING},
+    {"to", 0, "ADDR", "forward to the service at this address; https:// for TLS", OPT_PROXY,
+     SETTING},
+    {"service", 0, "NAME", "name of the service in rules and in the log", OPT_PROXY, SETTING},
+    {"fault", 'f', "RULE", "add a rule, \"POST /charge #0 : 503\"; may be repeated", OPT_PROXY,
+     LIST(faults)},
+    {"log", 0, "FILE", "log each call as a line of JSON; - for standard output", OPT_PROXY,
+     SETTING},
+    {"workers", 0, "N", "number of threads; default 1", OPT_PROXY, SETTING},
+    {"cert", 0, "FILE", "certificate of an https listener, in PEM format", OPT_PROXY, SETTING},
+    {"key", 0, "FILE", "private key of the certificate; default: in the same file", OPT_PROXY,
+     SETTING},
+    {"test-cert", 0, "FILE", "create a certificate for localhost and write it to FILE", OPT_PROXY,
+     SETTING},
+    {"client-ca", 0, "FILE", "require client certificates signed by this authority", OPT_PROXY,
+     SETTING},
+    {"http1", 0, NULL, "offer TLS clients only HTTP/1.1, for a service without HTTP/2", OPT_PROXY,
+     SETTING},
+    {"to-ca", 0, "FILE", "authority that signed the service's certificate; default: the system's",
      OPT_PROXY, SETTING},
-    {"to", 0, "ADDR", "where the service is; https:// for TLS", OPT_PROXY, SETTING},
-    {"service", 0, "NAME", "the service's name in rules and in the log", OPT_PROXY, SETTING},
-    {"fault", 'f', "RULE", "a rule, \"POST /charge #0 : 503\"; may be given several times",
-     OPT_PROXY, LIST(faults)},
-    {"log", 0, "FILE", "write one line of JSON per call; - is standard output", OPT_PROXY, SETTING},
-    {"workers", 0, "N", "threads that serve; default 1", OPT_PROXY, SETTING},
-    {"cert", 0, "FILE", "certificate of an https listener, PEM", OPT_PROXY, SETTING},
-    {"key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, SETTING},
-    {"test-cert", 0, "FILE", "make a certificate for localhost and write it to FILE", OPT_PROXY,
+    {"to-cert", 0, "FILE", "client certificate to present to the service", OPT_PROXY, SETTING},
+    {"to-key", 0, "FILE", "private key of the certificate; default: in the same file", OPT_PROXY,
      SETTING},
-    {"client-ca", 0, "FILE", "clients must show a certificate of this authority", OPT_PROXY,
-     SETTING},
-    {"http1", 0, NULL, "offer TLS clients HTTP/1.1 alone: for a service without HTTP/2", OPT_PROXY,
-     SETTING},
-    {"to-ca", 0, "FILE", "authority of the service's certificate; default: the system's", OPT_PROXY,
-     SETTING},
-    {"to-cert", 0, "FILE", "certificate to show to the service", OPT_PROXY, SETTING},
-    {"to-key", 0, "FILE", "its key; default: in the same file", OPT_PROXY, SETTING},
-    {"to-name", 0, "NAME", "name in the service's certificate; default: the host of --to",
+    {"to-name", 0, "NAME", "name expected in the service's certificate; default: the host of --to",
      OPT_PROXY, SETTING},
     {"insecure", 0, NULL, "do not verify the service's certificate", OPT_PROXY, SETTING},
-    {"limit", 0, "NAME=N", "a bound, such as idle=30s; see below", OPT_PROXY, SETTING},
-    {"identify", 0, "payload", "make the hash of the body part of a call's name", OPT_PROXY,
+    {"limit", 0, "NAME=N", "set a limit, such as idle=30s; see below", OPT_PROXY, SETTING},
+    {"identify", 0, "payload", "make a hash of the body part of a call's name", OPT_PROXY, SETTING},
+    {"normalise", 0, "RULE", "rewrite paths in names, \"REGEX -> TEXT\"; may be repeated",
+     OPT_PROXY, SETTING},
+    {"no-fault-header", 0, NULL, "do not mark injected answers with x-outfox-fault", OPT_PROXY,
      SETTING},
-    {"normalise", 0, "RULE", "\"REGEX -> TEXT\" for paths; may be given several times", OPT_PROXY,
+    {"seed", 0, "N", "seed for rules with a probability; default 0", OPT_PROXY, SETTING},
+    {"service", 0, "NAME", "serve only this service; may be repeated; default: all", OPT_SERVE,
      SETTING},
-    {"no-fault-header", 0, NULL, "injected answers carry no x-outfox-fault", OPT_PROXY, SETTING},
-    {"seed", 0, "N", "for rules with a probability; default 0", OPT_PROXY, SETTING},
-    {"service", 0, "NAME", "serve this service; several times for several; default: all", OPT_SERVE,
+    {"port", 0, "NAME=PORT", "port of a service on 127.0.0.1; default: any free port", OPT_SERVE,
      SETTING},
-    {"port", 0, "NAME=PORT", "where a service listens on 127.0.0.1; default: any free port",
+    {"to", 0, "[CALLER>]CALLEE=URL",
+     "address where CALLEE is called, by all or only by CALLER; default: its own", OPT_SERVE,
+     SETTING},
+    {"propagate", 0, "LIST",
+     "headers to pass on with each call, separated by commas; none: no header", OPT_SERVE, SETTING},
+    {"control", 0, "PORT", "listen on PORT for POST /reset, GET and DELETE /state?trace=HEX",
      OPT_SERVE, SETTING},
-    {"to", 0, "[CALLER>]CALLEE=URL", "where a service is called, by all or by one; default: itself",
-     OPT_SERVE, SETTING},
-    {"propagate", 0, "LIST", "headers that go on with each call, with commas; none: no header",
-     OPT_SERVE, SETTING},
-    {"control", 0, "PORT", "listen there for POST /reset, GET and DELETE /state?trace=HEX",
-     OPT_SERVE, SETTING},
-    {"quick", 0, NULL, "a first look: standard modes, at most 2 faults at a time, tries fail alike",
+    {"quick", 0, NULL, "take a first look: standard modes, at most 2 faults, retries fail alike",
      OPT_SEARCH, FLAG(quick)},
 #define SEARCH_OPTION(ID, id, name, letter, argument, verbs, help)                                 \
     {name, letter, argument, help, IN_##verbs, TYPE_SEARCH, SEARCH_##ID},
 #include "search/option.list"
 #undef SEARCH_OPTION
-    {"oracle", 0, "NAME=SEVERITY", "off, warning or finding; all=off: none; see outfox oracles",
-     OPT_SEARCH, LIST(oracles)},
-    {"max-runs", 0, "N", "stop after N runs, repeats included", OPT_SEARCH, COUNT(max_runs)},
+    {"oracle", 0, "NAME=SEVERITY",
+     "set the severity of an oracle: off, warning or finding; all=off: no oracles", OPT_SEARCH,
+     LIST(oracles)},
+    {"max-runs", 0, "N", "stop after N runs, repeated ones included", OPT_SEARCH, COUNT(max_runs)},
     {"max-time", 0, "TIME", "stop after this time, such as 30s or 5m", OPT_SEARCH,
      DURATION(max_time_ns)},
     {"service", 0, "NAME=ADDR",
-     "a service: NAME=PORT or NAME=HOST:PORT; may be given several times", OPT_INIT, SETTING},
-    {"run", 0, "NAME=COMMAND", "Outfox starts the service with this command; {port} is its port",
+     "add a service that runs at NAME=PORT or NAME=HOST:PORT; may be repeated", OPT_INIT, SETTING},
+    {"run", 0, "NAME=COMMAND",
+     "add a service that Outfox starts; {port} in COMMAND becomes its port", OPT_INIT, SETTING},
+    {"request", 0, "REQUEST", "add a scenario that sends \"GET {url:NAME}/path\"; may be repeated",
      OPT_INIT, SETTING},
-    {"request", 0, "REQUEST", "a scenario: \"GET {url:NAME}/path\"; may be given several times",
-     OPT_INIT, SETTING},
-    {"command", 0, "COMMAND", "a scenario: a test command; may be given several times", OPT_INIT,
+    {"command", 0, "COMMAND", "add a scenario that runs a test command; may be repeated", OPT_INIT,
      SETTING},
     {"compose", 0, "FILE", "take the services from a docker-compose file", OPT_INIT, SETTING},
-    {"schema", 0, "NAME", "also write the JSON Schema, under this name beside the file", OPT_INIT,
+    {"schema", 0, "NAME", "also write the JSON Schema, with this name, next to the file", OPT_INIT,
      SETTING},
-    {"force", 0, NULL, "replace files that are there", OPT_INIT, SETTING},
-    {"schema", 0, NULL, "print the JSON Schema of the file instead", OPT_VALIDATE, FLAG(schema)},
-    {"identify", 0, "LEVEL", "how callers are known: auto (default), state, trace or none",
+    {"force", 0, NULL, "replace existing files", OPT_INIT, SETTING},
+    {"schema", 0, NULL, "print the JSON Schema of outfox.yaml instead", OPT_VALIDATE, FLAG(schema)},
+    {"identify", 0, "LEVEL", "how callers are identified: auto (default), state, trace or none",
      OPT_CAMPAIGN, TEXT(identify)},
-    {"store", 0, "FILE", "where the campaign is kept; default .outfox/campaign.db", OPT_CAMPAIGN,
+    {"store", 0, "FILE", "file to store the campaign in; default .outfox/campaign.db", OPT_CAMPAIGN,
      TEXT(store)},
-    {"jobs", 'j', "N", "runs at a time, where the services pass the trace context on", OPT_RUN,
+    {"jobs", 'j', "N", "make N runs at a time, if the services pass on the trace context", OPT_RUN,
      COUNT(jobs)},
     {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, FLAG(fail_fast)},
-    {"resume", 0, NULL, "go on where the last campaign was", OPT_RUN, FLAG(resume)},
-    {"contract", 0, NULL, "judge by what resilience/SCENARIO.yaml says of faults, and nothing else",
+    {"resume", 0, NULL, "continue the last campaign", OPT_RUN, FLAG(resume)},
+    {"contract", 0, NULL, "judge runs with faults only by the contract in resilience/SCENARIO.yaml",
      OPT_CONTRACT, FLAG(contract)},
-    {"update", 0, NULL, "change what changed in a contract that is there, and show it", OPT_LEARN,
-     FLAG(update)},
-    {"json", 0, "FILE", "write one JSON document (docs/json.md); - is standard output", OPT_RUN,
+    {"update", 0, NULL, "update an existing contract where behaviour has changed, and show how",
+     OPT_LEARN, FLAG(update)},
+    {"json", 0, "FILE", "write one JSON document (docs/json.md); - for standard output", OPT_RUN,
      TEXT(json_file)},
     {"junit", 0, "FILE", "write a JUnit XML report", OPT_RUN, TEXT(junit)},
-    {"markdown", 0, "FILE", "write a summary in Markdown, for CI", OPT_RUN, TEXT(markdown)},
-    {"events", 0, "FILE", "write what happens as it happens, a JSON object per line; - is stdout",
-     OPT_WATCH, TEXT(events)},
+    {"markdown", 0, "FILE", "write a Markdown summary, for CI", OPT_RUN, TEXT(markdown)},
+    {"events", 0, "FILE",
+     "write events as they happen, one JSON object per line; - for standard output", OPT_WATCH,
+     TEXT(events)},
     {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, FLAG(json)},
-    {"quiet", 'q', NULL, "no progress on standard error", OPT_SEARCH, FLAG(quiet)},
+    {"quiet", 'q', NULL, "do not show progress on standard error", OPT_SEARCH, FLAG(quiet)},
     {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, FLAG(dot)},
-    {"all", 0, "DIR", "write all pages into this directory", OPT_MAN, TEXT(all)},
-    {"color", 0, "WHEN", "auto (default), always or never; NO_COLOR is respected", OPT_COMMON,
+    {"all", 0, "DIR", "write all pages to this directory", OPT_MAN, TEXT(all)},
+    {"color", 0, "WHEN", "auto (default), always or never; respects NO_COLOR", OPT_COMMON,
      TEXT(color)},
-    {"help", 'h', NULL, "this text", OPT_COMMON, FLAG(help)},
+    {"help", 'h', NULL, "print this help", OPT_COMMON, FLAG(help)},
 };
 
 /* Are all words from the first that is no option a command of its own? */
@@ -150,7 +159,8 @@ static int set_option(struct args *args, const struct option_row *o, const char 
     case TYPE_COUNT:
         if (slice_to_u64(slice_of(value), INT64_MAX, field) && *(uint64_t *)field > 0)
             return 0;
-        return err_set(e, 0, 0, "--%s takes a whole number above 0, not \"%s\"", o->name, value);
+        return err_set(e, 0, 0, "--%s takes a whole number greater than 0, not \"%s\"", o->name,
+                       value);
     case TYPE_SEARCH:
         /* read now, so that a mistake is told at once; and again over what the file says */
         args->search[o->field] = value;
@@ -187,9 +197,8 @@ static int take_option(struct args *args, const struct verb *verb, int argc, cha
         slice word = slice_of(arg + strspn(arg, "-"));
         word.n = slice_find(word, '=');
         const char *near = err_nearest(word, names, n);
-        return err_set(e, 0, 0, "unknown option \"%s\"%s%s%s; see outfox help %s", arg,
-                       near ? "; did you mean --" : "", near ? near : "", near ? "?" : "",
-                       verb->name);
+        return err_set(e, 0, 0, "unknown option \"%s\"; see outfox help %s%s%s%s", arg, verb->name,
+                       near ? "; did you mean --" : "", near ? near : "", near ? "?" : "");
     }
     if (!o->argument && equals)
         return err_set(e, 0, 0, "--%s takes no value", o->name);
@@ -217,7 +226,7 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
             args->command = argv + i;
             break;
         } else if (args->n_positional == verb->n_positional) {
-            return err_set(e, 0, 0, "\"%s\" is one argument too many; see outfox help %s", arg,
+            return err_set(e, 0, 0, "unexpected argument \"%s\"; see outfox help %s", arg,
                            verb->name);
         } else {
             args->positional[args->n_positional++] = arg;
@@ -225,7 +234,7 @@ int args_parse(struct args *args, const struct verb *verb, int argc, char **argv
     }
     if (strcmp(args->color, "auto") != 0 && strcmp(args->color, "always") != 0 &&
         strcmp(args->color, "never") != 0)
-        return err_set(e, 0, 0, "--color is auto, always or never, not \"%s\"", args->color);
+        return err_set(e, 0, 0, "--color must be auto, always or never, not \"%s\"", args->color);
     slice rest = slice_of(verb->positional), word;
     uint32_t needed = 0;
     while (slice_word(&rest, &word))
@@ -287,13 +296,14 @@ int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes
         out->assume |= 1u << REDUCE_T_WAY;
     if (out->t_way == 4 && out->n_modes > FOUR_WAY_MODES_MAX)
         return err_set(e, 0, 0,
-                       "4-way takes at most %u modes, not %u: any four calls alone would need more "
-                       "than a million runs; name fewer modes, or use 3-way",
+                       "4-way takes at most %u modes, not %u: any four calls alone would need "
+                       "more than a million runs; name fewer modes, or use 3-way",
                        (unsigned)FOUR_WAY_MODES_MAX, (unsigned)out->n_modes);
     if (args->search[SEARCH_AUDIT] && out->audit > 0 && !out->assume)
         return err_set(
             e, 0, 0,
-            "--audit runs what reductions skip, and none is in use: add --assume, --max-faults or --t-way");
+            "--audit runs what reductions skip, but none is in use; add --assume, --max-faults or "
+            "--t-way");
     return 0;
 }
 

@@ -60,8 +60,8 @@ int cmd_calls(const struct args *args)
         status = ask_control(&ask, &a, &answer, &e);
     else
         (void)err_set(&e, 0, 0,
-                      "calls are only counted within a campaign: OUTFOX_CONTROL and OUTFOX_RUN are "
-                      "set for the command of a scenario");
+                      "calls are only counted during a campaign, which sets OUTFOX_CONTROL and "
+                      "OUTFOX_RUN for a scenario's command");
     if (status == 200)
         printf("%.0f\n", answer->num);
     else

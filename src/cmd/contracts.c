@@ -158,7 +158,7 @@ static int write_contract(struct session *s, uint32_t i, bool *changed, struct e
         cmd_print(&difference, stdout);
     }
     if (!failed)
-        printf("%s %s\n", file, !before.n ? "written" : other ? "changed" : "is as it was");
+        printf("%s %s\n", file, !before.n ? "written" : other ? "changed" : "unchanged");
     *changed |= other && before.n;
     buf_deinit(&text);
     if (!failed && before.n)
@@ -174,24 +174,23 @@ static int restore(struct session *s, uint32_t i, struct err *e)
     if (status < 0 || status == STATUS_OTHER)
         return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
     if (status > 0 || !contract_ready(s->contracts.at[i])) {
-        err_set(e, 0, 0, "no campaign of \"%s\" is stored to learn from: outfox run makes one",
+        err_set(e, 0, 0, "no campaign of \"%s\" is stored to learn from; make one with outfox run",
                 name);
         return EXIT_USAGE;
     }
     if (campaign_summary(s->campaigns.at[i])->broken) {
-        err_set(e, 0, 0, "\"%s\" fails without any fault (%s): there is nothing to be learned",
-                name, campaign_summary(s->campaigns.at[i])->broken);
+        err_set(e, 0, 0, "\"%s\" fails without any fault (%s), so there is nothing to learn", name,
+                campaign_summary(s->campaigns.at[i])->broken);
         return EXIT_ENVIRONMENT;
     }
     const struct summary *summary = campaign_finish(s->campaigns.at[i]);
     if (summary->doubt && summary->space <= 1) {
-        err_set(e, 0, 0,
-                "\"%s\": %s. There is nothing to be learned; outfox report says what to do", name,
-                summary->doubt);
+        err_set(e, 0, 0, "\"%s\": %s; there is nothing to learn, and outfox report says what to do",
+                name, summary->doubt);
         return EXIT_INCONCLUSIVE;
     }
     if (!campaign_complete(s->campaigns.at[i]))
-        fprintf(stderr, "outfox: the campaign of \"%s\" is not complete: more may be missing\n",
+        fprintf(stderr, "outfox: the campaign of \"%s\" is incomplete; more may be missing\n",
                 name);
     return 0;
 }
@@ -201,7 +200,8 @@ static int learn(struct session *s, struct err *e)
     bool changed = false;
     for (uint32_t i = 0; i < s->scenarios.n && !s->args->update; i++)
         if (access(file_of(s, i), F_OK) == 0) {
-            err_set(e, 0, 0, "%s is there already: --update changes what changed", file_of(s, i));
+            err_set(e, 0, 0, "%s already exists; use --update to change what has changed",
+                    file_of(s, i));
             return EXIT_USAGE;
         }
     if (contracts_load(s, s->args->update, e))

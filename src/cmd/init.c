@@ -36,7 +36,7 @@ static int take_setting(struct starter *s, const struct setting *o, struct plan_
 {
     slice value = slice_of(o->value);
     if (!text_is_utf8(value))
-        return err_set(e, 0, 0, "--%s is not valid YAML: it is no UTF-8", o->name);
+        return err_set(e, 0, 0, "--%s is not valid YAML: it is not UTF-8", o->name);
     if (strcmp(o->name, "service") == 0)
         return starter_add_service(s, value, e);
     if (strcmp(o->name, "run") == 0)
@@ -69,7 +69,7 @@ static int take_all(struct starter *s, const struct args *args, struct plan_of_f
         return 0;
     if (!p->schema[0] || strpbrk(p->schema, "/ \n") || on_stdout)
         return err_set(e, 0, 0,
-                       "--schema takes the name of a file that is written beside FILE, not \"%s\"",
+                       "--schema takes the name of a file to write next to FILE, not \"%s\"",
                        p->schema);
     const char *slash = strrchr(p->file, '/');
     p->schema_path = arena_printf(&s->arena, "%.*s%s", slash ? (int)(slash - p->file) + 1 : 0,
@@ -77,7 +77,7 @@ static int take_all(struct starter *s, const struct args *args, struct plan_of_f
     if (strlen(p->schema_path) >= PATH_MAX)
         return err_set(e, 0, 0, "the path of the schema is too long");
     if (strcmp(p->schema_path, p->file) == 0)
-        return err_set(e, 0, 0, "--schema needs another name than the file itself");
+        return err_set(e, 0, 0, "--schema must name another file than FILE itself");
     s->schema = slice_of(p->schema);
     return 0;
 }
@@ -86,7 +86,7 @@ static int check_absent(const char *path, bool force, struct err *e)
 {
     if (force || !path || strcmp(path, "-") == 0 || access(path, F_OK) != 0)
         return 0;
-    return err_set(e, 0, 0, "%s is there already: --force replaces it", path);
+    return err_set(e, 0, 0, "%s already exists; use --force to replace it", path);
 }
 
 static int fail_write(const char *path)
@@ -145,7 +145,7 @@ static int write_all(const struct plan_of_files *p, const struct buf *text, bool
         buf_addc(&out, '\n');
     } else {
         bool usual = strcmp(p->file, "outfox.yaml") == 0;
-        buf_addf(&out, "%s is written. Read it, then: outfox validate%s%s\n", p->file,
+        buf_addf(&out, "wrote %s; read it, then run: outfox validate%s%s\n", p->file,
                  usual ? "" : " ", usual ? "" : p->file);
     }
     cmd_print(&out, stdout);
@@ -215,7 +215,7 @@ int cmd_validate(const struct args *args)
         buf_addc(&out, '\n');
     } else {
         config_warn(c, warn, c);
-        buf_addf(&out, "%s: right: ", c->source);
+        buf_addf(&out, "%s is valid: ", c->source);
         if (c->simulate.n)
             buf_addf(&out, "the simulated system %s, ", c->simulate.p);
         else

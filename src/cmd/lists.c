@@ -53,7 +53,8 @@ static void print_modes(struct json_out *j, struct buf *out)
         print_mode(j, out, mode_rows[k].name, arguments[mode_rows[k].argument], mode_rows[k].doc);
     print_mode(
         j, out, "lost-reply", ":MODE",
-        "The service gets the request and does its work; then the caller is failed by MODE.");
+        "The service gets the request and does its work, but the caller sees MODE instead of the "
+        "answer.");
 }
 
 static int modes_as_json(struct buf *out)
@@ -84,7 +85,7 @@ int cmd_modes(const struct args *args)
     if (args->json)
         return modes_as_json(&out);
     print_modes(NULL, &out);
-    buf_adds(&out, "\nsets of modes, which can be listed like modes:\n");
+    buf_adds(&out, "\nsets of modes, which can stand wherever modes are listed:\n");
     for (size_t i = 0; i < MODE_SETS; i++) {
         slice modes = slice_of(mode_sets[i].modes), word;
         buf_addf(&out, "%-16s ", mode_sets[i].name);

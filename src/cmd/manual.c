@@ -126,7 +126,7 @@ static void roff_title(const char *page, const char *about, struct buf *out)
 /* outfox.1: all verbs, exit codes, files. */
 static void man_overview(struct buf *out)
 {
-    roff_title("outfox", "find what breaks a system of services", out);
+    roff_title("outfox", "find resilience bugs in systems of services", out);
     buf_adds(out, ".SH SYNOPSIS\n\\fBoutfox\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n"
                   ".SH DESCRIPTION\n");
     roff_page("outfox", "SS Examples", out);
@@ -142,8 +142,8 @@ static void man_overview(struct buf *out)
     buf_adds(out, ".SH EXIT STATUS\n");
     roff_page("exit codes", "SS Examples", out);
     buf_adds(out,
-             ".SH FILES\n.TP\n\\fBoutfox.yaml\\fR\nthe configuration of a campaign, in this "
-             "directory or one above\n.TP\n\\fB.outfox/\\fR\nthe store of the last campaign, and "
+             ".SH FILES\n.TP\n\\fBoutfox.yaml\\fR\nthe configuration, in this directory or one "
+             "above\n.TP\n\\fB.outfox/\\fR\nthe store of the last campaign, and "
              "the logs of the services\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR, "
              "\\fBCLICOLOR_FORCE\\fR\nwhether to color the output, unless \\-\\-color says so\n");
 }
@@ -415,7 +415,7 @@ int cmd_completion(const struct args *args)
         buf_deinit(&text);
         return EXIT_OK;
     }
-    fprintf(stderr, "outfox: completion is for bash, zsh or fish, not \"%s\"\n",
+    fprintf(stderr, "outfox: completion takes bash, zsh or fish, not \"%s\"\n",
             args->positional[0]);
     return EXIT_USAGE;
 }

@@ -141,17 +141,17 @@ static int report(const struct plane *plane)
             fputs("no call matched it\n", stderr);
         else
             fprintf(stderr,
-                    "%llu %s matched it, but not its count or chance, or could not be "
-                    "failed that way\n",
+                    "%llu %s matched it, but not its count or probability, or could not be "
+                    "faulted that way\n",
                     (unsigned long long)seen, plural(seen, "call", "calls"));
     }
     if (plane_log_failed(plane)) {
-        fputs("outfox: the log is not complete: it could not be written\n", stderr);
+        fputs("outfox: the log is incomplete: it could not be written\n", stderr);
         code = EXIT_ENVIRONMENT;
     }
     uint64_t left_out = plane_log_left_out(plane);
     if (left_out) {
-        fprintf(stderr, "outfox: %llu %s not in the log: nobody read it in time\n",
+        fprintf(stderr, "outfox: %llu %s missing from the log: its reader was too slow\n",
                 (unsigned long long)left_out, plural(left_out, "call is", "calls are"));
         code = EXIT_ENVIRONMENT;
     }

@@ -92,12 +92,12 @@ static int read_findings(struct session *s, uint32_t only, uint32_t id, struct s
         if (status < 0)
             return -1;
         if ((!id || !out->list.n) && add_oracles(s, i, id, n, out, &inner))
-            fprintf(stderr, "outfox: what oracles found is left out: %s\n", inner.text);
+            fprintf(stderr, "outfox: the findings of oracles are left out: %s\n", inner.text);
     }
     if (!id || out->list.n)
         return 0;
-    return err_set(e, 0, 0, "there is no finding %u of \"%s\"; outfox report lists them",
-                   (unsigned)id, session_scenario(s, only));
+    return err_set(e, 0, 0, "there is no finding %u of \"%s\"; see outfox report", (unsigned)id,
+                   session_scenario(s, only));
 }
 
 /* ---- text ---- */
@@ -116,7 +116,7 @@ int subject_text(struct session *s, const char *what, slice *out, struct err *e)
     if (number)
         return err_set(e, 0, 0, "%s cannot be read: %s", what + 1, strerror(number));
     if (full)
-        return err_set(e, 0, 0, "%s is no faultload: it has more than %d bytes", what + 1,
+        return err_set(e, 0, 0, "%s is not a faultload: it is larger than %d bytes", what + 1,
                        FILE_MAX);
     return 0;
 }
@@ -205,9 +205,9 @@ static int read_subjects(struct session *s, const char *what, const char *no_sto
     out->all = strcmp(what, "all") == 0;
     bool number = !out->all && is_id(s, slice_of(what), &campaign, &id);
     if (out->all && !s->store)
-        return err_set(e, 0, 0, "no finding is known: %s", no_store);
+        return err_set(e, 0, 0, "no findings are known: %s", no_store);
     if (number && !s->store)
-        return err_set(e, 0, 0, "finding %u is not known: %s", (unsigned)id, no_store);
+        return err_set(e, 0, 0, "finding %u is unknown: %s", (unsigned)id, no_store);
     if (out->all || number)
         return read_findings(s, campaign, id, out, e);
     return subject_text(s, what, &text, e) || read_faults(s, text, out, e) ? -1 : 0;
@@ -274,7 +274,7 @@ static int print_replay(struct session *s, const struct subject *subject, const 
         report_shown(&result, style_for(1, args->color), &out);
     cmd_print(&out, stdout);
     if (result.unfired)
-        fputs("outfox: not every fault fired: no call was left that matches it\n", stderr);
+        fputs("outfox: not every fault fired: no call was left to match\n", stderr);
     if (summary->doubt)
         fprintf(stderr, "outfox: %s\n", summary->doubt);
     for (uint32_t i = 0; summary->doubt && i < summary->notes.n; i++)

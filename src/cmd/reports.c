@@ -60,7 +60,7 @@ int reports_check(const struct args *args)
         if (!w->file)
             continue;
         if (is_stdout(w->file) && on_stdout) {
-            err_set(&e, 0, 0, "%s and %s cannot both be standard output: give one of them a FILE",
+            err_set(&e, 0, 0, "%s and %s cannot both be standard output; give one of them a FILE",
                     on_stdout, w->option);
             return cmd_fail(&e);
         }

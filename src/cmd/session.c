@@ -154,7 +154,7 @@ static int read_options(struct session *s, struct err *e)
         while (level < 4 && strcmp(args->identify, identify_level_names[level]) != 0)
             level++;
         if (level == 4)
-            return err_set(e, 0, 0, "--identify is auto, state, trace or none, not \"%s\"",
+            return err_set(e, 0, 0, "--identify must be auto, state, trace or none, not \"%s\"",
                            args->identify);
         c->identify.level = (enum identify_level)level;
     }
@@ -342,7 +342,7 @@ int session_restore(struct session *s, bool *left, struct err *e)
         if (status < 0 || status == STATUS_OTHER)
             return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
         if (s->args->resume && campaign_had_contract(s->campaigns.at[i]) && !s->args->contract) {
-            err_set(e, 0, 0, "the campaign of \"%s\" is judged by a contract: give --contract, too",
+            err_set(e, 0, 0, "the campaign of \"%s\" is judged by a contract; add --contract",
                     session_scenario(s, i));
             return EXIT_USAGE;
         }

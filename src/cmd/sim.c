@@ -113,7 +113,7 @@ static int check(struct bench *b, const struct args *args, struct err *e)
                "  \"scenarios\": %u\n}\n",
                REPORT_SCHEMA_VERSION, b->sim->name, services, scenarios);
     else
-        printf("%s: %u %s, %u %s: right\n", b->sim->name, services,
+        printf("%s is valid: %u %s, %u %s\n", b->sim->name, services,
                plural(services, "service", "services"), scenarios,
                plural(scenarios, "scenario", "scenarios"));
     return EXIT_OK;
@@ -140,16 +140,15 @@ static int run_once(struct bench *b, const struct args *args, struct err *e)
     int code = EXIT_USAGE;
     if (sim_run(b->sim, b->scenario, &b->aim, b->seed, &trace, &verdict, &body, e) == 0) {
         if (args->json)
-            report_tree_json(b->sim->name, b->sim->scenario[b->scenario].name.p, &trace,
-                             &b->names, &verdict, body, &out);
+            report_tree_json(b->sim->name, b->sim->scenario[b->scenario].name.p, &trace, &b->names,
+                             &verdict, body, &out);
         else
             report_tree(&trace, &b->names, &verdict, body, style_for(1, args->color), &out);
         cmd_print(&out, stdout);
         for (uint32_t i = 0; i < b->aim.patterns.n; i++) {
             if (b->aim.patterns.at[i].fired)
                 continue;
-            fprintf(stderr,
-                    "outfox: the fault '%s' did not fire: no call was left that matches it\n",
+            fprintf(stderr, "outfox: the fault '%s' did not fire: no call was left to match it\n",
                     args->faults.at[i]);
             unfired = true;
         }

@@ -32,7 +32,7 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
     const struct summary *summary = campaign_finish(c);
     if (slice_to_u64(slice_of(what), UINT32_MAX, &id)) {
         if (id == 0 || id > summary->findings.n)
-            return err_set(e, 0, 0, "there is no finding %s; outfox report lists them", what);
+            return err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
         *n = 1;
         out[0] = summary->findings.at[id - 1].faultload;
         return 0;
@@ -58,7 +58,7 @@ static int explain(struct session *s, struct err *e)
     if (status < 0)
         return EXIT_ENVIRONMENT;
     if (status > 0 && status != STATUS_OTHER)
-        err_set(e, 0, 0, "no campaign of \"%s\" is stored: outfox run makes one",
+        err_set(e, 0, 0, "no campaign of \"%s\" is stored; make one with outfox run",
                 session_scenario(s, 0));
     if (status || read_meant(s, c, meant, &n, e))
         return EXIT_USAGE;
@@ -78,7 +78,7 @@ int deps_check(const struct args *args)
     struct err e = {0};
     if (!args->json || !args->dot)
         return 0;
-    err_set(&e, 0, 0, "--json and --dot cannot both be printed: leave one of them out");
+    err_set(&e, 0, 0, "--json and --dot cannot be used together");
     return cmd_fail(&e);
 }
 
