@@ -27,6 +27,24 @@ void file_narrow(const char *path)
         (void)chmod(path, file.st_mode & 07777 & ~OTHERS);
 }
 
+int file_make_directories(const char *path)
+{
+    struct stat there;
+    int result = 0;
+    for (const char *end = path; result == 0 && (end = strchr(end, '/')); end++) {
+        struct buf part = BUF_INIT(1 << 20);
+        buf_add(&part, (slice){path, (size_t)(end - path)});
+        if (part.n && mkdir(buf_text(&part), 0700)) {
+            int number = errno; /* EROFS and the like come before EEXIST */
+            bool exists = stat(buf_text(&part), &there) == 0;
+            errno = exists ? ENOTDIR : number;
+            result = exists && S_ISDIR(there.st_mode) ? 0 : -1;
+        }
+        buf_deinit(&part);
+    }
+    return result;
+}
+
 int file_read(const char *path, struct buf *out)
 {
     char part[16 * 1024];

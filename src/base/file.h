@@ -18,6 +18,8 @@ int file_open_private(const char *path, int flags);
 /* Closes a file that is there to others; nothing when there is none. */
 void file_narrow(const char *path);
 
-enum { PRIVATE_DIRECTORY = 0700 }; /* for mkdir(2) */
+/* Makes the directories of a path, those in front of its last slash, for their owner alone (0700). 0,
+ * or -1 with errno. */
+int file_make_directories(const char *path) MUST_USE;
 
 #endif

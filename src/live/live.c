@@ -20,6 +20,12 @@ void live_leave(struct live *l)
         loop_stop(l->loop);
 }
 
+/* Is nothing to be waited for any more? */
+static bool live_ended(const struct live *l)
+{
+    return l->signal || l->late;
+}
+
 static void run_once(struct live *l)
 {
     l->waiting = true;
@@ -343,11 +349,6 @@ void live_set_deadline(struct live *l, int64_t at_ns)
     l->deadline.fire = on_late;
     if (at_ns)
         timer_start(l->loop, &l->deadline, at_ns);
-}
-
-bool live_ended(const struct live *l)
-{
-    return l->signal || l->late;
 }
 
 int live_signal(const struct live *l)

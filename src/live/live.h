@@ -60,9 +60,6 @@ void live_set_deadline(struct live *l, int64_t at_ns);
 void live_log_mark(struct live *l);
 void live_log_since(const struct live *l, slice service, uint32_t most, struct buf *out);
 
-/* Has it come, or a signal? */
-bool live_ended(const struct live *l);
-
 /* ---- executing scenarios ---- */
 
 struct execution_order {

@@ -21,27 +21,6 @@ enum { PATH_MOST = 4096, TAIL_READ = 4096, TAIL_MOST = 260, TAIL_LINES = 4, LOG_
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* Makes a directory and those above it. 0, or -1 with errno. */
-static int make_dirs(const char *path)
-{
-    struct buf part = BUF_INIT(PATH_MOST);
-    slice rest = slice_of(path), name;
-    int rc = 0;
-    while (rc == 0 && slice_cut(&rest, '/', &name)) {
-        buf_add(&part, name);
-        if (name.n && mkdir(buf_text(&part), PRIVATE_DIRECTORY) && errno != EEXIST)
-            rc = -1;
-        buf_addc(&part, '/');
-    }
-    struct stat st;
-    if (rc == 0 && (stat(path, &st) || !S_ISDIR(st.st_mode))) {
-        rc = -1;
-        errno = ENOTDIR;
-    }
-    buf_deinit(&part);
-    return rc;
-}
-
 /* Why what is open there cannot be a log; NULL: it can. A directory that somebody else has filled
  * (a repository, say) must not make us write elsewhere, nor wait for the reader of a pipe. */
 static const char *log_fault(int fd)
@@ -104,7 +83,11 @@ void service_logs_watch(struct services *all)
 int service_logs_make(struct services *all, struct err *e)
 {
     const char *dir = all->config->logs.n ? all->config->logs.p : ".";
-    if (make_dirs(dir))
+    struct buf path = BUF_INIT(PATH_MOST);
+    buf_addf(&path, "%s/", dir);
+    int failed = file_make_directories(buf_text(&path));
+    buf_deinit(&path);
+    if (failed)
         return err_set(e, 0, 0,
                        "the directory for log files, %s, cannot be created: %s; set \"logs\" to "
                        "another one",
@@ -113,7 +96,7 @@ int service_logs_make(struct services *all, struct err *e)
         struct service *s = &all->at[i];
         if (s->spec->run.n == 0)
             continue;
-        struct buf path = BUF_INIT(PATH_MOST);
+        path = BUF_INIT(PATH_MOST);
         slice name = s->spec->name;
         buf_addf(&path, "%s/", dir);
         for (size_t k = 0; k < name.n; k++) /* one that is none of a file loses its slashes */

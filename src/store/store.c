@@ -35,29 +35,6 @@ static int path_failed(struct store *s, const char *what, const char *remedy, st
     return store_refused(s, e, "%s (%s); %s", what, strerror(errno), remedy);
 }
 
-/* Makes the directories above `path`. */
-static int make_directories(struct store *s, struct err *e)
-{
-    int result = 0;
-    struct buf part = BUF_INIT(STORE_TEXT_MAX);
-    buf_adds(&part, s->path);
-    for (char *at = part.p + 1; result == 0 && (at = strchr(at, '/')); at++) {
-        *at = 0;
-        if (mkdir(part.p, PRIVATE_DIRECTORY) && errno != EEXIST) {
-            int number = errno;
-            struct stat there;
-            bool exists = stat(part.p, &there) == 0; /* EROFS and the like come first */
-            errno = number;
-            result = exists ? 0
-                            : path_failed(s, "its directory cannot be created",
-                                          "create it, or name another with --store", e);
-        }
-        *at = '/';
-    }
-    buf_deinit(&part);
-    return result;
-}
-
 /* Where SQLite would see a special name (:memory:, file:...), it is made an ordinary one. */
 static char *plain_path(const char *path)
 {
@@ -287,7 +264,10 @@ static const char writing[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = N
 static int open_write(struct store *s, const struct schema *schema, struct err *e)
 {
     struct header h;
-    if (make_directories(s, e) || check_path(s, e) || lock_take(s, e) || close_to_others(s, e) ||
+    if (file_make_directories(s->path))
+        return path_failed(s, "its directory cannot be created",
+                           "create it, or name another with --store", e);
+    if (check_path(s, e) || lock_take(s, e) || close_to_others(s, e) ||
         connect_to(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, e))
         return -1;
     int code = read_header(s, &h);

@@ -106,12 +106,6 @@ struct lessons *lessons_new(uint32_t n_services)
     return l;
 }
 
-struct lessons *lessons_hold(struct lessons *l)
-{
-    l->holders++;
-    return l;
-}
-
 void lessons_drop(struct lessons *l)
 {
     if (!l || --l->holders > 0)
@@ -208,7 +202,8 @@ struct track_run *track_begin(struct tracker *t, uint32_t slot, uint32_t service
     r->secret = random_key();
     r->slot = slot;
     r->aim = aim;
-    r->lessons = lessons_hold(lessons);
+    r->lessons = lessons;
+    lessons->holders++;
     r->learning = learning;
     r->start_ns = r->active_ns = now_ns;
     struct track_call call = {

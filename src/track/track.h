@@ -207,7 +207,6 @@ struct lessons {
 };
 
 struct lessons *lessons_new(uint32_t n_services);
-struct lessons *lessons_hold(struct lessons *l);
 void lessons_drop(struct lessons *l); /* accepts NULL */
 
 /* The learning runs are over: decides which payloads are part of names, and names the calls of
