@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "core/mode_set.h"
+#include "core/mode.h"
 #include "core/summary.h"
 #include "search/search.h"
 

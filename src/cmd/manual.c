@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/mode_set.h"
+#include "core/mode.h"
 #include "judge/judge.h"
 #include "search/search.h"
 

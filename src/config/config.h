@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "config/config_expect.h"
-#include "core/mode_set.h"
+#include "core/mode.h"
 #include "core/pattern.h"
 
 enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000 };

@@ -120,24 +120,6 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* ---- to text ---- */
 
-static void print_field(struct json_out *j, const struct field_row *row, const void *at,
-                        const struct names *names, const struct faultloads *fl)
-{
-    struct buf text = BUF_INIT(1 << 20);
-    switch (row->kind) {
-    case FIELD_TEXT: json_text(j, row->name, *(const char *const *)at); return;
-    case FIELD_COUNT: json_uint(j, row->name, *(const uint64_t *)at); return;
-    case FIELD_FIGURE: json_num(j, row->name, *(const double *)at); return;
-    case FIELD_FLAG: json_bool(j, row->name, *(const bool *)at); return;
-    case FIELD_NAME: json_text(j, row->name, row->names[*(const uint32_t *)at]); return;
-    case FIELD_KEY: buf_addf(&text, "%llx", (unsigned long long)*(const uint64_t *)at); break;
-    case FIELD_FAULTS: faultload_print(names, fl, *(const faultload *)at, &text); break;
-    case FIELD_STATUS: outcome_print(*(const outcome *)at, &text); break;
-    }
-    json_take(j, row->name, &text);
-    buf_deinit(&text);
-}
-
 void event_print(const struct event *event, const struct names *names, const struct faultloads *fl,
                  struct buf *out)
 {
@@ -146,12 +128,28 @@ void event_print(const struct event *event, const struct names *names, const str
     json_text(&j, "outfox", "event");
     json_uint(&j, "version", EVENT_VERSION);
     json_text(&j, "type", event_type_names[event->type]);
+    struct buf text = BUF_INIT(1 << 20);
     for (const struct field_row *row = rows; row < rows + ROWS; row++) {
         const void *at = (const char *)event + row->at;
-        bool left_out = row->kind == FIELD_TEXT && !*(const char *const *)at;
-        if (row->types >> event->type & 1 && !left_out)
-            print_field(&j, row, at, names, fl);
+        if (!(row->types >> event->type & 1))
+            continue;
+        switch (row->kind) {
+        case FIELD_TEXT:
+            if (*(const char *const *)at)
+                json_text(&j, row->name, *(const char *const *)at);
+            break;
+        case FIELD_COUNT: json_uint(&j, row->name, *(const uint64_t *)at); break;
+        case FIELD_FIGURE: json_num(&j, row->name, *(const double *)at); break;
+        case FIELD_FLAG: json_bool(&j, row->name, *(const bool *)at); break;
+        case FIELD_NAME: json_text(&j, row->name, row->names[*(const uint32_t *)at]); break;
+        case FIELD_KEY: buf_addf(&text, "%llx", (unsigned long long)*(const uint64_t *)at); break;
+        case FIELD_FAULTS: faultload_print(names, fl, *(const faultload *)at, &text); break;
+        case FIELD_STATUS: outcome_print(*(const outcome *)at, &text); break;
+        }
+        if (text.n)
+            json_take(&j, row->name, &text);
     }
+    buf_deinit(&text);
     json_map_end(&j);
 }
 
@@ -226,12 +224,6 @@ int event_parse(slice line, struct names *names, struct faultloads *fl, struct a
 
 /* ---- from a summary, and to one ---- */
 
-static struct event about(const struct summary *s, enum event_type type)
-{
-    return (struct event){
-        .type = type, .scenario = s->scenario, .at_ns = s->took_ns, .stage = STAGE_FINAL};
-}
-
 struct event event_of_finding(const struct finding *f, enum event_stage stage)
 {
     return (struct event){.type = EVENT_FINDING,
@@ -261,7 +253,9 @@ struct event event_of_remark(const struct remark *r, enum event_stage stage)
 
 void summary_tell(const struct summary *s, const struct event_sink *sink)
 {
-    struct event event = about(s, EVENT_REPORT);
+    const struct event plain = {.scenario = s->scenario, .at_ns = s->took_ns};
+    struct event event = plain;
+    event.type = EVENT_REPORT;
     event_send(sink, &event);
     for (uint32_t i = 0; i < s->findings.n; i++) {
         event = event_of_finding(&s->findings.at[i], STAGE_FINAL);
@@ -273,34 +267,38 @@ void summary_tell(const struct summary *s, const struct event_sink *sink)
         event.scenario = s->scenario;
         event_send(sink, &event);
     }
+    event = plain;
+    event.type = EVENT_REASON;
     for (uint32_t i = 0; i < s->reasons.n; i++) {
-        event = about(s, EVENT_REASON);
         event.name = reason_names[s->reasons.at[i].kind];
         event.times = s->reasons.at[i].times;
         event_send(sink, &event);
     }
+    event = plain;
+    event.type = EVENT_SKIP;
     for (uint32_t i = 0; i < s->skipped.n; i++) {
-        event = about(s, EVENT_SKIP);
         event.name = s->skipped.at[i].name;
         event.text = s->skipped.at[i].why;
         event.figure = s->skipped.at[i].n;
         event_send(sink, &event);
     }
-    event = about(s, EVENT_END);
-    event.stopped = s->stopped;
-    event.doubt = s->doubt;
-    event.why = s->broken;
-    event.conclusion = summary_conclusion(s);
-    event.took_ns = s->took_ns;
-    event.figure = s->space;
-    event.runs = s->runs;
-    event.queued = s->queued;
-    event.found = summary_wrong(s);
-    event.points = s->points;
-    event.conditional = s->conditional;
-    event.transcripts = s->transcripts;
-    event.suspects = s->all_suspects;
-    event.failed = s->failed_runs;
+    event = (struct event){.type = EVENT_END,
+                           .scenario = s->scenario,
+                           .at_ns = s->took_ns,
+                           .stopped = s->stopped,
+                           .doubt = s->doubt,
+                           .why = s->broken,
+                           .conclusion = summary_conclusion(s),
+                           .took_ns = s->took_ns,
+                           .figure = s->space,
+                           .runs = s->runs,
+                           .queued = s->queued,
+                           .found = summary_wrong(s),
+                           .points = s->points,
+                           .conditional = s->conditional,
+                           .transcripts = s->transcripts,
+                           .suspects = s->all_suspects,
+                           .failed = s->failed_runs};
     event_send(sink, &event);
 }
 
@@ -327,42 +325,6 @@ static void count_run(struct summary *out, const struct event *event)
     out->failed_runs += !event->pass && (event->hits > 0 || baseline);
 }
 
-static void take_finding(struct summary *out, const struct event *event, struct arena *a)
-{
-    if (event->stage != STAGE_FOUND)
-        vec_push(&out->findings, (struct finding){.faultload = event->faultload,
-                                                  .why = keep(a, event->why),
-                                                  .detail = keep(a, event->detail),
-                                                  .kind = event->kind,
-                                                  .state = event->state,
-                                                  .number = event->number,
-                                                  .runs = event->runs});
-}
-
-static void take_remark(struct summary *out, const struct event *event, struct arena *a)
-{
-    vec_push(&out->remarks, (struct remark){.oracle = keep(a, event->name),
-                                            .severity = event->severity,
-                                            .why = keep(a, event->why),
-                                            .faultload = event->faultload,
-                                            .number = event->number,
-                                            .runs = event->runs});
-}
-
-static void take_end(struct summary *out, const struct event *event, struct arena *a)
-{
-    out->stopped = keep(a, event->stopped);
-    out->doubt = keep(a, event->doubt);
-    out->broken = keep(a, event->why);
-    out->space = event->figure;
-    out->points = (uint32_t)event->points;
-    out->conditional = (uint32_t)event->conditional;
-    out->transcripts = event->transcripts;
-    out->queued = event->queued;
-    out->all_suspects = event->suspects;
-    out->took_ns = event->took_ns;
-}
-
 void summary_event(struct summary *out, const struct event *event, struct arena *a)
 {
     switch (event->type) {
@@ -373,12 +335,9 @@ void summary_event(struct summary *out, const struct event *event, struct arena 
         out->order = keep(a, event->order);
         break;
     case EVENT_AGAIN: {
-        struct summary as = {.system = out->system,
-                             .scenario = out->scenario,
-                             .file = out->file,
-                             .order = out->order};
+        struct summary fresh = {out->system, out->scenario, out->file, .order = out->order};
         summary_deinit(out);
-        *out = as;
+        *out = fresh;
         break;
     }
     case EVENT_LEVEL:
@@ -387,22 +346,42 @@ void summary_event(struct summary *out, const struct event *event, struct arena 
                                                       .level = keep(a, event->text)});
         break;
     case EVENT_RUN: count_run(out, event); break;
-    case EVENT_FINDING: take_finding(out, event, a); break;
-    case EVENT_REMARK: take_remark(out, event, a); break;
+    case EVENT_FINDING:
+        if (event->stage != STAGE_FOUND)
+            vec_push(&out->findings, (struct finding){.faultload = event->faultload,
+                                                      .why = keep(a, event->why),
+                                                      .detail = keep(a, event->detail),
+                                                      .kind = event->kind,
+                                                      .state = event->state,
+                                                      .number = event->number,
+                                                      .runs = event->runs});
+        break;
+    case EVENT_REMARK:
+        vec_push(&out->remarks, (struct remark){.oracle = keep(a, event->name),
+                                                .severity = event->severity,
+                                                .why = keep(a, event->why),
+                                                .faultload = event->faultload,
+                                                .number = event->number,
+                                                .runs = event->runs});
+        break;
     case EVENT_SKIP:
         vec_push(&out->skipped,
                  (struct summary_skip){keep(a, event->name), keep(a, event->text), event->figure});
         break;
     case EVENT_NOTE: vec_push(&out->notes, keep(a, event->text)); break;
     case EVENT_REPORT: out->findings.n = out->remarks.n = out->skipped.n = 0; break;
-    case EVENT_END: take_end(out, event, a); break;
-    case EVENT_LEARNED:
-    case EVENT_RUN_BEGINS:
-    case EVENT_REASON:
-    case EVENT_WARNING:
-    case EVENT_WAITING:
-    case EVENT_DIED:
-    case EVENT_RESTARTED:
-    case EVENT_TYPES: break;
+    case EVENT_END:
+        out->stopped = keep(a, event->stopped);
+        out->doubt = keep(a, event->doubt);
+        out->broken = keep(a, event->why);
+        out->space = event->figure;
+        out->points = (uint32_t)event->points;
+        out->conditional = (uint32_t)event->conditional;
+        out->transcripts = event->transcripts;
+        out->queued = event->queued;
+        out->all_suspects = event->suspects;
+        out->took_ns = event->took_ns;
+        break;
+    default: break; /* for those who watch */
     }
 }

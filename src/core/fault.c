@@ -152,39 +152,6 @@ void faultload_print(const struct names *names, const struct faultloads *fl, fau
     fault_print(names, row->last, out);
 }
 
-/* Reads one fault and the `&` behind it, if there is one. */
-static int parse_fault(struct names *names, slice *text, struct fault *out, bool *more,
-                       struct err *e)
-{
-    slice rest = *text, word;
-    while ((*more = slice_word(&rest, &word)) && !slice_is(word, "&"))
-        ;
-    slice all = {text->p, *more ? (size_t)(word.p - text->p) : text->n};
-    int other = fault_parse_other(names, all, out, e);
-    if (other <= 0) {
-        *text = rest;
-        return other;
-    }
-    rest = *text;
-    while (slice_word(&rest, &word) && !slice_is(word, ":"))
-        ;
-    if (!slice_is(word, ":"))
-        return err_set(e, 0, 0,
-                       "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
-                       SHORT(*text));
-    if (uid_parse(names, (slice){text->p, (size_t)(word.p - text->p)}, &out->point, e))
-        return -1;
-    if (!slice_word(&rest, &word))
-        return err_set(e, 0, 0, "the mode is missing after \":\"");
-    if (mode_parse(word, &out->mode, e))
-        return -1;
-    *more = slice_word(&rest, &word);
-    if (*more && !slice_is(word, "&"))
-        return err_set(e, 0, 0, "\"&\" was expected between two faults, not \"%.*s\"", SHORT(word));
-    *text = rest;
-    return 0;
-}
-
 int faultload_parse(struct names *names, struct faultloads *fl, slice text, faultload *out,
                     struct err *e)
 {
@@ -194,8 +161,33 @@ int faultload_parse(struct names *names, struct faultloads *fl, slice text, faul
         return 0;
     for (bool more = true; more;) {
         struct fault fault = {0};
-        if (parse_fault(names, &text, &fault, &more, e))
+        slice rest = text, word = {0};
+        while ((more = slice_word(&rest, &word)) && !slice_is(word, "&"))
+            ;
+        slice one = {text.p, more ? (size_t)(word.p - text.p) : text.n};
+        text = rest;
+        int other = fault_parse_other(names, one, &fault, e);
+        if (other < 0)
             return -1;
+        if (other > 0) { /* CALL : MODE */
+            rest = one;
+            while (slice_word(&rest, &word) && !slice_is(word, ":"))
+                ;
+            if (!slice_is(word, ":"))
+                return err_set(
+                    e, 0, 0,
+                    "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
+                    SHORT(one));
+            if (uid_parse(names, (slice){one.p, (size_t)(word.p - one.p)}, &fault.point, e))
+                return -1;
+            if (!slice_word(&rest, &word))
+                return err_set(e, 0, 0, "the mode is missing after \":\"");
+            if (mode_parse(word, &fault.mode, e))
+                return -1;
+            if (slice_word(&rest, &word))
+                return err_set(e, 0, 0, "\"&\" was expected between two faults, not \"%.*s\"",
+                               SHORT(word));
+        }
         if (faultload_at(fl, *out, fault.point) != MODE_NONE)
             return err_set(e, 0, 0,
                            "two faults at one call: it can fail in only one way at a time");

@@ -46,14 +46,6 @@ static uint64_t repeat_most(slice pattern, size_t *i)
     return most;
 }
 
-/* Moves to the end of a bracket expression, in which a first ] is literal. */
-static void skip_bracket(slice pattern, size_t *i)
-{
-    *i += *i + 1 < pattern.n && pattern.p[*i + 1] == '^' ? 2 : 1;
-    for (++*i; *i < pattern.n && pattern.p[*i] != ']';)
-        ++*i;
-}
-
 /* About how large the expression becomes when it is compiled: {n,m} and + copy what they repeat,
  * also nested and stacked. More than SIZE_LIMIT is not counted further. */
 /* NOLINTNEXTLINE(readability-function-cognitive-complexity): one pass over one small grammar */
@@ -76,8 +68,11 @@ static uint64_t compiled_size(slice pattern)
                 return SIZE_LIMIT + 1;
             sum[depth] = c == '(' ? 0 : sum[depth];
         }
-        if (c == '[')
-            skip_bracket(pattern, &i);
+        if (c == '[') { /* to its end; a first ] is literal */
+            i += i + 1 < pattern.n && pattern.p[i + 1] == '^' ? 2 : 1;
+            for (++i; i < pattern.n && pattern.p[i] != ']';)
+                ++i;
+        }
         if (last + sum[depth] > SIZE_LIMIT)
             return SIZE_LIMIT + 1;
     }

@@ -13,24 +13,33 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/trace.h"
 
 #define LOST        (1u << 29)
 #define LOST_NAME   "lost-reply"
 #define FIELD_SHIFT 8 /* argument of `corrupt`: what is done 8 bits | place in fields 16 bits */
 
 const struct mode_row mode_rows[MODE_KINDS] = {
-    {"none", ARG_NONE, ACTS, OUT_NONE, AT_ANY, "fails", "No fault.", true},
+    {"none", ARG_NONE, ACTS, OUT_NONE, AT_ANY, "fails", "No fault."},
 #define MODE(id, name, argument, act, outcome, at, verb, doc)                                      \
-    {name, argument, act, outcome, at, verb, doc, (act) >= ACT_REACHED},
+    {name, argument, act, outcome, at, verb, doc},
 #include "core/mode.list"
 #undef MODE
 };
 
-/* Outcomes without a code, by kind. */
+/* The text of outcomes; where a code follows, what stands before it. */
 static const char *const outcome_names[OUT_KINDS] = {
-    [OUT_NONE] = "unknown",  [OUT_REFUSED] = "refused", [OUT_RESET] = "reset",
-    [OUT_CLOSED] = "closed", [OUT_TIMEOUT] = "timeout", [OUT_CANCELLED] = "cancelled",
+    [OUT_NONE] = "unknown",    [OUT_STATUS] = "",
+    [OUT_GRPC] = "grpc:",      [OUT_REFUSED] = "refused",
+    [OUT_RESET] = "reset",     [OUT_CLOSED] = "closed",
+    [OUT_TIMEOUT] = "timeout", [OUT_CANCELLED] = "cancelled",
+    [OUT_EXIT] = "exit:",
 };
+
+static bool has_code(enum outcome_kind kind)
+{
+    return kind == OUT_STATUS || kind == OUT_GRPC || kind == OUT_EXIT;
+}
 
 /* What arguments may be. */
 static const struct {
@@ -73,43 +82,25 @@ bool outcome_error(outcome o)
 
 void outcome_print(outcome o, struct buf *out)
 {
-    switch (outcome_kind(o)) {
-    case OUT_STATUS: buf_addf(out, "%u", (unsigned)outcome_code(o)); break;
-    case OUT_GRPC: buf_addf(out, "grpc:%u", (unsigned)outcome_code(o)); break;
-    case OUT_EXIT: buf_addf(out, "exit:%u", (unsigned)outcome_code(o)); break;
-    default: buf_adds(out, outcome_names[outcome_kind(o) % OUT_KINDS]);
-    }
+    buf_adds(out, outcome_names[outcome_kind(o)]);
+    if (has_code(outcome_kind(o)))
+        buf_addf(out, "%u", (unsigned)outcome_code(o));
 }
 
 bool outcome_read(slice text, outcome *out)
 {
-    enum { CODE_MAX = 0xffffff, WORD_BYTES = 16 };
-    uint64_t code;
-    slice grpc = SLICE("grpc:"), exit = SLICE("exit:");
-    if (slice_to_u64(text, CODE_MAX, &code)) {
-        *out = OUTCOME(OUT_STATUS, code);
-        return true;
-    }
-    if (slice_starts(text, grpc) && slice_to_u64(slice_from(text, grpc.n), CODE_MAX, &code)) {
-        *out = OUTCOME(OUT_GRPC, code);
-        return true;
-    }
-    if (slice_starts(text, exit) && slice_to_u64(slice_from(text, exit.n), CODE_MAX, &code)) {
-        *out = OUTCOME(OUT_EXIT, code);
-        return true;
-    }
-    bool found = false;
-    struct buf word = BUF_INIT(WORD_BYTES);
-    for (uint32_t kind = 0; kind < OUT_KINDS && !found; kind++) {
-        if (kind == OUT_STATUS || kind == OUT_GRPC || kind == OUT_EXIT)
-            continue;
-        buf_clear(&word);
+    for (enum outcome_kind kind = 0; kind < OUT_KINDS; kind++) {
+        uint64_t code = 0;
+        slice name = slice_of(outcome_names[kind]);
         *out = OUTCOME(kind, 0);
-        outcome_print(*out, &word);
-        found = slice_eq(buf_slice(&word), text);
+        if (has_code(kind) ? slice_starts(text, name) &&
+                                 slice_to_u64(slice_from(text, name.n), 0xffffff, &code)
+                           : slice_eq(text, name)) {
+            *out |= (outcome)code;
+            return true;
+        }
     }
-    buf_deinit(&word);
-    return found;
+    return false;
 }
 
 /* ---- fields ---- */
@@ -121,22 +112,17 @@ struct field {
 
 static _Atomic(const struct field *) fields[MODE_FIELDS_MAX];
 
-static struct field *field_new(slice text)
-{
-    struct field *field = mem_alloc(sizeof *field + text.n);
-    field->n = text.n;
-    memcpy(field->text, text.p, text.n);
-    return field;
-}
-
 /* The place of this text in the table; false when the table is full. */
 static bool field_place(slice text, uint32_t *out)
 {
     struct field *mine = NULL;
     for (uint32_t i = 0; i < MODE_FIELDS_MAX; i++) {
         const struct field *there = atomic_load_explicit(&fields[i], memory_order_acquire);
-        if (!there && !mine)
-            mine = field_new(text);
+        if (!there && !mine) {
+            mine = mem_alloc(sizeof *mine + text.n);
+            mine->n = text.n;
+            memcpy(mine->text, text.p, text.n);
+        }
         *out = i;
         if (!there && atomic_compare_exchange_strong_explicit(
                           &fields[i], &there, mine, memory_order_release, memory_order_acquire))
@@ -189,12 +175,12 @@ mode mode_make(enum mode_kind kind, uint32_t argument)
 
 int64_t mode_delay_ns(mode m)
 {
-    return mode_rows[mode_kind(m) % MODE_KINDS].argument == ARG_DURATION ? MS(mode_argument(m)) : 0;
+    return mode_rows[mode_kind(m)].argument == ARG_DURATION ? MS(mode_argument(m)) : 0;
 }
 
 enum mode_act mode_act(mode m)
 {
-    const struct mode_row *row = &mode_rows[mode_kind(m) % MODE_KINDS];
+    const struct mode_row *row = &mode_rows[mode_kind(m)];
     return row->argument == ARG_CUT && mode_argument(m) > 0 ? ACT_CUT : row->act;
 }
 
@@ -221,7 +207,7 @@ bool mode_reached(mode m)
 
 outcome mode_outcome(mode m)
 {
-    enum outcome_kind kind = mode_rows[mode_kind(m) % MODE_KINDS].outcome;
+    enum outcome_kind kind = mode_rows[mode_kind(m)].outcome;
     if (mode_act(m) >= ACT_REACHED)
         return OUTCOME(OUT_NONE, 0);
     return OUTCOME(kind, kind == OUT_STATUS || kind == OUT_GRPC ? mode_argument(m) : 0);
@@ -229,48 +215,34 @@ outcome mode_outcome(mode m)
 
 label mode_label(mode m)
 {
-    bool own = mode_reached(m) || mode_rows[mode_kind(m) % MODE_KINDS].at == AT_HTTP2;
+    bool own = mode_reached(m) || mode_rows[mode_kind(m)].at == AT_HTTP2;
     return own ? LABEL_MODE | m : mode_outcome(m);
 }
 
 /* ---- text ---- */
 
-static void print_corrupt(mode m, struct buf *out)
-{
-    enum mode_corrupt what = mode_corrupt(m);
-    buf_addf(out, ":%s", corrupt_names[what]);
-    if (what >= CORRUPT_REMOVE) {
-        buf_addc(out, '=');
-        buf_add(out, mode_field(m));
-    }
-}
-
-static void print_duration(uint32_t ms, struct buf *out)
-{
-    buf_addf(out, ms % 1000 ? ":%ums" : ":%us", (unsigned)(ms % 1000 ? ms : ms / 1000));
-}
-
 void mode_print(mode m, struct buf *out)
 {
-    const struct mode_row *row = &mode_rows[mode_kind(m) % MODE_KINDS];
+    const struct mode_row *row = &mode_rows[mode_kind(m)];
+    uint32_t argument = mode_argument(m);
     if (mode_lost(m))
         buf_adds(out, LOST_NAME ":");
-    if (row->argument != ARG_STATUS)
-        buf_adds(out, row->name);
-    switch (row->argument) {
-    case ARG_NONE: break;
-    case ARG_STATUS: buf_addf(out, "%u", (unsigned)mode_argument(m)); break;
-    case ARG_DURATION: print_duration(mode_argument(m), out); break;
-    case ARG_CORRUPT: print_corrupt(m, out); break;
-    case ARG_CUT:
-        if (mode_argument(m) > 0)
-            buf_addf(out, ":%u", (unsigned)mode_argument(m));
-        break;
-    case ARG_CODE:
-    case ARG_RATE:
-    case ARG_BYTES:
-    case ARG_ERROR: buf_addf(out, ":%u", (unsigned)mode_argument(m)); break;
-    case ARG_KINDS: break;
+    if (row->argument == ARG_STATUS) {
+        buf_addf(out, "%u", (unsigned)argument);
+        return;
+    }
+    buf_adds(out, row->name);
+    if (row->argument == ARG_NONE || (row->argument == ARG_CUT && !argument))
+        return;
+    if (row->argument == ARG_DURATION) {
+        bool seconds = argument % 1000 == 0;
+        buf_addf(out, seconds ? ":%us" : ":%ums", (unsigned)(seconds ? argument / 1000 : argument));
+    } else if (row->argument == ARG_CORRUPT) {
+        bool field = mode_corrupt(m) >= CORRUPT_REMOVE;
+        buf_addf(out, ":%s%s", corrupt_names[mode_corrupt(m)], field ? "=" : "");
+        buf_add(out, mode_field(m));
+    } else {
+        buf_addf(out, ":%u", (unsigned)argument);
     }
 }
 
@@ -280,24 +252,6 @@ void label_print(label l, struct buf *out)
         mode_print(l & ~LABEL_MODE, out);
     else
         outcome_print(l, out);
-}
-
-static int unknown_mode(slice text, struct err *e)
-{
-    const char *words[MODE_KINDS];
-    for (size_t i = 1; i < MODE_KINDS; i++)
-        words[i] = mode_rows[i].name;
-    words[0] = LOST_NAME;
-    size_t blank = slice_find(text, ' ');
-    slice name = {text.p, slice_find((slice){text.p, blank}, ':')};
-    const char *near = err_nearest(name, words, MODE_KINDS);
-    slice value = slice_trim(slice_from(text, blank));
-    if (near && value.n && slice_is(name, near)) /* "delay 2s" */
-        return err_set(e, 0, 0,
-                       "mode \"%.*s\": put a colon between the name and its value: \"%s:%.*s\"",
-                       SHORT(text), near, SHORT(value));
-    return err_set(e, 0, 0, "there is no mode \"%.*s\"; `outfox modes` lists them%s", SHORT(text),
-                   err_hint(name, words, MODE_KINDS).text);
 }
 
 /* empty, garbage, remove=FIELD or null=FIELD. */
@@ -324,30 +278,24 @@ static int parse_corrupt(slice arg, mode *out, struct err *e)
     return 0;
 }
 
-/* The number that the text of an argument stands for; false when it is none that may be there. */
-static bool read_argument(enum mode_argument kind, slice arg, bool given, uint64_t *number)
-{
-    int64_t ns;
-    *number = 0;
-    if (!given)
-        return kind == ARG_NONE || kind == ARG_CUT;
-    if (kind == ARG_DURATION) {
-        if (!slice_to_ns(arg, &ns))
-            return false;
-        *number = (uint64_t)(ns / MS(1));
-    } else if (kind == ARG_NONE || !slice_to_u64(arg, UINT64_MAX, number)) {
-        return false;
-    }
-    return *number >= arguments[kind].min && *number <= arguments[kind].max;
-}
-
+/* The text of an argument; without one `given` is false. */
 static int parse_argument(enum mode_kind kind, slice arg, bool given, mode *out, struct err *e)
 {
-    uint64_t number;
     enum mode_argument argument = mode_rows[kind].argument;
+    uint64_t number = 0;
+    int64_t ns = 0;
+    bool valid = argument == ARG_NONE || argument == ARG_CUT;
     if (argument == ARG_CORRUPT)
         return parse_corrupt(arg, out, e);
-    if (!read_argument(argument, arg, given, &number))
+    if (given) {
+        valid = argument == ARG_DURATION ? slice_to_ns(arg, &ns)
+                                         : slice_to_u64(arg, UINT64_MAX, &number);
+        if (argument == ARG_DURATION)
+            number = (uint64_t)(ns / MS(1));
+        valid &= argument != ARG_NONE && number >= arguments[argument].min &&
+                 number <= arguments[argument].max;
+    }
+    if (!valid)
         return err_set(e, 0, 0, "mode \"%s\" takes %s", mode_rows[kind].name,
                        arguments[argument].wants);
     *out = mode_make(kind, (uint32_t)number);
@@ -365,7 +313,20 @@ static int parse_plain(slice text, mode *out, struct err *e)
     for (enum mode_kind kind = MODE_STATUS; kind < MODE_KINDS; kind++)
         if (slice_is(name, mode_rows[kind].name))
             return parse_argument(kind, arg, colon < text.n, out, e);
-    return unknown_mode(text, e);
+    const char *words[MODE_KINDS];
+    for (size_t i = 1; i < MODE_KINDS; i++)
+        words[i] = mode_rows[i].name;
+    words[0] = LOST_NAME;
+    size_t blank = slice_find(text, ' ');
+    name.n = slice_find((slice){text.p, blank}, ':');
+    const char *near = err_nearest(name, words, MODE_KINDS);
+    slice value = slice_trim(slice_from(text, blank));
+    if (near && value.n && slice_is(name, near)) /* "delay 2s" */
+        return err_set(e, 0, 0,
+                       "mode \"%.*s\": put a colon between the name and its value: \"%s:%.*s\"",
+                       SHORT(text), near, SHORT(value));
+    return err_set(e, 0, 0, "there is no mode \"%.*s\"; `outfox modes` lists them%s", SHORT(text),
+                   err_hint(name, words, MODE_KINDS).text);
 }
 
 int mode_parse(slice text, mode *out, struct err *e)
@@ -388,4 +349,86 @@ int mode_parse(slice text, mode *out, struct err *e)
                        "such as 503 or reset");
     *out |= LOST;
     return 0;
+}
+
+/* ---- sets and lists ---- */
+
+const struct mode_set mode_sets[MODE_SETS] = {
+    [SET_ERRORS] = {"errors", "500, 502, 503, 504, grpc:13, grpc:14, grpc:4",
+                    "Error answers alone: cheap, and blind to what is not answered."},
+    [SET_STANDARD] = {"standard", "503, grpc:14, reset, lost-reply:503, lost-reply:grpc:14, hold",
+                      "One of each class: an error, a broken connection, a lost reply, no answer."},
+    [SET_THOROUGH] =
+        {"thorough",
+         "500, 502, 503, 504, 429, grpc:13, grpc:14, grpc:4, grpc:2, grpc:8, reset, close, reset:1, "
+         "rst-stream:7, goaway, corrupt:empty, corrupt:garbage, duplicate, lost-reply:503, "
+         "lost-reply:grpc:14, lost-reply:reset, hold, lost-reply:hold",
+         "All that real networks and services do: many runs."},
+};
+
+static int add_mode(struct mode_list *list, slice word, bool named, struct err *e)
+{
+    mode m;
+    if (mode_parse(word, &m, e))
+        return -1;
+    uint32_t i = 0;
+    while (i < list->n && list->at[i] != m)
+        i++;
+    if (i == MODE_LIST_MAX)
+        return err_set(e, 0, 0, "there are more than %d modes", MODE_LIST_MAX);
+    if (named && i < list->n && list->named >> i & 1)
+        return err_set(e, 0, 0, "mode \"%.*s\" is there twice", SLICE_ARG(word));
+    list->n += i == list->n;
+    list->at[i] = m;
+    list->named |= (uint64_t)named << i;
+    return 0;
+}
+
+static int add_set(struct mode_list *list, const struct mode_set *set, struct err *e)
+{
+    slice rest = slice_of(set->modes), word;
+    while (slice_cut(&rest, ',', &word))
+        if (add_mode(list, slice_trim(word), false, e))
+            return -1;
+    return 0;
+}
+
+int mode_list_add(struct mode_list *list, slice word, struct err *e)
+{
+    word = slice_trim(word);
+    for (size_t i = 0; i < MODE_SETS; i++)
+        if (slice_is(word, mode_sets[i].name))
+            return add_set(list, &mode_sets[i], e);
+    struct err wrong = {0};
+    if (add_mode(list, word, true, &wrong) == 0)
+        return 0;
+    const char *names[MODE_SETS];
+    for (size_t i = 0; i < MODE_SETS; i++)
+        names[i] = mode_sets[i].name;
+    const char *near = err_nearest(word, names, MODE_SETS);
+    if (!near)
+        return err_set(e, 0, 0, "%s", wrong.text);
+    return err_set(e, 0, 0, "there is no set of modes \"%.*s\"; did you mean \"%s\"?",
+                   SLICE_ARG(word), near);
+}
+
+void mode_list_add_set(struct mode_list *list, enum mode_set_id set)
+{
+    struct err full = {0};
+    int failed = add_set(list, &mode_sets[set], &full);
+    (void)failed; /* its texts are right, and there is room */
+}
+
+void mode_list_fit(struct mode_list *list, uint8_t flags)
+{
+    struct mode_list out = {0};
+    for (uint32_t i = 0; i < list->n; i++) {
+        bool named = list->named >> i & 1;
+        if (!named && !call_flags_take(flags, list->at[i]))
+            continue;
+        if (named)
+            out.named |= UINT64_C(1) << out.n;
+        out.at[out.n++] = list->at[i];
+    }
+    *list = out;
 }

@@ -16,7 +16,11 @@
  * that keeps the request from the service, the label is the outcome, so that an injected 503 and a
  * genuine one are the same edge. A mode that lets the service work has effects besides the outcome,
  * and its label is the mode itself. So is that of `rst-stream` and `goaway`: callers of HTTP/2 see
- * more of them than of a reset, for example that they may send the call again. */
+ * more of them than of a reset, for example that they may send the call again.
+ *
+ * mode_set: modes that have a name together. mode_list: modes as people list them; wherever one may
+ * be listed, the name of a set may stand for all its modes. Modes of HTTP and of gRPC stand side by
+ * side in a set: which of them fit a call is known when the call is seen (call_takes). */
 #ifndef OUTFOX_CORE_MODE_H
 #define OUTFOX_CORE_MODE_H
 
@@ -103,7 +107,6 @@ struct mode_row {
     enum outcome_kind outcome;
     enum mode_at at;
     const char *verb, *doc;
-    bool reached; /* does the service get the request? ARG_CUT: also with a number of bytes */
 };
 
 extern const struct mode_row mode_rows[MODE_KINDS];
@@ -180,5 +183,35 @@ void mode_print(mode m, struct buf *out);
 /* The text of a mode, blanks around it allowed. 0, or -1 with a sentence in *e. */
 int mode_parse(slice text, mode *out, struct err *e) MUST_USE;
 void label_print(label l, struct buf *out);
+
+/* ---- sets and lists ---- */
+
+enum mode_set_id { SET_ERRORS, SET_STANDARD, SET_THOROUGH, MODE_SETS };
+
+struct mode_set {
+    const char *name;
+    const char *modes; /* as they are written, with commas */
+    const char *doc;
+};
+
+extern const struct mode_set mode_sets[MODE_SETS];
+
+enum { MODE_LIST_MAX = 64 };
+
+struct mode_list {
+    mode at[MODE_LIST_MAX];
+    uint32_t n;
+    uint64_t named; /* bit i: at[i] was named itself, not only by a set */
+};
+
+/* Adds a mode, or the modes of a set that are not there yet. 0, or -1 with a sentence in *e: there
+ * is no such mode or set, the mode was named before, or the list is full. */
+int mode_list_add(struct mode_list *list, slice word, struct err *e) MUST_USE;
+
+/* Adds all modes of a set. There must be room for them. */
+void mode_list_add_set(struct mode_list *list, enum mode_set_id set);
+
+/* Takes out what a set has brought and no call with these flags (enum call_flag) can use. */
+void mode_list_fit(struct mode_list *list, uint8_t flags);
 
 #endif

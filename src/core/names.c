@@ -216,11 +216,6 @@ static bool is_separator(slice word)
     return slice_is(word, ">") || slice_is(word, ":") || slice_is(word, "&");
 }
 
-static bool is_mark(slice word)
-{
-    return word.p[0] == '{' || word.p[0] == '^' || word.p[0] == '#';
-}
-
 int element_parse(struct names *names, slice *text, struct element *out, struct err *e)
 {
     *out = (struct element){0};
@@ -228,28 +223,22 @@ int element_parse(struct names *names, slice *text, struct element *out, struct 
     slice service, first, rest = *text, word;
     if (!slice_word(&rest, &service) || is_separator(service))
         return err_set(e, 0, 0, "a call is missing: \"SERVICE METHOD /path\" was expected");
-    if (!slice_word(&rest, &first) || is_separator(first) || is_mark(first))
+    if (!slice_word(&rest, &first) || is_separator(first) || memchr("{^#", first.p[0], 3))
         return err_set(e, 0, (uint32_t)(service.p - start) + 1,
                        "\"%.*s\" must be followed by an interface: \"METHOD /path\", "
                        "\"package.Service/Method\" or \"*\"",
                        SLICE_ARG(service));
-    slice interface = first;
     slice after = rest;
+    struct buf interface = BUF_INIT(1 << 16); /* one blank between method and path */
+    buf_add(&interface, first);
     if (slice_word(&after, &word) && (word.p[0] == '/' || word.p[0] == '*')) {
-        interface.n = (size_t)(word.p + word.n - first.p);
+        buf_addc(&interface, ' ');
+        buf_add(&interface, word);
         rest = after;
     }
-    struct buf tidy = BUF_INIT(1 << 16); /* one blank between method and path */
-    slice method;
-    slice words = interface;
-    while (slice_word(&words, &method)) {
-        if (tidy.n)
-            buf_addc(&tidy, ' ');
-        buf_add(&tidy, method);
-    }
     out->service = names_sym(names, service);
-    out->interface = names_sym(names, buf_slice(&tidy));
-    buf_deinit(&tidy);
+    out->interface = names_sym(names, buf_slice(&interface));
+    buf_deinit(&interface);
     for (after = rest; slice_word(&after, &word) && !is_separator(word); rest = after)
         if (parse_mark(word, out))
             return err_set(e, 0, (uint32_t)(word.p - start) + 1,
@@ -262,21 +251,15 @@ int element_parse(struct names *names, slice *text, struct element *out, struct 
 
 int uid_parse(struct names *names, slice text, uid *out, struct err *e)
 {
-    uid u = UID_NONE;
-    for (;;) {
+    slice word;
+    *out = UID_NONE;
+    do {
         struct element element;
-        slice word, rest;
         if (element_parse(names, &text, &element, e))
             return -1;
-        u = names_uid(names, u, names_element(names, element));
-        rest = text;
-        if (!slice_word(&rest, &word))
-            break;
-        if (!slice_is(word, ">"))
-            return err_set(e, 0, 0, "\"%.*s\" is not expected in the name of a call",
-                           SLICE_ARG(word));
-        text = rest;
-    }
-    *out = u;
-    return 0;
+        *out = names_uid(names, *out, names_element(names, element));
+        if (!slice_word(&text, &word))
+            return 0;
+    } while (slice_is(word, ">"));
+    return err_set(e, 0, 0, "\"%.*s\" is not expected in the name of a call", SLICE_ARG(word));
 }

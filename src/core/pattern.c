@@ -57,16 +57,6 @@ static bool parse_short_step(struct pattern *p, struct names *names, slice *text
     return true;
 }
 
-/* The interface as those of calls are made. */
-static void normalise(const struct vocabulary *v, struct pattern_step *step)
-{
-    struct buf made = BUF_INIT(1 << 16);
-    step->written = step->element.interface;
-    interface_read(names_text(v->names, step->written), v->rules, &made);
-    step->element.interface = names_sym(v->names, buf_slice(&made));
-    buf_deinit(&made);
-}
-
 static int parse_step(struct pattern *p, const struct vocabulary *v, enum pattern_kind kind,
                       slice *text, struct err *e)
 {
@@ -78,7 +68,11 @@ static int parse_step(struct pattern *p, const struct vocabulary *v, enum patter
         slice read = {start, (size_t)(text->p - start)};
         if (kind == PATTERN_CALLS && slice_find(read, '#') == read.n)
             step.element.n = N_ANY;
-        normalise(v, &step);
+        struct buf made = BUF_INIT(1 << 16); /* the interface as those of calls are made */
+        step.written = step.element.interface;
+        interface_read(names_text(v->names, step.written), v->rules, &made);
+        step.element.interface = names_sym(v->names, buf_slice(&made));
+        buf_deinit(&made);
         vec_push(&p->steps, step);
     }
     const struct pattern_step *last = &vec_last(&p->steps);
@@ -98,27 +92,6 @@ static int parse_mode(struct pattern *p, slice *text, struct err *e)
     return 0;
 }
 
-static bool has_mode(slice text)
-{
-    slice word;
-    while (slice_word(&text, &word))
-        if (slice_is(word, ":"))
-            return true;
-    return false;
-}
-
-/* "SERVICE down" is "SERVICE : refuse". Cuts " down" off. */
-static bool take_down(slice *text)
-{
-    slice rest = *text, word, before = {0}, last = {0};
-    for (; slice_word(&rest, &word); last = word)
-        before = last;
-    if (!before.n || slice_is(before, ":") || !slice_is(last, "down"))
-        return false;
-    text->n = (size_t)(last.p - text->p);
-    return true;
-}
-
 bool pattern_cut(slice *faults, slice *fault)
 {
     slice rest = *faults, word;
@@ -136,9 +109,17 @@ bool pattern_cut(slice *faults, slice *fault)
 int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_kind kind,
                   slice text, struct err *e)
 {
-    slice word, refuse = SLICE("refuse");
-    bool down = take_down(&text);
-    if (kind == PATTERN_FAULT && !down && slice_trim(text).n && !has_mode(text))
+    slice word, rest = text, before = {0}, last = {0}, refuse = SLICE("refuse");
+    bool has_mode = false;
+    for (; slice_word(&rest, &word); last = word) {
+        before = last;
+        has_mode |= slice_is(word, ":");
+    }
+    /* "SERVICE down" is "SERVICE : refuse" */
+    bool down = before.n && !slice_is(before, ":") && slice_is(last, "down");
+    if (down)
+        text.n = (size_t)(last.p - text.p);
+    if (kind == PATTERN_FAULT && !down && last.n && !has_mode)
         return err_set(e, 0, 0,
                        "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
                        SHORT(text));
@@ -165,21 +146,19 @@ static bool text_matches(const struct names *names, sym pattern, slice text)
     return p.p == text.p || slice_glob(p, text); /* texts are kept once */
 }
 
-/* As it was written: the name in a report; of gRPC also as it is sent, with a slash before it. */
-static bool written_matches(const struct names *names, sym written, slice text)
-{
-    slice p = names_text(names, written);
-    return text_matches(names, written, text) ||
-           (p.n && p.p[0] == '/' && slice_glob(slice_from(p, 1), text));
-}
-
 static bool step_names(const struct names *names, const struct pattern_step *step, slice service,
                        slice interface)
 {
-    return text_matches(names, step->element.service, service) &&
-           (text_matches(names, step->element.interface, interface) ||
-            (step->written != step->element.interface &&
-             written_matches(names, step->written, interface)));
+    const struct element *el = &step->element;
+    if (!text_matches(names, el->service, service))
+        return false;
+    if (text_matches(names, el->interface, interface))
+        return true;
+    /* as it was written: the name in a report; of gRPC also as it is sent, with a slash before it */
+    slice written = names_text(names, step->written);
+    return step->written != el->interface &&
+           (text_matches(names, step->written, interface) ||
+            (written.n && written.p[0] == '/' && slice_glob(slice_from(written, 1), interface)));
 }
 
 static bool step_matches(const struct names *names, const struct pattern_step *step,
@@ -198,45 +177,30 @@ bool pattern_names(const struct pattern *p, const struct names *names, slice ser
     return step_names(names, &p->steps.at[p->steps.n - 1], service, interface);
 }
 
-static bool step_seen(const struct pattern_step *step, const struct names *names)
-{
-    for (uint32_t i = 0; i < names->elements.n; i++) {
-        const struct element *e = &names->elements.at[i];
-        if (step_names(names, step, names_text(names, e->service), names_text(names, e->interface)))
-            return true;
-    }
-    return step->any_path;
-}
-
-/* The interfaces of this service that were seen, each once; as many as there is room for. */
-static uint32_t seen_interfaces(const struct names *names, sym service, const char *seen[NEAR_MOST])
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < names->elements.n && n < NEAR_MOST; i++) {
-        const struct element *e = &names->elements.at[i];
-        bool known = !text_matches(names, service, names_text(names, e->service));
-        const char *text = names_text(names, e->interface).p;
-        for (uint32_t k = 0; k < n && !known; k++)
-            known = seen[k] == text; /* texts are kept once */
-        if (!known)
-            seen[n++] = text;
-    }
-    return n;
-}
-
 /* No call was seen of this interface: which one of the service was meant? */
 static int refuse_unseen(const struct pattern_step *step, const struct names *names, struct err *e)
 {
     slice service = names_text(names, step->element.service);
     slice interface = names_text(names, step->element.interface);
-    const char *seen[NEAR_MOST] = {0};
-    uint32_t n = seen_interfaces(names, step->element.service, seen);
+    const char *seen[NEAR_MOST] = {0}; /* the interfaces of the service, each once */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < names->elements.n && n < NEAR_MOST; i++) {
+        const struct element *el = &names->elements.at[i];
+        const char *text = names_text(names, el->interface).p;
+        bool known = !text_matches(names, step->element.service, names_text(names, el->service));
+        for (uint32_t k = 0; k < n && !known; k++)
+            known = seen[k] == text; /* texts are kept once */
+        if (!known)
+            seen[n++] = text;
+    }
     const char *near = err_nearest(interface, seen, n);
-    if (near || n == 0) {
-        (void)err_set(e, 0, 0, "no call %.*s %.*s was seen%s%s%s%s%s", SLICE_ARG(service),
-                      SLICE_ARG(interface), near ? "; did you mean \"" : "", near ? service.p : "",
-                      near ? " " : "", near ? near : "", near ? "\"?" : "");
-        return near ? -1 : 1;
+    if (near)
+        return err_set(e, 0, 0, "no call %.*s %.*s was seen; did you mean \"%.*s %s\"?",
+                       SLICE_ARG(service), SLICE_ARG(interface), SLICE_ARG(service), near);
+    if (n == 0) {
+        (void)err_set(e, 0, 0, "no call %.*s %.*s was seen", SLICE_ARG(service),
+                      SLICE_ARG(interface));
+        return 1;
     }
     struct buf all = BUF_INIT(SERVICES_SHOWN);
     for (uint32_t i = 0; i < n; i++)
@@ -249,9 +213,17 @@ static int refuse_unseen(const struct pattern_step *step, const struct names *na
 
 int pattern_seen(const struct pattern *p, const struct names *names, struct err *e)
 {
-    for (uint32_t i = 0; i < p->steps.n; i++)
-        if (!step_seen(&p->steps.at[i], names))
-            return refuse_unseen(&p->steps.at[i], names, e);
+    for (uint32_t i = 0; i < p->steps.n; i++) {
+        const struct pattern_step *step = &p->steps.at[i];
+        bool seen = step->any_path;
+        for (uint32_t k = 0; k < names->elements.n && !seen; k++) {
+            const struct element *el = &names->elements.at[k];
+            seen = step_names(names, step, names_text(names, el->service),
+                              names_text(names, el->interface));
+        }
+        if (!seen)
+            return refuse_unseen(step, names, e);
+    }
     return 0;
 }
 

@@ -19,20 +19,6 @@ static bool is_time(int64_t ns)
     return ns >= -RUN_TIME_MAX && ns <= RUN_TIME_MAX;
 }
 
-/* Is `point` the call, or all that are equal to it? */
-static bool is_fault_of(const struct names *names, uid point, uid call)
-{
-    if (point == call)
-        return true;
-    if (point == UID_NONE || uid_parent(names, point) != uid_parent(names, call))
-        return false;
-    struct element all = *uid_element(names, call);
-    const struct element *other = uid_element(names, point);
-    return other->n == N_ANY && other->service == all.service &&
-           other->interface == all.interface && other->payload == all.payload &&
-           other->before == all.before;
-}
-
 static const char *call_flaw(const struct names *names, const struct run *run, uint32_t i)
 {
     const struct call *calls = run->trace.calls.at, *c = &calls[i];
@@ -42,7 +28,13 @@ static const char *call_flaw(const struct names *names, const struct run *run, u
     if (c->uid == UID_NONE || uid_element(names, c->uid)->n == N_ANY ||
         uid_parent(names, c->uid) != (above ? above->uid : UID_NONE))
         return "point";
-    if (c->mode != MODE_NONE && !is_fault_of(names, c->fault_point, c->uid))
+    /* a fault is at the call, or at all that are equal to it */
+    const struct element *el = uid_element(names, c->uid);
+    const struct element *all = c->fault_point ? uid_element(names, c->fault_point) : NULL;
+    if (c->mode != MODE_NONE && c->fault_point != c->uid &&
+        (!all || uid_parent(names, c->fault_point) != uid_parent(names, c->uid) ||
+         all->n != N_ANY || all->service != el->service || all->interface != el->interface ||
+         all->payload != el->payload || all->before != el->before))
         return "fault_point";
     if (c->flags >> CALL_FLAGS)
         return "flags";

@@ -5,7 +5,7 @@
 #define OUTFOX_CORE_SUMMARY_H
 
 #include "base/vec.h"
-#include "core/reason.h"
+#include "core/suspect.h"
 #include "core/trace.h"
 
 enum { FINDING_STATUSES = 8, FINDING_MODES = 16 };

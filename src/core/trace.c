@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/trace.h"
+
 #include "base/hash.h"
 
 bool call_flags_take(uint8_t flags, mode m)
@@ -7,7 +8,7 @@ bool call_flags_take(uint8_t flags, mode m)
     static const uint8_t only_at[] = {
         [AT_HTTP] = CALL_HTTP, [AT_GRPC] = CALL_GRPC, [AT_HTTP2] = CALL_GRPC | CALL_HTTP2};
     uint8_t kind = flags & (CALL_HTTP | CALL_GRPC);
-    enum mode_at at = mode_rows[mode_kind(m) % MODE_KINDS].at;
+    enum mode_at at = mode_rows[mode_kind(m)].at;
     if (flags & CALL_EXEMPT)
         return false;
     if (kind == 0 || kind == (CALL_HTTP | CALL_GRPC))
@@ -28,9 +29,16 @@ bool call_late(const struct call *c)
            outcome_kind(mode_outcome(c->mode)) != OUT_TIMEOUT;
 }
 
-/* Fills first[] and child[] so that each call's children stand together, in order of start. */
-static void group_children(const struct trace *trace, struct trace_order *out)
+static bool comes_before(const struct call *a, const struct call *b, const struct names *names)
 {
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns;
+    return element_cmp(names, names->uids.at[a->uid].element, names->uids.at[b->uid].element) < 0;
+}
+
+void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out)
+{
+    const struct call *calls = trace->calls.at;
     uint32_t n = trace->calls.n;
     while (out->first.n < n + 2)
         vec_push(&out->first, 0);
@@ -41,40 +49,22 @@ static void group_children(const struct trace *trace, struct trace_order *out)
         first[i] = 0;
     /* first[i + 2] counts, then first[i + 1] is where the next child of i goes */
     for (uint32_t i = 0; i < n; i++)
-        if (trace->calls.at[i].parent != CALL_NONE)
-            first[trace->calls.at[i].parent + 2]++;
+        if (calls[i].parent != CALL_NONE)
+            first[calls[i].parent + 2]++;
     for (uint32_t i = 2; i < n + 2; i++)
         first[i] += first[i - 1];
     for (uint32_t i = 0; i < n; i++)
-        if (trace->calls.at[i].parent != CALL_NONE)
-            out->child.at[first[trace->calls.at[i].parent + 1]++] = i;
-}
-
-static bool comes_before(const struct call *a, const struct call *b, const struct names *names)
-{
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns;
-    return element_cmp(names, names->uids.at[a->uid].element, names->uids.at[b->uid].element) < 0;
-}
-
-/* Insertion sort: children stand nearly in order already. */
-static void sort_children(const struct call *calls, const struct names *names, uint32_t *child,
-                          uint32_t n)
-{
-    for (uint32_t i = 1; i < n; i++) {
-        uint32_t moved = child[i], k = i;
-        for (; k > 0 && comes_before(&calls[moved], &calls[child[k - 1]], names); k--)
-            child[k] = child[k - 1];
-        child[k] = moved;
+        if (calls[i].parent != CALL_NONE)
+            out->child.at[first[calls[i].parent + 1]++] = i;
+    for (uint32_t i = 0; i < n; i++) { /* insertion sort: they stand nearly in order already */
+        uint32_t *child = out->child.at + first[i], n_children = first[i + 1] - first[i];
+        for (uint32_t c = 1; c < n_children; c++) {
+            uint32_t moved = child[c], k = c;
+            for (; k > 0 && comes_before(&calls[moved], &calls[child[k - 1]], names); k--)
+                child[k] = child[k - 1];
+            child[k] = moved;
+        }
     }
-}
-
-void trace_order(const struct trace *trace, const struct names *names, struct trace_order *out)
-{
-    group_children(trace, out);
-    for (uint32_t i = 0; i < trace->calls.n; i++)
-        sort_children(trace->calls.at, names, out->child.at + out->first.at[i],
-                      out->first.at[i + 1] - out->first.at[i]);
 }
 
 void trace_order_deinit(struct trace_order *order)
@@ -133,20 +123,6 @@ static uint32_t element_of(const struct names *names, const struct call *c)
     return names->uids.at[c->uid].element;
 }
 
-/* Did its caller wait for its end? */
-static bool awaited(const struct call *c)
-{
-    enum outcome_kind kind = outcome_kind(c->seen);
-    return !(c->flags & CALL_OPEN) && kind != OUT_TIMEOUT && kind != OUT_CANCELLED;
-}
-
-/* Have they one name but for their number, and what ended before them? */
-static bool equal_names(const struct names *names, const struct call *a, const struct call *b)
-{
-    const struct element *x = uid_element(names, a->uid), *y = uid_element(names, b->uid);
-    return x->service == y->service && x->interface == y->interface && x->payload == y->payload;
-}
-
 /* The second of them starts while the first, and `most` of them in all, are under way. */
 static void learn_equal(struct overlaps *o, const struct names *names, uid handler,
                         const struct call *first, const struct call *second, uint32_t most)
@@ -181,7 +157,7 @@ static void learn_handler(struct overlaps *o, const struct names *names, const s
             if (other->end_ns <= c->start_ns)
                 continue;
             open.at[kept++] = open.at[k];
-            if (!(c->flags & CALL_HUSHED) && equal_names(names, other, c))
+            if (!(c->flags & CALL_HUSHED) && element_alike(names, other->uid, c->uid))
                 learn_equal(o, names, handler, other, c, ++equal);
             uint64_t key = pair_key(handler, element_of(names, other), element_of(names, c));
             if (!map_get(&o->pairs, key)) {
@@ -190,8 +166,9 @@ static void learn_handler(struct overlaps *o, const struct names *names, const s
             }
         }
         open.n = kept;
-        if (awaited(c))
-            vec_push(&open, child[i]);
+        enum outcome_kind seen = outcome_kind(c->seen);
+        if (!(c->flags & CALL_OPEN) && seen != OUT_TIMEOUT && seen != OUT_CANCELLED)
+            vec_push(&open, child[i]); /* its caller waits for its end */
     }
     vec_deinit(&open);
 }

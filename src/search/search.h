@@ -8,7 +8,7 @@
 #define OUTFOX_SEARCH_SEARCH_H
 
 #include "core/fault.h"
-#include "core/mode_set.h"
+#include "core/mode.h"
 #include "core/pattern.h"
 #include "core/suspect.h"
 #include "core/trace.h"

@@ -7,7 +7,7 @@
 
 #include "base/index.h"
 #include "core/aim.h"
-#include "core/mode_set.h"
+#include "core/mode.h"
 #include "core/trace.h"
 #include "data/node.h"
 

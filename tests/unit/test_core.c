@@ -453,7 +453,7 @@ static void test_mode_rows(void **state)
     for (enum mode_kind kind = MODE_STATUS; kind < MODE_KINDS; kind++)
         for (int i = 0; i < 3; i++) {
             enum mode_argument argument = mode_rows[kind].argument;
-            bool reached = mode_rows[kind].reached || arguments[argument][i].reached;
+            bool reached = mode_rows[kind].act >= ACT_REACHED || arguments[argument][i].reached;
             mode m = mode_make(kind, arguments[argument][i].argument);
             struct buf text = BUF_INIT(100);
             assert_int_equal(mode_kind(m), kind);

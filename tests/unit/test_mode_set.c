@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sets of modes, and lists in which sets and modes stand side by side. */
-#include "core/mode_set.h"
+#include "core/mode.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "core/reason.h"
+#include "core/suspect.h"
 #include "support/lab.h"
 #include "support/unit.h"
 

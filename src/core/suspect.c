@@ -14,12 +14,12 @@
  *                   fewer equal ones                              polling
  *
  * Then reasons of one kind that the same service is to blame for become one. */
-#include "core/reason.h"
+#include "core/suspect.h"
+
+#include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/index.h"
-
-#include <stdlib.h>
 
 const char *const reason_names[REASON_KINDS] = {
     [REASON_BREAKER] = "circuit-breaker", [REASON_CACHE] = "cache",
@@ -41,36 +41,15 @@ struct group {
     uint32_t most;       /* equal calls before it */
 };
 
-static sym caller_of(const struct names *names, const struct suspect *x)
-{
-    uid handler = x->call ? uid_parent(names, x->call) : x->point;
-    return uid_element(names, handler)->service;
-}
-
-static uint64_t key_of(const struct names *names, const struct suspect *x)
-{
-    if (x->kind == SUSPECT_AUDIT)
-        return hash_slice(slice_of(x->reduction));
-    uint64_t key = hash_mix(x->kind == SUSPECT_NOT_SHOWN, caller_of(names, x));
-    if (!x->call)
-        return key;
-    const struct element *e = uid_element(names, x->call);
-    /* paths that differ are one thing */
-    return hash_mix(hash_mix(key, e->service), x->cause == CAUSE_INTERFACE ? 0 : e->interface);
-}
-
-static bool same_call(const struct names *names, uid a, uid b)
-{
-    const struct element *x = uid_element(names, a), *y = uid_element(names, b);
-    return x->service == y->service && x->interface == y->interface;
-}
-
 static void add_call(const struct names *names, struct reason *r, uid call)
 {
     uint32_t kept = r->n_calls < REASON_CALLS ? r->n_calls : REASON_CALLS;
-    for (uint32_t i = 0; i < kept; i++)
-        if (same_call(names, r->call[i], call))
+    const struct element *y = uid_element(names, call);
+    for (uint32_t i = 0; i < kept; i++) {
+        const struct element *x = uid_element(names, r->call[i]);
+        if (x->service == y->service && x->interface == y->interface)
             return;
+    }
     if (r->n_calls < REASON_CALLS)
         r->call[r->n_calls] = call;
     r->n_calls++;
@@ -80,13 +59,6 @@ static void add_example(struct reason *r, const struct suspect *x)
 {
     if (!r->example || (r->example->faultload == FAULTLOAD_EMPTY && x->faultload))
         r->example = x;
-}
-
-/* Not in the first fault-free runs, and in all later ones. */
-static bool lasts(const struct suspect *x)
-{
-    uint64_t first = x->shown & (~(uint64_t)x->shown + 1);
-    return !(x->shown & 1) && x->shown + first == (uint64_t)1 << x->of;
 }
 
 /* Is another call of this caller in just those fault-free runs that this one is not in? Then they
@@ -102,7 +74,8 @@ static bool takes_turns(const struct names *names, const struct suspect *list, u
     return false;
 }
 
-static void add(const struct names *names, struct group *g, const struct suspect *x, bool turns)
+static void add_suspect(const struct names *names, struct group *g, const struct suspect *x,
+                        bool turns)
 {
     struct reason *r = &g->reason;
     r->times++;
@@ -118,31 +91,30 @@ static void add(const struct names *names, struct group *g, const struct suspect
     g->kinds[x->kind]++;
     g->starts |= x->shown & (~x->shown + 1);
     g->of = x->of > g->of ? x->of : g->of;
+    uint64_t first = x->shown & (~(uint64_t)x->shown + 1);
     if (x->kind != SUSPECT_MISSING)
         g->last[x->last]++;
     else if (turns)
         g->now_and_then++;
     else if (x->shown == 1)
         g->at_first++;
-    else if (lasts(x))
-        g->later++;
+    else if (!(x->shown & 1) && x->shown + first == (uint64_t)1 << x->of)
+        g->later++; /* not in the first fault-free runs, and in all later ones */
     else
         g->now_and_then++;
 }
 
-/* More such calls in every fault-free run than in the one before, and few enough to be counted by
- * what is there, not by time. */
-static bool grows(const struct group *g)
-{
-    uint64_t all_but_first = ((uint64_t)1 << g->of) - 2;
-    return !g->at_first && !g->now_and_then && !g->causes[CAUSE_COUNT] &&
-           g->starts == all_but_first && g->most < POLLS_MIN;
-}
-
+/* The kind of what the runs without faults have shown. */
 static enum reason_kind kind_without_faults(const struct group *g)
 {
-    if (g->most > 0)
-        return grows(g) ? REASON_GROWTH : REASON_POLLING;
+    if (g->most > 0) {
+        /* more such calls in every run than in the one before, and few enough to be counted by what
+         * is there, not by time? */
+        uint64_t all_but_first = ((uint64_t)1 << g->of) - 2;
+        bool grows = !g->at_first && !g->now_and_then && !g->causes[CAUSE_COUNT] &&
+                     g->starts == all_but_first && g->most < POLLS_MIN;
+        return grows ? REASON_GROWTH : REASON_POLLING;
+    }
     bool once = g->at_first && !g->later && !g->now_and_then; /* and never again? */
     return once && g->kinds[SUSPECT_NOT_FIRED] ? REASON_CACHE : REASON_SOMETIMES;
 }
@@ -168,34 +140,25 @@ static enum reason_kind kind_of(const struct group *g)
     return g->causes[CAUSE_COUNT] ? REASON_POLLING : REASON_CACHE;
 }
 
-/* Is the same to be done about both? */
-static bool belong_together(const struct names *names, const struct reason *a,
-                            const struct reason *b)
+/* One that the same is to be done about is extended; else it is a further one. */
+static void add_reason(const struct names *names, struct reasons *out, const struct reason *r)
 {
     static const bool by_caller[REASON_KINDS] = {
         [REASON_BREAKER] = true, [REASON_CACHE] = true,     [REASON_GROWTH] = true,
         [REASON_PAYLOAD] = true, [REASON_SOMETIMES] = true, [REASON_ORDER] = true,
         [REASON_TIMING] = true};
-    return a->kind == b->kind && by_caller[a->kind] &&
-           uid_element(names, a->handler)->service == uid_element(names, b->handler)->service;
-}
-
-static void merge(const struct names *names, struct reason *r, const struct reason *from)
-{
-    for (uint32_t i = 0; i < from->n_calls && i < REASON_CALLS; i++)
-        add_call(names, r, from->call[i]);
-    r->times += from->times;
-    r->given_up |= from->given_up;
-    add_example(r, from->example);
-}
-
-static void add_reason(const struct names *names, struct reasons *out, const struct reason *r)
-{
-    for (uint32_t i = 0; i < out->n; i++)
-        if (belong_together(names, &out->at[i], r)) {
-            merge(names, &out->at[i], r);
-            return;
-        }
+    for (uint32_t i = 0; i < out->n && by_caller[r->kind]; i++) {
+        struct reason *known = &out->at[i];
+        if (known->kind != r->kind ||
+            uid_element(names, known->handler)->service != uid_element(names, r->handler)->service)
+            continue;
+        for (uint32_t k = 0; k < r->n_calls && k < REASON_CALLS; k++)
+            add_call(names, known, r->call[k]);
+        known->times += r->times;
+        known->given_up |= r->given_up;
+        add_example(known, r->example);
+        return;
+    }
     vec_push(out, *r);
 }
 
@@ -221,12 +184,23 @@ void reasons_find(const struct names *names, const struct suspect *list, uint32_
     uint32_t n_groups = 0;
     struct map at = {0};
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t key = key_of(names, &list[i]);
+        const struct suspect *x = &list[i];
+        uid handler = x->call ? uid_parent(names, x->call) : x->point;
+        uint64_t key;
+        if (x->kind == SUSPECT_AUDIT)
+            key = hash_slice(slice_of(x->reduction));
+        else
+            key = hash_mix(x->kind == SUSPECT_NOT_SHOWN, uid_element(names, handler)->service);
+        if (x->call && x->kind != SUSPECT_AUDIT) { /* paths that differ are one thing */
+            const struct element *e = uid_element(names, x->call);
+            key =
+                hash_mix(hash_mix(key, e->service), x->cause == CAUSE_INTERFACE ? 0 : e->interface);
+        }
         const uint32_t *known = map_get(&at, key);
         uint32_t group = known ? *known : n_groups++;
-        bool turns = list[i].kind == SUSPECT_MISSING && takes_turns(names, list, n, &list[i]);
+        bool turns = x->kind == SUSPECT_MISSING && takes_turns(names, list, n, x);
         map_set(&at, key, group);
-        add(names, &groups[group], &list[i], turns);
+        add_suspect(names, &groups[group], x, turns);
     }
     for (uint32_t i = 0; i < n_groups; i++) {
         groups[i].reason.kind = kind_of(&groups[i]);
