@@ -19,8 +19,3 @@ int64_t clock_wall_ns(void)
 {
     return read_clock(CLOCK_REALTIME);
 }
-
-int64_t clock_cpu_ns(void)
-{
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}

@@ -16,7 +16,4 @@ int64_t clock_ns(void);
 /* Nanoseconds since 1970, as the time of day has it: for people, not for durations. */
 int64_t clock_wall_ns(void);
 
-/* Nanoseconds of CPU time that this process has used. */
-int64_t clock_cpu_ns(void);
-
 #endif

@@ -2,14 +2,15 @@
  *
  * index: a hash table from keys that live elsewhere (in a vector, say) to their 32-bit ids. The
  * owner hashes and compares; the index only remembers. Open addressing, 8 bytes per slot, at most
- * 3/4 full, nothing is removed. map: from 64-bit keys to 32-bit values, on top of it.
- * Zero-initialised is empty. */
+ * 3/4 full, nothing is removed. On top of it, map: from 64-bit keys to 32-bit values; and intern:
+ * texts that are kept once, and known by their numbers or addresses. Zero-initialised is empty. */
 #ifndef OUTFOX_BASE_INDEX_H
 #define OUTFOX_BASE_INDEX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 
 #define INDEX_NONE UINT32_MAX
@@ -54,5 +55,28 @@ uint32_t map_count(struct map *m, uint64_t key);
 /* Empty again, with the memory it has. */
 void map_clear(struct map *m);
 void map_deinit(struct map *m);
+
+enum { INTERN_BYTES_MAX = 64 << 20 };
+
+#define INTERN_NONE UINT32_MAX
+
+/* Equal numbers, equal texts. */
+struct intern {
+    struct arena arena;
+    VEC(slice) text; /* by number; with a NUL behind each */
+    struct index index;
+};
+
+/* The number of this text; INTERN_NONE when there is no room for more. */
+uint32_t intern_put(struct intern *x, slice text);
+
+/* The same without a bound; a text that is new is copied to `keep`. */
+uint32_t intern_put_in(struct intern *x, struct arena *keep, slice text);
+
+/* The text as it is kept, always at the same address. Without a bound. */
+const char *intern_keep(struct intern *x, slice text);
+
+slice intern_text(const struct intern *x, uint32_t id);
+void intern_deinit(struct intern *x);
 
 #endif

@@ -84,14 +84,6 @@ static int put(struct outlet *o, slice *bytes)
     return 0;
 }
 
-static uint64_t lines_of(slice text)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == '\n';
-    return n;
-}
-
 /* What may be lost: with a line in front that says how much was, if anything. */
 static void deliver_some(struct outlet *o, slice bytes)
 {
@@ -105,8 +97,10 @@ static void deliver_some(struct outlet *o, slice bytes)
     o->gone = o->gone || (error && error != EAGAIN);
     if (left.n <= bytes.n)
         o->lost = 0;
-    o->lost += lines_of(left.n < bytes.n ? left : bytes) * (error == EAGAIN);
     o->deaf = error == EAGAIN;
+    slice missing = left.n < bytes.n ? left : bytes;
+    for (size_t i = 0; o->deaf && i < missing.n; i++)
+        o->lost += missing.p[i] == '\n';
     buf_deinit(&text);
 }
 

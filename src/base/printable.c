@@ -92,41 +92,35 @@ bool opening_next(enum opening *at, uint32_t code)
     return (was == OPENING_COLON && code == ':') || (was == OPENING_HASHES && code == '[');
 }
 
-/* ---- JSON ---- */
-
-static void add_escape(struct buf *out, uint32_t code)
-{
-    if (code < 0x10000)
-        buf_addf(out, "\\u%04x", (unsigned)code);
-    else
-        buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((code - 0x10000) >> 10),
-                 0xdc00 + (unsigned)((code - 0x10000) & 0x3ff));
-}
-
-/* How long a piece of text is that JSON and every screen take as it is. */
-static size_t plain_json(slice s)
+/* The length of the beginning that needs no look at its characters. */
+static size_t plain_length(slice s)
 {
     size_t n = 0;
-    while (n < s.n && (uint8_t)s.p[n] < 0x7f && s.p[n] != '#')
+    while (n < s.n && s.p[n] >= ' ' && s.p[n] < 0x7f && s.p[n] != '#')
         n++;
     return n;
 }
+
+/* ---- JSON ---- */
 
 void printable_json(slice text, struct buf *out)
 {
     enum opening at = OPENING_NONE;
     while (text.n) {
-        size_t plain = at == OPENING_NONE ? plain_json(text) : 0;
+        size_t plain = at == OPENING_NONE ? plain_length(text) : 0;
         buf_add(out, (slice){text.p, plain});
         text = slice_from(text, plain);
         if (!text.n)
             return;
         struct glyph g = glyph_take(&text);
         bool opens = opening_next(&at, g.code);
-        if (opens || (g.code >= 0x7f && glyph_hidden(g.code)))
-            add_escape(out, g.code);
-        else
+        if (!opens && (g.code < 0x7f || !glyph_hidden(g.code)))
             buf_add(out, g.bytes);
+        else if (g.code < 0x10000)
+            buf_addf(out, "\\u%04x", (unsigned)g.code);
+        else
+            buf_addf(out, "\\u%04x\\u%04x", 0xd800 + (unsigned)((g.code - 0x10000) >> 10),
+                     0xdc00 + (unsigned)((g.code - 0x10000) & 0x3ff));
         at = at < OPENING_NONE ? OPENING_NONE : at; /* a text in quotes begins no line */
     }
 }
@@ -159,29 +153,10 @@ static bool is_begun(slice text)
     return n > text.n;
 }
 
-static void add_glyph(struct printable *p, slice *text, struct buf *out)
-{
-    struct glyph g = glyph_take(text);
-    if (glyph_hidden(g.code) && g.code != '\n' && g.code != '\t')
-        g = (struct glyph){SLICE("?"), '?'};
-    if (opening_next(&p->opening, g.code))
-        buf_addc(out, ' ');
-    buf_add(out, g.bytes);
-}
-
-/* The length of the beginning that needs no look at its characters. */
-static size_t plain_text(slice s)
-{
-    size_t n = 0;
-    while (n < s.n && s.p[n] >= ' ' && s.p[n] < 0x7f && s.p[n] != '#')
-        n++;
-    return n;
-}
-
 static void add_whole(struct printable *p, slice text, struct buf *out)
 {
     while (text.n) {
-        size_t plain = p->opening == OPENING_NONE ? plain_text(text) : 0;
+        size_t plain = p->opening == OPENING_NONE ? plain_length(text) : 0;
         buf_add(out, (slice){text.p, plain});
         text = slice_from(text, plain);
         if (!text.n)
@@ -195,9 +170,14 @@ static void add_whole(struct printable *p, slice text, struct buf *out)
         if (colour) {
             buf_add(out, (slice){text.p, colour});
             text = slice_from(text, colour);
-        } else {
-            add_glyph(p, &text, out);
+            continue;
         }
+        struct glyph g = glyph_take(&text);
+        if (glyph_hidden(g.code) && g.code != '\n' && g.code != '\t')
+            g = (struct glyph){SLICE("?"), '?'};
+        if (opening_next(&p->opening, g.code))
+            buf_addc(out, ' ');
+        buf_add(out, g.bytes);
     }
 }
 

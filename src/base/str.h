@@ -160,6 +160,28 @@ void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(prin
 void buf_addv(struct buf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
+/* Percent-coding: bytes that may not stand where they are written become %XX. Which ones is the
+ * caller's to say (`plain`: the byte is written as it is), so encoding is inline. */
+static inline void percent_add(struct buf *out, char c)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char text[] = {'%', digits[(uint8_t)c >> 4], digits[(uint8_t)c & 15]};
+    buf_add(out, (slice){text, sizeof text});
+}
+
+static inline void percent_encode(slice text, bool (*plain)(char c), struct buf *out)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (plain(text.p[i]))
+            buf_addc(out, text.p[i]);
+        else
+            percent_add(out, text.p[i]);
+    }
+}
+
+/* form: + is a blank. False: somewhere no two digits follow a %, which then means itself. */
+bool percent_decode(slice text, bool form, struct buf *out);
+
 /* The text; "" when nothing was added. */
 const char *buf_text(const struct buf *b);
 slice buf_slice(const struct buf *b);

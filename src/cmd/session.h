@@ -5,7 +5,7 @@
 #ifndef OUTFOX_CMD_SESSION_H
 #define OUTFOX_CMD_SESSION_H
 
-#include "base/intern.h"
+#include "base/index.h"
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
 #include "report/progress.h"

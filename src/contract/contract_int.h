@@ -13,7 +13,7 @@
 #ifndef OUTFOX_CONTRACT_CONTRACT_INT_H
 #define OUTFOX_CONTRACT_CONTRACT_INT_H
 
-#include "base/intern.h"
+#include "base/index.h"
 #include "contract/contract.h"
 #include "judge/mask.h"
 

@@ -3,7 +3,7 @@
 
 #include <regex.h>
 
-#include "base/percent.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 enum { PATH_MAX_BYTES = 8192, WINDOW = 256, STEP = WINDOW / 2, SIZE_LIMIT = 2000, GROUPS_MAX = 50 };

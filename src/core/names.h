@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/intern.h"
+#include "base/index.h"
 
 typedef uint32_t sym;
 typedef uint32_t uid;

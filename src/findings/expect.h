@@ -6,7 +6,7 @@
 #ifndef OUTFOX_FINDINGS_EXPECT_H
 #define OUTFOX_FINDINGS_EXPECT_H
 
-#include "base/intern.h"
+#include "base/index.h"
 #include "config/config.h"
 #include "core/trace.h"
 #include "http/answer.h"

@@ -12,7 +12,6 @@
 #define OUTFOX_JUDGE_JUDGE_INT_H
 
 #include "base/index.h"
-#include "base/intern.h"
 #include "judge/judge.h"
 #include "judge/mask.h"
 

@@ -2,7 +2,7 @@
 #include "live/ask.h"
 
 #include "base/clock.h"
-#include "base/percent.h"
+#include "base/str.h"
 #include "data/json.h"
 #include "http/client.h"
 #include "io/foreground.h"

@@ -12,7 +12,7 @@
  *    it. The first call of a trace is the command itself. */
 #include "live/control.h"
 
-#include "base/percent.h"
+#include "base/str.h"
 #include "core/pattern.h"
 #include "data/json_out.h"
 #include "report/escape.h"

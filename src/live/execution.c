@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/intern.h"
+#include "base/index.h"
 #include "core/interface.h"
 #include "data/json.h"
 #include "data/secret.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "config/placeholder.h"
 #include "io/sys.h"
 

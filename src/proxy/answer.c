@@ -6,7 +6,7 @@
 #include "proxy/exchange_int.h"
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "core/run.h"
 #include "data/json.h"
 #include "data/json_out.h"

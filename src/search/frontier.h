@@ -6,7 +6,7 @@
 #ifndef OUTFOX_SEARCH_FRONTIER_H
 #define OUTFOX_SEARCH_FRONTIER_H
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "core/fault.h"
 #include "search/search.h"
 

@@ -13,7 +13,7 @@
 #define OUTFOX_SIM_SIM_INT_H
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "data/keys.h"
 #include "sim/program_int.h"
 

@@ -2,7 +2,7 @@
  *
  * From the text of a call to the endpoint that answers it. Segments of an endpoint's path match
  * literally or, as {name}, anything; the endpoint with the most literal segments wins. */
-#include "base/percent.h"
+#include "base/str.h"
 #include "sim/handler.h"
 #include "sim/sim_int.h"
 

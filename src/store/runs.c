@@ -10,7 +10,7 @@
  * 5. Every value is checked for what it may be, the sum of all for being what was written, and the
  *    run as a whole for being one (run_flaw). Nobody behind this file checks any of that again. */
 #include "base/hash.h"
-#include "base/intern.h"
+#include "base/index.h"
 #include "store/store_int.h"
 
 /* The number of the last run of a campaign; 0 when there is none. */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/percent.h"
+#include "base/str.h"
 #include "store/store_int.h"
 
 enum { VALUE_MAX = 4 << 20 }; /* bytes of a value or a row */

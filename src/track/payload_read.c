@@ -22,7 +22,7 @@
 
 #include "base/hash.h"
 #include "base/look.h"
-#include "base/percent.h"
+#include "base/str.h"
 #include "data/json.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire/grpc.h"
 
-#include "base/percent.h"
+#include "base/str.h"
 
 bool grpc_is_call(const struct head *h)
 {

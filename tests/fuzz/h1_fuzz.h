@@ -10,7 +10,7 @@
 
 #include <llhttp.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "base/vec.h"
 #include "fuzz/must.h"
 #include "wire/wire.h"

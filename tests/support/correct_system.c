@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/correct_system_int.h"
 
 enum { MARGIN_MS = 100, DEPTH_MAX = 3, CALLS_MAX = 4 };

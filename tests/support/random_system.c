@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/random_system.h"
 
-#include "base/rng.h"
+#include "base/random.h"
 
 enum { SERVICES_PER_LEVEL = 2 };
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 
 #define LENGTH(array) (uint32_t)(sizeof(array) / sizeof *(array))
 

@@ -5,7 +5,7 @@
  * 2. What goes out is taken after each piece, as a connection does whose peer reads at once. */
 #include "support/wire_play.h"
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/wire_frames.h"
 #include "support/wire_text.h"
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "data/pointer.h"
 #include "data/yaml.h"
 #include "support/unit.h"

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "io/conn.h"
 #include "io/sys.h"
 #include "support/unit.h"

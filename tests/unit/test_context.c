@@ -4,7 +4,7 @@
  * limits, and the property that what was written is read back, whatever else the request has. */
 #include <string.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/unit.h"
 #include "track/context.h"
 

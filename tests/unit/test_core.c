@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "core/fault.h"
 #include "core/interface.h"
 #include "core/trace.h"

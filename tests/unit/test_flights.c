@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/lab.h"
 #include "support/random_system.h"
 #include "support/unit.h"

@@ -3,7 +3,7 @@
  * What gRPC adds to HTTP/2. */
 #include "wire/grpc.h"
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

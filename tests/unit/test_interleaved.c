@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/intern.h"
+#include "base/index.h"
 #include "campaign/campaign_int.h"
 #include "campaign/drive.h"
 #include "config/config.h"

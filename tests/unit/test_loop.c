@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "io/loop.h"
 #include "support/unit.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/unit.h"
 #include "track/payload.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which calls an aim fails: patterns with wildcards, exact points, and who wins. */
-#include "base/clock.h"
+#include <time.h>
+
 #include "core/aim.h"
 #include "support/unit.h"
 
@@ -390,12 +391,12 @@ static void test_many_stars(void **state)
         buf_adds(&text, "* > a GET / > ");
     buf_adds(&text, "* > * > * > a GET / : 503");
     add(&w, buf_text(&text));
-    int64_t start = clock_cpu_ns();
+    clock_t start = clock(); /* of CPU time */
     for (int i = 0; i < 100; i++)
         assert_int_equal(aim_find(&w.aim, &w.names, u, &by), MODE_NONE);
     add(&w, buf_text(&text) + strlen("b GET / > "));
     assert_int_not_equal(aim_find(&w.aim, &w.names, u, &by), MODE_NONE);
-    assert_true(clock_cpu_ns() - start < 5000000000);
+    assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
     buf_deinit(&text);
     world_deinit(&w);
 }

@@ -3,7 +3,7 @@
  * Text of others on its way to a screen, to a log of CI, or into JSON. */
 #include "base/outlet.h"
 #include "base/printable.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "data/json.h"
 #include "support/unit.h"
 

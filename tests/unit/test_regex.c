@@ -5,7 +5,7 @@
 #include <regex.h>
 #include <stdio.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "data/regex.h"
 #include "support/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Text of others in reports: whatever comes in, what goes out is harmless where it stands. */
-#include "base/rng.h"
+#include "base/random.h"
 #include "report/escape.h"
 #include "support/unit.h"
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "proxy/rule.h"
 #include "support/unit.h"
 

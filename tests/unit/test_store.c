@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "store/store_int.h"
 #include "support/store_case.h"
 #include "support/store_sums.h"

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "io/addr.h"
 #include "io/sys.h"
 #include "io/tls.h"

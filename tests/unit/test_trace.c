@@ -3,7 +3,7 @@
  * The causal order of a trace. */
 #include "core/trace.h"
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

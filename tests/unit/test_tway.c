@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
+#include "base/random.h"
 #include "support/lab.h"
 #include "support/random_system.h"
 #include "support/unit.h"
