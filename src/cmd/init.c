@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "config/reach.h"
 #include "config/starter.h"
-#include "data/json_out.h"
+#include "data/json.h"
 #include "report/report.h"
 
 /* Where it is written. */

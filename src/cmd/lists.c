@@ -3,7 +3,7 @@
  * outfox modes, outfox oracles: the tables of modes, of sets of them and of oracles, or the page of
  * one oracle; for people, and as JSON. */
 #include "cmd/cmd.h"
-#include "data/json_out.h"
+#include "data/json.h"
 #include "judge/judge.h"
 #include "report/report.h"
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "data/json_out.h"
+#include "data/json.h"
 #include "proxy/proxy.h"
 
 /* Options whose key in the configuration has another name, or that stand for a value. */

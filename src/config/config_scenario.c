@@ -8,7 +8,7 @@
  * for the other. */
 #include "base/clock.h"
 #include "config/config_int.h"
-#include "data/pointer.h"
+#include "data/node.h"
 
 enum { BODY_MAX = 16 << 20, STATUSES_MAX = 100, GRPC_CODES = 16, CONDITIONS_MAX = 1000 };
 

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "contract/contract_int.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "data/yaml.h"
 
 enum { FORM_PAYLOAD = 1, FORM_NUMBER = 2, FORM_MODE = 4, FORM_CALLER = 8, FORM_PATH = 16 };

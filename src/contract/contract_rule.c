@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "contract/contract_int.h"
 #include "data/keys.h"
-#include "data/pointer.h"
+#include "data/node.h"
 
 /* ---- precision ---- */
 

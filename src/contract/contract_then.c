@@ -4,7 +4,7 @@
  * behaviours give equal texts, so whoever puts rules together compares these. */
 #include "contract/contract_int.h"
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 
 enum { SHOWN_MAX = 120, POINTERS_MAX = 6, JSON_TEXT_MAX = 400, BODY_TEXT_MAX = 200 };
 enum { EFFECTS_SHOWN = 8 };

@@ -4,7 +4,6 @@
 #include "core/event.h"
 
 #include "data/json.h"
-#include "data/json_out.h"
 
 const char *const event_type_names[EVENT_TYPES] = {
     [EVENT_CAMPAIGN] = "campaign",

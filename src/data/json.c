@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A recursive descent over the bytes, one function per kind of value.
+ * Reading is a recursive descent over the bytes, one function per kind of value.
  *
  * 1. Recursion is bounded by JSON_DEPTH_MAX, memory by JSON_NODES_MAX and the size of the input.
  * 2. Every step looks at a byte only after it knows that there is one. */
 #include "data/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/printable.h"
+
+/* ======== reading ======== */
 
 enum { KEYS_FEW = 16 }; /* up to here comparing each with each is the cheapest */
 
@@ -42,11 +45,10 @@ static bool take(struct parser *p, char c)
 
 static int hex4(const char *p, uint32_t *out)
 {
-    uint64_t number;
-    if (!slice_to_hex((slice){p, 4}, &number))
-        return -1;
+    uint64_t number = 0;
+    bool ok = slice_to_hex((slice){p, 4}, &number);
     *out = (uint32_t)number;
-    return 0;
+    return ok ? 0 : -1;
 }
 
 static char *put_utf8(char *to, uint32_t c)
@@ -158,16 +160,6 @@ static bool take_digits(struct parser *p)
     return p->at > start;
 }
 
-/* Of digits with or without a sign, so few that a double holds their number. */
-static double few_digits(slice text)
-{
-    bool minus = text.p[0] == '-';
-    int64_t number = 0;
-    for (size_t i = minus; i < text.n; i++)
-        number = number * 10 + (text.p[i] - '0');
-    return minus ? -(double)number : (double)number;
-}
-
 static int parse_number(struct parser *p, const struct node **out)
 {
     enum { FEW = 15 };
@@ -187,8 +179,12 @@ static int parse_number(struct parser *p, const struct node **out)
     struct node *node = arena_zero(p->arena, sizeof *node);
     node->type = NODE_NUM;
     node->text = (slice){start, (size_t)(p->at - start)};
-    if (p->at == whole && node->text.n <= FEW) {
-        node->num = few_digits(node->text);
+    if (p->at == whole && node->text.n <= FEW) { /* so few digits that a double holds the number */
+        bool minus = *start == '-';
+        int64_t number = 0;
+        for (const char *digit = start + minus; digit < whole; digit++)
+            number = number * 10 + (*digit - '0');
+        node->num = minus ? -(double)number : (double)number;
     } else {
         char room[64];
         bool fits = node->text.n < sizeof room;
@@ -244,15 +240,6 @@ static bool keys_differ(const struct node *map)
     return differ;
 }
 
-static int parse_key(struct parser *p, slice *out)
-{
-    skip_blanks(p);
-    if (parse_string(p, out))
-        return -1;
-    skip_blanks(p);
-    return take(p, ':') ? 0 : -1;
-}
-
 /* A list or a map, behind its bracket. */
 static int parse_items(struct parser *p, bool map, const struct node **out)
 {
@@ -262,7 +249,11 @@ static int parse_items(struct parser *p, bool map, const struct node **out)
     if (!take(p, map ? '}' : ']')) {
         do {
             struct node_pair item = {.value = NULL};
-            if ((map && parse_key(p, &item.key)) || parse_value(p, &item.value))
+            skip_blanks(p);
+            if (map && parse_string(p, &item.key))
+                return -1;
+            skip_blanks(p);
+            if ((map && !take(p, ':')) || parse_value(p, &item.value))
                 return -1;
             vec_push(&p->open, item);
             skip_blanks(p);
@@ -283,18 +274,10 @@ static int parse_items(struct parser *p, bool map, const struct node **out)
     return map && !keys_differ(node) ? -1 : 0;
 }
 
-static int parse_text(struct parser *p, const struct node **out)
-{
-    slice text;
-    if (parse_string(p, &text))
-        return -1;
-    *out = node_str(p->arena, text);
-    return 0;
-}
-
 static int parse_value(struct parser *p, const struct node **out)
 {
     int status;
+    slice text;
     skip_blanks(p);
     if (p->at == p->end || p->depth == JSON_DEPTH_MAX || ++p->nodes > JSON_NODES_MAX)
         return -1;
@@ -302,7 +285,11 @@ static int parse_value(struct parser *p, const struct node **out)
     switch (*p->at) {
     case '{':
     case '[': status = parse_items(p, *p->at == '{', out); break;
-    case '"': status = parse_text(p, out); break;
+    case '"':
+        status = parse_string(p, &text);
+        if (status == 0)
+            *out = node_str(p->arena, text);
+        break;
     case 'n':
     case 't':
     case 'f': status = parse_word(p, out); break;
@@ -325,4 +312,217 @@ int node_parse_json(struct arena *a, slice bytes, const struct node **out)
         return -1;
     *out = value;
     return 0;
+}
+
+/* ======== writing ======== */
+
+/* Brief: \n and its like for the control characters that have one. */
+static void add_string(struct buf *out, slice s, bool brief)
+{
+    static const char letters[] = "\b\f\n\r\t", names[] = "bfnrt";
+    size_t plain = 0; /* from here to i nothing needs a backslash */
+    buf_addc(out, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        printable_json((slice){s.p + plain, i - plain}, out);
+        const char *letter = brief && c ? strchr(letters, c) : NULL;
+        if (letter)
+            buf_addf(out, "\\%c", names[letter - letters]);
+        else if (c < 0x20)
+            buf_addf(out, brief ? "\\u%04X" : "\\u%04x", (unsigned)c);
+        else
+            buf_addf(out, "\\%c", c);
+        plain = i + 1;
+    }
+    if (plain < s.n)
+        printable_json(slice_from(s, plain), out);
+    buf_addc(out, '"');
+}
+
+void buf_add_json_string(struct buf *out, slice s)
+{
+    add_string(out, s, false);
+}
+
+/* The shortest text that is read back to the same number. */
+static void add_number(struct buf *out, const struct node *number)
+{
+    slice exact = node_digits(number);
+    double num = number->num;
+    char text[64];
+    if (exact.n) {
+        buf_add(out, exact);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, num);
+        if (!islessgreater(strtod(text, NULL), num))
+            break;
+    }
+    if (fabs(num) < 1e17 && !islessgreater(num, floor(num)))
+        snprintf(text, sizeof text, "%lld", (long long)num);
+    buf_adds(out, text);
+}
+
+/* ---- what stands between values ---- */
+
+static void add_line(struct json_out *j)
+{
+    buf_addc(j->to, '\n');
+    for (uint32_t i = 0; i < j->depth; i++)
+        buf_adds(j->to, "  ");
+}
+
+/* Everything in front of a value; `key` NULL: it has none, or has written it. */
+static void add_key(struct json_out *j, const slice *key)
+{
+    if (j->at == JSON_AT_NEXT)
+        buf_adds(j->to, j->style == JSON_SPACED ? ", " : ",");
+    if (j->at != JSON_AT_VALUE && j->style == JSON_PRETTY && j->depth)
+        add_line(j);
+    j->at = JSON_AT_NEXT;
+    if (!key)
+        return;
+    add_string(j->to, *key, j->style == JSON_PRETTY);
+    buf_adds(j->to, j->style == JSON_COMPACT ? ":" : ": ");
+}
+
+static struct buf *before(struct json_out *j, const char *key)
+{
+    slice text = slice_of(key ? key : "");
+    add_key(j, key ? &text : NULL);
+    return j->to;
+}
+
+static void add_open(struct json_out *j, const char *key, char bracket)
+{
+    buf_addc(before(j, key), bracket);
+    j->depth++;
+    j->at = JSON_AT_FIRST;
+}
+
+static void add_close(struct json_out *j, char bracket)
+{
+    j->depth--;
+    if (j->style == JSON_PRETTY && j->at == JSON_AT_NEXT)
+        add_line(j);
+    buf_addc(j->to, bracket);
+    j->at = JSON_AT_NEXT;
+}
+
+/* ---- the face ---- */
+
+void json_map(struct json_out *j, const char *key)
+{
+    add_open(j, key, '{');
+}
+
+void json_map_end(struct json_out *j)
+{
+    add_close(j, '}');
+}
+
+void json_list(struct json_out *j, const char *key)
+{
+    add_open(j, key, '[');
+}
+
+void json_list_end(struct json_out *j)
+{
+    add_close(j, ']');
+}
+
+void json_key(struct json_out *j, slice key)
+{
+    add_key(j, &key);
+    j->at = JSON_AT_VALUE;
+}
+
+void json_str(struct json_out *j, const char *key, slice text)
+{
+    add_string(before(j, key), text, j->style == JSON_PRETTY);
+}
+
+void json_text(struct json_out *j, const char *key, const char *text)
+{
+    if (text)
+        json_str(j, key, slice_of(text));
+    else
+        json_nil(j, key);
+}
+
+void json_take(struct json_out *j, const char *key, struct buf *text)
+{
+    json_str(j, key, buf_slice(text));
+    buf_clear(text);
+}
+
+void json_int(struct json_out *j, const char *key, int64_t number)
+{
+    buf_addf(before(j, key), "%lld", (long long)number);
+}
+
+void json_uint(struct json_out *j, const char *key, uint64_t number)
+{
+    char digits[DIGITS_MOST];
+    buf_add(before(j, key), slice_of_u64(number, digits));
+}
+
+void json_bool(struct json_out *j, const char *key, bool value)
+{
+    buf_adds(before(j, key), value ? "true" : "false");
+}
+
+void json_nil(struct json_out *j, const char *key)
+{
+    buf_adds(before(j, key), "null");
+}
+
+void json_num(struct json_out *j, const char *key, double number)
+{
+    if (fabs(number) < 9007199254740992.0 && !islessgreater(number, floor(number))) {
+        json_int(j, key, (int64_t)number);
+        return;
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%.15g", number);
+    size_t digits = strcspn(text, "e");
+    buf_add(before(j, key), (slice){text, digits});
+    if (text[digits]) /* 1e+20 and 1e-07 are 1e20 and 1e-7 */
+        buf_addf(j->to, "e%ld", strtol(text + digits + 1, NULL, 10));
+}
+
+void json_node(struct json_out *j, const char *key, const struct node *value)
+{
+    enum node_type type = value ? value->type : NODE_NULL;
+    if (j->to->full)
+        return;
+    switch (type) {
+    case NODE_NULL: json_nil(j, key); break;
+    case NODE_BOOL: json_bool(j, key, value->boolean); break;
+    case NODE_NUM: add_number(before(j, key), value); break;
+    case NODE_STR: json_str(j, key, value->text); break;
+    case NODE_LIST:
+        json_list(j, key);
+        for (uint32_t i = 0; i < value->n; i++)
+            json_node(j, NULL, value->list[i]);
+        json_list_end(j);
+        break;
+    case NODE_MAP:
+        json_map(j, key);
+        for (uint32_t i = 0; i < value->n; i++) {
+            json_key(j, value->map[i].key);
+            json_node(j, NULL, value->map[i].value);
+        }
+        json_map_end(j);
+        break;
+    }
+}
+
+void node_print(const struct node *node, struct buf *out)
+{
+    struct json_out j = json_out(out, JSON_SPACED);
+    json_node(&j, NULL, node);
 }

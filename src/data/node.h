@@ -70,13 +70,31 @@ slice node_digits(const struct node *n);
  * when their digits are. */
 bool node_eq(const struct node *a, const struct node *b);
 
-/* One-line JSON, as much of it as fits into the buffer (data/json_out.h writes longer documents). */
+/* One-line JSON, as much of it as fits into the buffer (data/json.h writes longer documents). */
 void node_print(const struct node *node, struct buf *out);
+
+/* A JSON string literal: valid UTF-8 whatever comes in, harmless wherever it is printed. */
+void buf_add_json_string(struct buf *out, slice s);
 
 /* "a list", "a map", "a number" ... for messages */
 const char *node_type_name(enum node_type type);
 
-/* A JSON string literal: valid UTF-8 whatever comes in, harmless wherever it is printed. */
-void buf_add_json_string(struct buf *out, slice s);
+/* ---- JSON pointers, RFC 6901: /items/0/id; ~1 is a slash, ~0 a tilde, the empty one is the whole */
+
+/* Is it one? */
+bool pointer_valid(slice text);
+
+/* Appends one step, escaped. */
+void pointer_add(struct buf *path, slice key);
+
+/* Takes the next step off *rest, a valid pointer, to *key, without its escapes. False: it had
+ * ended. */
+bool pointer_next(slice *rest, struct buf *key) MUST_USE;
+
+/* The place in a list that a step means; false: none. (No zeros in front.) */
+bool pointer_index(slice step, uint64_t *out) MUST_USE;
+
+/* The value that a pointer leads to; NULL: there is none, or it is no pointer. */
+const struct node *pointer_at(const struct node *from, slice pointer);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/printable.h"
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "data/secret.h"
 
 enum { VALUE_MAX = 120 }; /* bytes of a value in a sentence */

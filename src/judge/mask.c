@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/look.h"
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "judge/oracle_int.h"
 
 enum mark {

@@ -22,7 +22,7 @@
 
 #include "base/hash.h"
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "judge/oracle_int.h"
 
 /* ---- words of errors in bodies. A body is walked together with the one it is compared with, so

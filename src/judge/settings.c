@@ -4,7 +4,7 @@
 #include "judge/judge.h"
 
 #include "base/clock.h"
-#include "data/pointer.h"
+#include "data/node.h"
 
 enum { LIMIT_MAX_HOURS = 24 };
 

@@ -14,7 +14,7 @@
 
 #include "base/str.h"
 #include "core/pattern.h"
-#include "data/json_out.h"
+#include "data/json.h"
 #include "report/escape.h"
 
 enum { CONNECTIONS_MAX = 1000 };

@@ -9,7 +9,6 @@
 #include "base/random.h"
 #include "core/run.h"
 #include "data/json.h"
-#include "data/json_out.h"
 #include "wire/coding.h"
 
 /* ---- ways ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * JSON for programs; the fields are described in docs/json.md. */
-#include "data/json_out.h"
+#include "data/json.h"
 #include "report/card.h"
 #include "report/deps.h"
 #include "report/words.h"

@@ -8,7 +8,7 @@
  *    large: then those in use move to a new one. */
 #include "serve/serve_int.h"
 
-#include "data/json_out.h"
+#include "data/json.h"
 
 enum { COMPACT_BYTES = 256 * 1024, COMPACT_TIMES = 4 };
 

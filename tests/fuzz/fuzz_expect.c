@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "findings/expect.h"
 #include "fuzz/must.h"
 

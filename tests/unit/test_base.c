@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/random.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "data/yaml.h"
 #include "support/unit.h"
 

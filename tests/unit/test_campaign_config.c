@@ -10,7 +10,7 @@
 #include "config/config.h"
 #include "config/placeholder.h"
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "search/search.h"
 #include "support/unit.h"
 

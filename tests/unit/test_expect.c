@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "data/json.h"
-#include "data/pointer.h"
+#include "data/node.h"
 #include "data/yaml.h"
 #include "findings/expect.h"
 #include "support/unit.h"

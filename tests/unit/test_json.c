@@ -2,7 +2,6 @@
  *
  * JSON to nodes: what is read, and what is refused. And what is written. */
 #include "data/json.h"
-#include "data/json_out.h"
 #include "support/unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
