@@ -8,148 +8,56 @@
 
 enum { MATCHED_BYTES = 64 << 10, NUMBER_BYTES = 60 };
 
-/* ---- what can hold ---- */
-
-static bool is_present(const struct condition *c, const struct node *v)
-{
-    (void)c;
-    return v != NULL;
-}
-
-static bool is_absent(const struct condition *c, const struct node *v)
-{
-    (void)c;
-    return v == NULL;
-}
-
-static bool is_of_type(const struct condition *c, const struct node *v);
-
-static bool is_empty_value(const struct node *v)
-{
-    return v->type == NODE_STR ? v->text.n == 0
-                               : (v->type == NODE_LIST || v->type == NODE_MAP) && v->n == 0;
-}
-
-static bool is_empty(const struct condition *c, const struct node *v)
-{
-    (void)c;
-    return v && is_empty_value(v);
-}
-
-static bool is_full(const struct condition *c, const struct node *v)
-{
-    (void)c;
-    return v && v->type != NODE_NULL && !is_empty_value(v);
-}
-
-static bool is_other(const struct condition *c, const struct node *v)
-{
-    return v && !node_eq(v, c->other);
-}
-
-static bool is_at_least(const struct condition *c, const struct node *v)
-{
-    return v && v->type == NODE_NUM && v->num >= c->low;
-}
-
-static bool is_at_most(const struct condition *c, const struct node *v)
-{
-    return v && v->type == NODE_NUM && v->num <= c->low;
-}
-
-static bool is_more(const struct condition *c, const struct node *v)
-{
-    return v && v->type == NODE_NUM && v->num > c->low;
-}
-
-static bool is_less(const struct condition *c, const struct node *v)
-{
-    return v && v->type == NODE_NUM && v->num < c->low;
-}
-
-static bool is_between(const struct condition *c, const struct node *v)
-{
-    return v && v->type == NODE_NUM && v->num >= c->low && v->num <= c->high;
-}
-
-/* A text as it is, other values as JSON writes them. */
-static void add_text(const struct node *v, struct buf *out)
-{
-    slice text = {v->text.p, v->text.n < MATCHED_BYTES ? v->text.n : MATCHED_BYTES};
-    if (v->type == NODE_STR)
-        buf_add(out, text);
-    else
-        node_print(v, out);
-}
-
-static bool does_match(const struct condition *c, const struct node *v)
-{
-    if (!v || v->type == NODE_NULL || v->type == NODE_LIST || v->type == NODE_MAP)
-        return false;
-    struct buf text = BUF_INIT(MATCHED_BYTES + 1);
-    add_text(v, &text);
-    bool found = regex_found(c->regex, buf_slice(&text));
-    buf_deinit(&text);
-    return found;
-}
-
-static bool has_item(const struct node *list, slice wanted)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < list->n && !found; i++) {
-        struct buf text = BUF_INIT(MATCHED_BYTES + 1);
-        if (list->list[i]->type != NODE_LIST && list->list[i]->type != NODE_MAP)
-            add_text(list->list[i], &text);
-        found = slice_eq(buf_slice(&text), wanted);
-        buf_deinit(&text);
-    }
-    return found;
-}
-
-static bool does_contain(const struct condition *c, const struct node *v)
-{
-    if (v && v->type == NODE_STR)
-        return v->text.n && memmem(v->text.p, v->text.n, c->argument.p, c->argument.n);
-    return v && v->type == NODE_LIST && has_item(v, c->argument);
-}
-
 /* ---- the language ---- */
 
 enum argument { NOTHING, NUMBER, RANGE, VALUE, TEXT, REGEX };
 
+static const char *const shown[] = {"", " N", " N to M", " VALUE", " TEXT", " REGEX"};
+
+enum test {
+    PRESENT,
+    ABSENT,
+    OF_TYPE,
+    EMPTY,
+    FULL,
+    OTHER,
+    AT_LEAST,
+    AT_MOST,
+    MORE,
+    LESS,
+    BETWEEN,
+    MATCHES,
+    CONTAINS,
+};
+
 static const struct row {
-    const char *words, *shown; /* as they are written, with the argument */
-    enum argument argument;
-    enum node_type type; /* is_of_type */
-    bool (*holds)(const struct condition *c, const struct node *v);
+    const char *words;
+    enum argument argument; /* behind them */
+    enum test test;
+    enum node_type type; /* OF_TYPE */
     const char *refusal; /* the argument follows */
 } rows[] = {
-    {"present", "present", NOTHING, 0, is_present, "is missing"},
-    {"absent", "absent", NOTHING, 0, is_absent, "is there"},
-    {"null", "null", NOTHING, NODE_NULL, is_of_type, "is not null"},
-    {"number", "number", NOTHING, NODE_NUM, is_of_type, "is not a number"},
-    {"text", "text", NOTHING, NODE_STR, is_of_type, "is not a text"},
-    {"boolean", "boolean", NOTHING, NODE_BOOL, is_of_type, "is neither true nor false"},
-    {"list", "list", NOTHING, NODE_LIST, is_of_type, "is not a list"},
-    {"object", "object", NOTHING, NODE_MAP, is_of_type, "is not an object"},
-    {"empty", "empty", NOTHING, 0, is_empty, "is not empty"},
-    {"not empty", "not empty", NOTHING, 0, is_full, "is empty, null or missing"},
-    {"not", "not VALUE", VALUE, 0, is_other, "is missing, or is"},
-    {"at least", "at least N", NUMBER, 0, is_at_least, "is not at least"},
-    {"at most", "at most N", NUMBER, 0, is_at_most, "is not at most"},
-    {"more than", "more than N", NUMBER, 0, is_more, "is not more than"},
-    {"less than", "less than N", NUMBER, 0, is_less, "is not less than"},
-    {"from", "from N to M", RANGE, 0, is_between, "is not a number from"},
-    {"matches", "matches REGEX", REGEX, 0, does_match, "does not match"},
-    {"contains", "contains TEXT", TEXT, 0, does_contain, "does not contain"},
+    {"present", NOTHING, PRESENT, 0, "is missing"},
+    {"absent", NOTHING, ABSENT, 0, "is there"},
+    {"null", NOTHING, OF_TYPE, NODE_NULL, "is not null"},
+    {"number", NOTHING, OF_TYPE, NODE_NUM, "is not a number"},
+    {"text", NOTHING, OF_TYPE, NODE_STR, "is not a text"},
+    {"boolean", NOTHING, OF_TYPE, NODE_BOOL, "is neither true nor false"},
+    {"list", NOTHING, OF_TYPE, NODE_LIST, "is not a list"},
+    {"object", NOTHING, OF_TYPE, NODE_MAP, "is not an object"},
+    {"empty", NOTHING, EMPTY, 0, "is not empty"},
+    {"not empty", NOTHING, FULL, 0, "is empty, null or missing"},
+    {"not", VALUE, OTHER, 0, "is missing, or is"},
+    {"at least", NUMBER, AT_LEAST, 0, "is not at least"},
+    {"at most", NUMBER, AT_MOST, 0, "is not at most"},
+    {"more than", NUMBER, MORE, 0, "is not more than"},
+    {"less than", NUMBER, LESS, 0, "is not less than"},
+    {"from", RANGE, BETWEEN, 0, "is not a number from"},
+    {"matches", REGEX, MATCHES, 0, "does not match"},
+    {"contains", TEXT, CONTAINS, 0, "does not contain"},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
-
-static bool is_of_type(const struct condition *c, const struct node *v)
-{
-    return v && v->type == rows[c->kind].type;
-}
 
 /* ---- reading ---- */
 
@@ -178,7 +86,8 @@ static int read_argument(enum argument argument, struct arena *a, struct conditi
                          struct err *e)
 {
     switch (argument) {
-    case NOTHING: return 0;
+    case NOTHING:
+    case TEXT: return 0;
     case NUMBER:
         return read_number(out->argument, &out->low)
                    ? 0
@@ -192,7 +101,6 @@ static int read_argument(enum argument argument, struct arena *a, struct conditi
         if (node_parse_json(a, out->argument, &out->other)) /* paid is the text "paid" */
             out->other = node_str(a, out->argument);
         return 0;
-    case TEXT: return 0;
     case REGEX: return regex_parse(out->argument, a, &out->regex, e);
     }
     return 0;
@@ -201,7 +109,11 @@ static int read_argument(enum argument argument, struct arena *a, struct conditi
 void condition_words(struct buf *out)
 {
     for (size_t i = 0; i < ROWS; i++)
-        buf_addf(out, "%s%s", i == 0 ? "" : i + 1 == ROWS ? " or " : ", ", rows[i].shown);
+        buf_addf(out, "%s%s%s",
+                 i == 0          ? ""
+                 : i + 1 == ROWS ? " or "
+                                 : ", ",
+                 rows[i].words, shown[rows[i].argument]);
 }
 
 static int unknown(slice text, struct err *e)
@@ -236,9 +148,66 @@ int condition_parse(slice text, struct arena *a, struct condition *out, struct e
 
 /* ---- asking ---- */
 
-bool condition_holds(const struct condition *c, const struct node *value)
+/* A text as it is, other values as JSON writes them. */
+static void add_text(const struct node *v, struct buf *out)
 {
-    return rows[c->kind].holds(c, value);
+    slice text = {v->text.p, v->text.n < MATCHED_BYTES ? v->text.n : MATCHED_BYTES};
+    if (v->type == NODE_STR)
+        buf_add(out, text);
+    else
+        node_print(v, out);
+}
+
+static bool matches(const struct regex *regex, const struct node *v)
+{
+    if (!v || v->type == NODE_NULL || v->type == NODE_LIST || v->type == NODE_MAP)
+        return false;
+    struct buf text = BUF_INIT(MATCHED_BYTES + 1);
+    add_text(v, &text);
+    bool found = regex_found(regex, buf_slice(&text));
+    buf_deinit(&text);
+    return found;
+}
+
+static bool has_item(const struct node *list, slice wanted)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < list->n && !found; i++) {
+        struct buf text = BUF_INIT(MATCHED_BYTES + 1);
+        if (list->list[i]->type != NODE_LIST && list->list[i]->type != NODE_MAP)
+            add_text(list->list[i], &text);
+        found = slice_eq(buf_slice(&text), wanted);
+        buf_deinit(&text);
+    }
+    return found;
+}
+
+bool condition_holds(const struct condition *c, const struct node *v)
+{
+    const struct row *row = &rows[c->kind];
+    bool number = v && v->type == NODE_NUM;
+    bool empty =
+        v && (v->type == NODE_STR ? v->text.n == 0
+                                  : (v->type == NODE_LIST || v->type == NODE_MAP) && !v->n);
+    switch (row->test) {
+    case PRESENT: return v;
+    case ABSENT: return !v;
+    case OF_TYPE: return v && v->type == row->type;
+    case EMPTY: return empty;
+    case FULL: return v && v->type != NODE_NULL && !empty;
+    case OTHER: return v && !node_eq(v, c->other);
+    case AT_LEAST: return number && v->num >= c->low;
+    case AT_MOST: return number && v->num <= c->low;
+    case MORE: return number && v->num > c->low;
+    case LESS: return number && v->num < c->low;
+    case BETWEEN: return number && v->num >= c->low && v->num <= c->high;
+    case MATCHES: return matches(c->regex, v);
+    case CONTAINS:
+        if (v && v->type == NODE_STR)
+            return v->text.n && memmem(v->text.p, v->text.n, c->argument.p, c->argument.n);
+        return v && v->type == NODE_LIST && has_item(v, c->argument);
+    }
+    return false;
 }
 
 bool condition_is_numeric(const struct condition *c)

@@ -201,35 +201,12 @@ static int read_pairs(struct keys_reader *r, const struct key *key, void *into,
     return 0;
 }
 
-static int read_list(struct keys_reader *r, const struct key *key, void *into,
-                     const struct node *value)
-{
-    if (key->alone && is_scalar(value))
-        return key->read(r, key, into, value);
-    if (want_items(r, key, value, NODE_LIST))
-        return -1;
-    for (uint32_t i = 0; i < value->n; i++)
-        if (key->read(r, key, into, value->list[i]))
-            return -1;
-    return 0;
-}
-
-static int read_each(struct keys_reader *r, const struct key *key, void *into,
-                     const struct node *value)
-{
-    if (want_items(r, key, value, NODE_MAP))
-        return -1;
-    for (uint32_t i = 0; i < value->n; i++)
-        if (key->pair(r, key, into, &value->map[i]))
-            return -1;
-    return 0;
-}
-
 static int read_typed(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     void *field = key_field(key, into);
     slice text = {0};
+    int status;
     switch (key->type) {
     case KEY_OTHER: return 0;
     case KEY_TEXT: return read_text(r, key->name, value, field);
@@ -252,8 +229,18 @@ static int read_typed(struct keys_reader *r, const struct key *key, void *into,
     case KEY_MAP:
         return keys_want(r, key->name, value, NODE_MAP) ? -1
                                                         : keys_read(r, key->inner, field, value);
-    case KEY_LIST: return read_list(r, key, into, value);
-    case KEY_EACH: return read_each(r, key, into, value);
+    case KEY_LIST:
+        if (key->alone && is_scalar(value))
+            return key->read(r, key, into, value);
+        status = want_items(r, key, value, NODE_LIST);
+        for (uint32_t i = 0; i < value->n && !status; i++)
+            status = key->read(r, key, into, value->list[i]);
+        return status;
+    case KEY_EACH:
+        status = want_items(r, key, value, NODE_MAP);
+        for (uint32_t i = 0; i < value->n && !status; i++)
+            status = key->pair(r, key, into, &value->map[i]);
+        return status;
     }
     return 0;
 }

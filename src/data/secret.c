@@ -147,11 +147,6 @@ struct scan {
     bool json, inside; /* it is JSON, as it seems; a string of it was begun */
 };
 
-static bool ends_here(const struct scan *s, size_t at, const char *set)
-{
-    return at >= s->text.n || (s->text.p[at] && strchr(set, s->text.p[at]));
-}
-
 static size_t skip(const struct scan *s, size_t at, const char *set)
 {
     while (at < s->text.n && s->text.p[at] && strchr(set, s->text.p[at]))
@@ -257,7 +252,7 @@ static void mask_value(struct scan *s, const struct row *row, bool json)
         return;
     }
     const char *ends = line ? "\r\n\"\\" : " \t\r\n&;,}])\"'<>\\";
-    for (end = s->at; !ends_here(s, end, ends);)
+    for (end = s->at; end < s->text.n && !(s->text.p[end] && strchr(ends, s->text.p[end]));)
         end++;
     replace(s, end, json);
 }
@@ -303,27 +298,24 @@ static void mask_url(struct scan *s)
     }
 }
 
-/* The letters of an escape (\n, \u000a) are no part of the name behind it. */
-static void pass_escape(struct scan *s)
-{
-    size_t n = s->at + 1 < s->text.n && s->text.p[s->at + 1] == 'u' ? 6 : 2;
-    take(s, n < s->text.n - s->at ? s->at + n : s->text.n);
-}
-
 void secret_mask(slice text, struct buf *out)
 {
     struct scan s = {.text = text, .out = out};
     slice start = slice_trim(text);
     s.json = start.n && strchr("{[\"", start.p[0]);
     while (s.at < text.n) {
-        if (text.p[s.at] == '\\')
-            pass_escape(&s);
-        else if (is_in_name(text.p[s.at]))
+        size_t left = text.n - s.at;
+        if (text.p[s.at] == '\\') {
+            /* the letters of an escape (\n, \u000a) are no part of the name behind it */
+            size_t n = left > 1 && text.p[s.at + 1] == 'u' ? 6 : 2;
+            take(&s, s.at + (n < left ? n : left));
+        } else if (is_in_name(text.p[s.at])) {
             mask_name(&s);
-        else if (text.n - s.at > 3 && memcmp(text.p + s.at, "://", 3) == 0)
+        } else if (left > 3 && memcmp(text.p + s.at, "://", 3) == 0) {
             mask_url(&s);
-        else
+        } else {
             take(&s, s.at + 1);
+        }
     }
 }
 

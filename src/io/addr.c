@@ -99,22 +99,6 @@ static int split(slice text, const char *what, const char *shown, slice *host, s
     return 0;
 }
 
-/* Fills a->sa from a->host, when that is a numeric address. */
-static bool set_numeric(struct addr *a)
-{
-    if (inet_pton(AF_INET, a->host, &in4(a)->sin_addr) == 1) {
-        a->sa.ss_family = AF_INET;
-        a->n = sizeof(struct sockaddr_in);
-        return true;
-    }
-    if (inet_pton(AF_INET6, a->host, &in6(a)->sin6_addr) == 1) {
-        a->sa.ss_family = AF_INET6;
-        a->n = sizeof(struct sockaddr_in6);
-        return true;
-    }
-    return false;
-}
-
 /* What stands in brackets is not looked up: it is an address of IPv6, maybe with a scope (%eth0).
  */
 static int resolve(const char *what, struct addr *a, bool brackets, struct err *e)
@@ -144,14 +128,6 @@ static int resolve(const char *what, struct addr *a, bool brackets, struct err *
     return 0;
 }
 
-static void set_port(struct addr *a, uint16_t port)
-{
-    if (a->sa.ss_family == AF_INET6)
-        in6(a)->sin6_port = htons(port);
-    else
-        in4(a)->sin_port = htons(port);
-}
-
 static int parse_inet(slice text, const char *what, struct addr *out, struct err *e)
 {
     slice host = SLICE("127.0.0.1"), port = text;
@@ -167,9 +143,19 @@ static int parse_inet(slice text, const char *what, struct addr *out, struct err
     if (!copy_text(out->host, sizeof out->host, host))
         return err_set(e, 0, 0, "%s: the host of \"%s\" is longer than %zu bytes", what, out->text,
                        sizeof out->host - 1);
-    if (!set_numeric(out) && resolve(what, out, text.p[0] == '[', e))
+    if (inet_pton(AF_INET, out->host, &in4(out)->sin_addr) == 1) {
+        out->sa.ss_family = AF_INET;
+        out->n = sizeof(struct sockaddr_in);
+    } else if (inet_pton(AF_INET6, out->host, &in6(out)->sin6_addr) == 1) {
+        out->sa.ss_family = AF_INET6;
+        out->n = sizeof(struct sockaddr_in6);
+    } else if (resolve(what, out, text.p[0] == '[', e)) {
         return -1;
-    set_port(out, (uint16_t)number);
+    }
+    if (out->sa.ss_family == AF_INET6)
+        in6(out)->sin6_port = htons((uint16_t)number);
+    else
+        in4(out)->sin_port = htons((uint16_t)number);
     if (only_port || text.p[0] == ':') /* whoever reads of it, or gets it as Host, needs the host */
         snprintf(out->text, sizeof out->text, "%.*s:%u", SLICE_ARG(host), (unsigned)number);
     out->host[strcspn(out->host, "%")] = 0; /* a scope means nothing to others */
@@ -207,18 +193,13 @@ uint16_t addr_port(const struct addr *a)
     return addr_is_unix(a) ? 0 : ntohs(((const struct sockaddr_in *)&a->sa)->sin_port);
 }
 
-static void print_unix(const struct addr *a, struct buf *out)
-{
-    slice path = {const_un(a)->sun_path, a->n - offsetof(struct sockaddr_un, sun_path)};
-    bool abstract = path.p[0] == 0;
-    buf_adds(out, abstract ? "unix:@" : "unix:");
-    buf_add(out, abstract ? slice_from(path, 1) : slice_of(path.p));
-}
-
 void addr_print(const struct addr *a, struct buf *out)
 {
     if (addr_is_unix(a)) {
-        print_unix(a, out);
+        slice path = {const_un(a)->sun_path, a->n - offsetof(struct sockaddr_un, sun_path)};
+        bool abstract = path.p[0] == 0;
+        buf_adds(out, abstract ? "unix:@" : "unix:");
+        buf_add(out, abstract ? slice_from(path, 1) : slice_of(path.p));
         return;
     }
     char host[INET6_ADDRSTRLEN + 32]; /* and the scope: %eth0 */
@@ -278,16 +259,6 @@ static bool is_abandoned(const struct addr *a)
     return refused;
 }
 
-static int bind_unix(int fd, const struct addr *a)
-{
-    int code = bind_to(fd, a);
-    if (code == -EADDRINUSE && is_abandoned(a)) {
-        addr_unlink(a);
-        code = bind_to(fd, a);
-    }
-    return code;
-}
-
 /* Why listening failed, with the remedy. */
 static int cannot_listen_unix(const struct addr *a, int code, struct err *e)
 {
@@ -339,7 +310,11 @@ int addr_listen(struct addr *a, bool shared, struct err *e)
     int fd = socket(a->sa.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return cannot_listen(a, errno, e);
-    int code = addr_is_unix(a) ? bind_unix(fd, a) : bind_inet(fd, a, shared);
+    int code = addr_is_unix(a) ? bind_to(fd, a) : bind_inet(fd, a, shared);
+    if (code == -EADDRINUSE && addr_is_unix(a) && is_abandoned(a)) {
+        addr_unlink(a);
+        code = bind_to(fd, a);
+    }
     if (code == 0 && listen(fd, BACKLOG))
         code = -errno;
     if (code) {

@@ -20,7 +20,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,6 +45,16 @@ struct ends {
 
 bool owner_by_table;
 
+/* An IPv4 address in the clothes of IPv6 takes them off; `v6` is then what it is. */
+static void end_unmap(struct end *e, bool *v6)
+{
+    if (!*v6 || e->word[0] || e->word[1] || e->word[2] != htonl(0xffff))
+        return;
+    *v6 = false;
+    e->word[0] = e->word[3];
+    e->word[2] = e->word[3] = 0;
+}
+
 /* False: neither IPv4 nor IPv6. */
 static bool end_of(const struct sockaddr_storage *sa, bool *v6, struct end *out)
 {
@@ -64,11 +73,7 @@ static bool end_of(const struct sockaddr_storage *sa, bool *v6, struct end *out)
     memcpy(&in6, sa, sizeof in6);
     memcpy(out->word, &in6.sin6_addr, sizeof out->word);
     out->port = in6.sin6_port;
-    if (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) {
-        *v6 = false;
-        out->word[0] = out->word[3];
-        out->word[1] = out->word[2] = out->word[3] = 0;
-    }
+    end_unmap(out, v6);
     return true;
 }
 
@@ -79,24 +84,9 @@ static uint32_t scope_of(const struct sockaddr_storage *sa)
     return sa->ss_family == AF_INET6 ? in6.sin6_scope_id : 0;
 }
 
-/* The same for an end that the system has told; `v6` is then what it is. */
-static void end_unmap(struct end *e, bool *v6)
-{
-    if (!*v6 || e->word[0] || e->word[1] || e->word[2] != htonl(0xffff))
-        return;
-    *v6 = false;
-    e->word[0] = e->word[3];
-    e->word[2] = e->word[3] = 0;
-}
-
 static bool end_eq(const struct end *a, const struct end *b)
 {
     return a->port == b->port && memcmp(a->word, b->word, sizeof a->word) == 0;
-}
-
-static bool end_is_any(const struct end *e)
-{
-    return !(e->word[0] | e->word[1] | e->word[2] | e->word[3]);
 }
 
 /* How well a socket with these ends answers the question; 0: not at all. A listener may listen at
@@ -111,7 +101,8 @@ static uint32_t ends_match(const struct ends *asked, bool v6, struct end own, st
         return 0;
     if (v6 == asked->v6 && end_eq(&own, &asked->own))
         return asked->listens || end_eq(&other, &asked->other) ? 2 : 0;
-    return asked->listens && own.port == asked->own.port && end_is_any(&own) && (v6 || !asked->v6);
+    bool any = !(own.word[0] | own.word[1] | own.word[2] | own.word[3]);
+    return asked->listens && own.port == asked->own.port && any && (v6 || !asked->v6);
 }
 
 /* ---- sock_diag ---- */
@@ -189,19 +180,17 @@ static int diag_find(const struct ends *asked, uint64_t *inode)
 /* ADDRESS:PORT, the address in words of the machine, the port as a number. */
 static bool line_end(slice text, bool v6, struct end *out)
 {
-    char digits[9] = "";
     size_t words = v6 ? 4 : 1;
+    uint64_t number = 0;
     *out = (struct end){.port = 0};
-    if (text.n != words * 8 + 5 || text.p[words * 8] != ':')
-        return false;
-    for (size_t i = 0; i < words; i++) {
-        memcpy(digits, text.p + i * 8, 8);
-        out->word[i] = (uint32_t)strtoul(digits, NULL, 16);
+    bool ok = text.n == words * 8 + 5 && text.p[words * 8] == ':';
+    for (size_t i = 0; i < words && ok; i++) {
+        ok = slice_to_hex((slice){text.p + i * 8, 8}, &number);
+        out->word[i] = (uint32_t)number;
     }
-    memcpy(digits, text.p + words * 8 + 1, 4);
-    digits[4] = 0;
-    out->port = htons((uint16_t)strtoul(digits, NULL, 16));
-    return true;
+    ok = ok && slice_to_hex((slice){text.p + words * 8 + 1, 4}, &number);
+    out->port = htons((uint16_t)number);
+    return ok;
 }
 
 struct line {
@@ -224,28 +213,50 @@ static bool line_read(slice line, bool v6, struct line *out)
     return true;
 }
 
-static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+/* Goes through the two tables, of IPv4 and of IPv6. Zero-initialised is at their beginning. */
+struct table {
+    FILE *file;
+    uint32_t next; /* table to be opened */
+    bool v6;
+    struct line line;
+};
+
+static void table_close(struct table *t)
+{
+    if (t->file)
+        fclose(t->file);
+    t->file = NULL;
+}
+
+static bool table_next(struct table *t)
+{
+    static const char *const paths[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    char text[512];
+    for (;;) {
+        while (t->file && fgets(text, sizeof text, t->file))
+            if (line_read(slice_of(text), t->v6, &t->line))
+                return true;
+        table_close(t);
+        if (t->next == 2)
+            return false;
+        t->v6 = t->next == 1;
+        t->file = fopen(paths[t->next++], "re");
+    }
+}
 
 static uint64_t table_find(const struct ends *asked)
 {
     uint64_t found = 0;
     uint32_t best = 0;
-    struct line l;
-    for (uint32_t i = 0; i < 2 && best < 2; i++) {
-        char line[512];
-        FILE *f = fopen(tables[i], "re");
-        while (f && best < 2 && fgets(line, sizeof line, f)) {
-            if (!line_read(slice_of(line), i == 1, &l))
-                continue;
-            uint32_t match = ends_match(asked, i == 1, l.own, l.other, l.state);
-            if (match <= best)
-                continue;
-            best = match;
-            found = l.inode;
-        }
-        if (f)
-            fclose(f);
+    struct table t = {0};
+    while (best < 2 && table_next(&t)) {
+        uint32_t match = ends_match(asked, t.v6, t.line.own, t.line.other, t.line.state);
+        if (match <= best)
+            continue;
+        best = match;
+        found = t.line.inode;
     }
+    table_close(&t);
     return found;
 }
 
@@ -291,19 +302,6 @@ static bool end_is(struct end e, bool v6, const struct ends *asked)
             end_is_loopback(&asked->own, asked->v6));
 }
 
-static void links_take(const struct ends *asked, uint32_t n, const struct line *l, bool v6,
-                       struct owner_links *out)
-{
-    for (uint32_t i = 0; i < n && l->state != TCP_LISTEN; i++) {
-        if (!asked[i].own.port)
-            continue;
-        if (end_is(l->other, v6, &asked[i]))
-            vec_push(&out->list, ((struct owner_link){i, l->own.port, l->inode}));
-        else if (end_is(l->own, v6, &asked[i]))
-            vec_push(&out->list, ((struct owner_link){i, l->other.port, 0}));
-    }
-}
-
 void owner_links(const struct addr *to, uint32_t n, struct owner_links *out)
 {
     struct ends *asked = mem_zero((n + 1) * sizeof *asked);
@@ -311,15 +309,16 @@ void owner_links(const struct addr *to, uint32_t n, struct owner_links *out)
     for (uint32_t i = 0; i < n; i++)
         if (addr_is_unix(&to[i]) || !end_of(&to[i].sa, &asked[i].v6, &asked[i].own))
             asked[i].own.port = 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        char line[512];
-        struct line l;
-        FILE *f = fopen(tables[i], "re");
-        while (f && fgets(line, sizeof line, f))
-            if (line_read(slice_of(line), i == 1, &l))
-                links_take(asked, n, &l, i == 1, out);
-        if (f)
-            fclose(f);
+    for (struct table t = {0}; table_next(&t);) {
+        const struct line *l = &t.line;
+        for (uint32_t i = 0; i < n && l->state != TCP_LISTEN; i++) {
+            if (!asked[i].own.port)
+                continue;
+            if (end_is(l->other, t.v6, &asked[i]))
+                vec_push(&out->list, ((struct owner_link){i, l->own.port, l->inode}));
+            else if (end_is(l->own, t.v6, &asked[i]))
+                vec_push(&out->list, ((struct owner_link){i, l->other.port, 0}));
+        }
     }
     mem_free(asked);
 }
@@ -343,18 +342,6 @@ bool owner_holds(pid_t pid, uint64_t inode)
     return found;
 }
 
-/* Servers share a listening socket with the workers that they start: it is the first of them whose
- * own parent does not hold it. */
-static pid_t procs_holder(const struct procs *procs, uint64_t inode)
-{
-    for (uint32_t i = 0; i < procs->all.n; i++) {
-        const struct proc *p = &procs->all.at[i];
-        if (owner_holds(p->pid, inode) && !owner_holds(p->parent, inode))
-            return p->pid;
-    }
-    return 0;
-}
-
 uint64_t owner_listening(const struct addr *a)
 {
     struct ends asked = {.listens = true};
@@ -370,9 +357,16 @@ pid_t owner_pid(uint64_t inode)
     if (!inode)
         return 0;
     procs_read(&procs);
-    pid_t pid = procs_holder(&procs, inode);
+    pid_t found = 0;
+    for (uint32_t i = 0; i < procs.all.n && !found; i++) {
+        /* servers share a listening socket with the workers that they start: it is the first of them
+         * whose own parent does not hold it */
+        const struct proc *p = &procs.all.at[i];
+        if (owner_holds(p->pid, inode) && !owner_holds(p->parent, inode))
+            found = p->pid;
+    }
     procs_deinit(&procs);
-    return pid;
+    return found;
 }
 
 pid_t owner_listener(const struct addr *a)
