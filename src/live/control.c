@@ -41,25 +41,14 @@ static void add_text(struct json_out *j, const char *key, slice text)
     buf_deinit(&line);
 }
 
-static struct json_out begin(struct buf *out)
+static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
 {
     struct json_out j = json_out(out, JSON_SPACED);
     json_map(&j, NULL);
-    return j;
-}
-
-static uint16_t end(struct json_out *j, uint16_t status)
-{
-    json_map_end(j);
-    buf_addc(j->to, '\n');
-    return status;
-}
-
-static uint16_t refuse(struct buf *out, uint16_t status, const char *sentence)
-{
-    struct json_out j = begin(out);
     add_text(&j, "error", slice_of(sentence));
-    return end(&j, status);
+    json_map_end(&j);
+    buf_addc(out, '\n');
+    return status;
 }
 
 /* ---- patterns ---- */
@@ -145,53 +134,26 @@ static void add_faults(const struct question *q, struct json_out *j)
     json_list_end(j);
 }
 
-static uint16_t answer_run(const struct question *q, struct buf *out)
+static void add_calls(const struct question *q, struct json_out *j)
 {
-    struct json_out j = begin(out);
+    json_uint(j, "calls", count_calls(q, false));
+}
+
+static void add_hushed(const struct question *q, struct json_out *j)
+{
+    json_bool(j, "hushed", q->run->blocks > 0);
+}
+
+static void add_run(const struct question *q, struct json_out *j)
+{
     struct buf run = BUF_INIT(16);
     buf_addf(&run, "%016llx", (unsigned long long)q->run->secret);
-    json_int(&j, "schema_version", 1);
-    json_take(&j, "run", &run);
-    json_bool(&j, "hushed", q->run->blocks > 0);
-    json_uint(&j, "calls", count_calls(q, false));
-    add_faults(q, &j);
+    json_int(j, "schema_version", 1);
+    json_take(j, "run", &run);
+    add_hushed(q, j);
+    add_calls(q, j);
+    add_faults(q, j);
     buf_deinit(&run);
-    return end(&j, 200);
-}
-
-static uint16_t answer_injected(const struct question *q, struct buf *out)
-{
-    struct json_out j = begin(out);
-    add_faults(q, &j);
-    return end(&j, 200);
-}
-
-static uint16_t answer_calls(const struct question *q, struct buf *out)
-{
-    struct json_out j = begin(out);
-    json_uint(&j, "calls", count_calls(q, false));
-    return end(&j, 200);
-}
-
-static uint16_t answer_hushed(const struct question *q, struct buf *out)
-{
-    struct json_out j = begin(out);
-    json_bool(&j, "hushed", q->run->blocks > 0);
-    return end(&j, 200);
-}
-
-static uint16_t begin_block(const struct question *q, struct buf *out)
-{
-    if (!track_hush(q->run))
-        return refuse(out, 409, "too many blocks are open; end each with DELETE");
-    return answer_hushed(q, out);
-}
-
-static uint16_t end_block(const struct question *q, struct buf *out)
-{
-    if (!track_unhush(q->run))
-        return refuse(out, 409, "no block is open; POST begins one");
-    return answer_hushed(q, out);
 }
 
 /* ---- requests ---- */
@@ -199,14 +161,17 @@ static uint16_t end_block(const struct question *q, struct buf *out)
 static const struct control_row {
     const char *what, *method;
     bool pattern; /* takes one */
-    uint16_t (*answer)(const struct question *q, struct buf *out);
+    void (*add)(const struct question *q, struct json_out *j);
+    bool (*change)(struct track_run *r); /* before that, or NULL */
+    const char *refusal;                 /* when it cannot be changed */
 } rows[] = {
-    {"", "GET", false, answer_run},
-    {"injected", "GET", true, answer_injected},
-    {"calls", "GET", true, answer_calls},
-    {"no-faults", "GET", false, answer_hushed},
-    {"no-faults", "POST", false, begin_block},
-    {"no-faults", "DELETE", false, end_block},
+    {"", "GET", false, add_run, NULL, NULL},
+    {"injected", "GET", true, add_faults, NULL, NULL},
+    {"calls", "GET", true, add_calls, NULL, NULL},
+    {"no-faults", "GET", false, add_hushed, NULL, NULL},
+    {"no-faults", "POST", false, add_hushed, track_hush,
+     "too many blocks are open; end each with DELETE"},
+    {"no-faults", "DELETE", false, add_hushed, track_unhush, "no block is open; POST begins one"},
 };
 
 static uint16_t answer(const struct control_row *row, struct track_run *run,
@@ -215,14 +180,21 @@ static uint16_t answer(const struct control_row *row, struct track_run *run,
     struct question q = {
         .run = run, .trace = &run->all.trace, .names = words->names, .words = words};
     struct err e = {0};
-    uint16_t status;
+    uint16_t status = 200;
     names_init(&q.own);
-    if (query.n && !row->pattern)
+    if (query.n && !row->pattern) {
         status = refuse(out, 400, "this address takes no pattern; use /injected or /calls");
-    else if (query.n && read_pattern(&q, query, &e))
+    } else if (query.n && read_pattern(&q, query, &e)) {
         status = refuse(out, 400, e.text);
-    else
-        status = row->answer(&q, out);
+    } else if (row->change && !row->change(run)) {
+        status = refuse(out, 409, row->refusal);
+    } else {
+        struct json_out j = json_out(out, JSON_SPACED);
+        json_map(&j, NULL);
+        row->add(&q, &j);
+        json_map_end(&j);
+        buf_addc(out, '\n');
+    }
     pattern_deinit(&q.pattern);
     names_deinit(&q.own);
     vec_deinit(&q.uids);

@@ -87,12 +87,18 @@ static int settle_services(struct wiring *w, struct err *e)
 
 /* ---- doors ---- */
 
-static void add_door(struct wiring *w, uint32_t caller, uint32_t callee)
+static struct wiring_door *find_door(const struct wiring *w, uint32_t caller, uint32_t callee)
 {
     for (uint32_t i = 0; i < w->doors.n; i++)
         if (w->doors.at[i].caller == caller && w->doors.at[i].callee == callee)
-            return;
-    vec_push(&w->doors, (struct wiring_door){.caller = caller, .callee = callee});
+            return &w->doors.at[i];
+    return NULL;
+}
+
+static void add_door(struct wiring *w, uint32_t caller, uint32_t callee)
+{
+    if (!find_door(w, caller, callee))
+        vec_push(&w->doors, (struct wiring_door){.caller = caller, .callee = callee});
 }
 
 /* A door to each service that the text names. */
@@ -285,10 +291,8 @@ void wiring_bind(struct wiring *w, const struct plane *plane)
 
 const char *wiring_door(const struct wiring *w, uint32_t caller, uint32_t callee)
 {
-    for (uint32_t i = 0; i < w->doors.n; i++)
-        if (w->doors.at[i].caller == caller && w->doors.at[i].callee == callee)
-            return w->doors.at[i].address;
-    return NULL;
+    const struct wiring_door *door = find_door(w, caller, callee);
+    return door ? door->address : NULL;
 }
 
 /* ---- placeholders ---- */

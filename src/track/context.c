@@ -306,14 +306,6 @@ static const struct dialect_header *header_of(slice name)
     return NULL;
 }
 
-const char *const dialect_names[DIALECTS] = {
-    [DIALECT_TRACESTATE] = "tracestate",   [DIALECT_BAGGAGE] = "baggage",
-    [DIALECT_TRACEPARENT] = "traceparent", [DIALECT_B3] = "b3",
-    [DIALECT_B3_MULTI] = "x-b3-traceid",   [DIALECT_REQUEST_ID] = "x-request-id",
-    [DIALECT_JAEGER] = "uber-trace-id",    [DIALECT_DATADOG] = "x-datadog-trace-id",
-    [DIALECT_XRAY] = "x-amzn-trace-id",    [DIALECT_CUSTOM] = "custom",
-};
-
 /* ---- reading ---- */
 
 struct reader {

@@ -29,8 +29,6 @@ enum dialect {
     DIALECTS
 };
 
-extern const char *const dialect_names[DIALECTS]; /* "tracestate", "baggage", "b3" ... */
-
 struct trace_id {
     uint64_t high, low; /* low is never 0 */
 };
