@@ -121,12 +121,12 @@ static const char *flaw_of(const struct head *h)
     for (size_t i = 0; i < sizeof line / sizeof *line; i++)
         for (size_t at = 0; at < line[i].n; at++)
             if ((unsigned char)line[i].p[at] <= ' ' || line[i].p[at] == 127)
-                return "the request's method, host or path holds a blank or a control character; "
-                       "write it as %XX";
+                return "the request's method, host or path contains a space or a control "
+                       "character; encode it as %XX";
     for (uint32_t i = 0; i < h->n_fields; i++)
         if (h->fields[i].name.n == 0 || breaks_lines(h->fields[i].name) ||
             breaks_lines(h->fields[i].value))
-            return "a header of the request has no name or holds a line break; take it out";
+            return "a header of the request has no name or contains a line break; remove it";
     return NULL;
 }
 
@@ -279,8 +279,9 @@ static void explain(struct client_call *k, const struct link *l, enum wire_cut w
     if (l->failed) {
         buf_addf(&text, "%s cannot be reached: %s", k->pool->to->text, l->why);
     } else if (!k->grpc && wire_is_settings((slice){l->sniffed, l->n_sniffed})) {
-        buf_adds(&text, "the service speaks only HTTP/2, and `request` sends HTTP/1.1: let it take "
-                        "both, or use `command: curl -f --http2-prior-knowledge {url:NAME}/path`");
+        buf_adds(&text,
+                 "the service speaks only HTTP/2, but `request` sends HTTP/1.1: enable both in the "
+                 "service, or use `command: curl -f --http2-prior-knowledge {url:NAME}/path`");
     } else {
         if (why == CUT_RESET && l->wire->finish == FINISH_NOT)
             buf_addf(&text, "the call was reset (HTTP/2 error %u)", (unsigned)code);
@@ -289,7 +290,7 @@ static void explain(struct client_call *k, const struct link *l, enum wire_cut w
         if ((why == CUT_BAD || why == CUT_LIMIT) && l->wire->error)
             buf_addf(&text, ": %s", l->wire->error);
         if (k->grpc && lost && !k->in.head)
-            buf_adds(&text, " (gRPC takes a service that speaks HTTP/2)");
+            buf_adds(&text, " (gRPC requires a service that speaks HTTP/2)");
     }
     k->answer.error = buf_keep(&text, &k->arena).p;
 }

@@ -191,7 +191,7 @@ static void on_head(struct stream *s, const struct head *h, bool end)
     link_use(l);
     l->unfinished = !end;
     if (!x->route) {
-        refuse(x, other ? 405 : 404, other ? "not by this method\n" : "there is nothing here\n");
+        refuse(x, other ? 405 : 404, other ? "method not allowed\n" : "not found\n");
         return;
     }
     x->body = BUF_INIT(x->route->body_max);

@@ -87,7 +87,7 @@ static void drop_head(struct exchange *x, const struct head *h, bool end)
     bool again = mode_act(x->mode) == ACT_TWICE && !mode_lost(x->mode);
     if (again && !(x->replayable && x->request_ended)) {
         x->error = x->request_ended
-                       ? "the request's body is too large to be sent twice (limit `payload`)"
+                       ? "the request's body is too large to send twice (limit `payload`)"
                        : "the service answered before it had the whole request";
         x->way = &way_pass;
         pass_head(x, h, end);
@@ -321,7 +321,7 @@ static const char *spoil_json(struct exchange *x, slice text)
 {
     const struct node *root, *spoilt;
     if (node_parse_json(&x->arena, text, &root))
-        return "the body is no JSON";
+        return "the body is not valid JSON";
     spoilt = node_replace(&x->arena, root, mode_field(x->mode),
                           mode_corrupt(x->mode) == CORRUPT_REMOVE ? NULL : &node_null);
     if (spoilt == root)
@@ -423,9 +423,7 @@ void exchange_forward(struct exchange *x)
     x->sending.alone = x->fate.run && exchange_setup(x)->config->fresh;
     x->up = pool_open(&x->generation->upstream[x->door].pool, x->h2, &x->sending);
     if (!x->up) {
-        exchange_fail(x, 502,
-                      "there are too many connections to the service (limit "
-                      "`upstream-connections`)");
+        exchange_fail(x, 502, "too many connections to the service (limit `upstream-connections`)");
         return;
     }
     x->up->user = x;
@@ -461,10 +459,10 @@ static void up_sent(struct stream *s, size_t n)
     }
 }
 
-#define ENDED_EARLY "the service ended the connection before its answer was complete"
+#define ENDED_EARLY "the service closed the connection before its answer was complete"
 #define HTTP2_HINT                                                                                 \
-    " (a call that comes in HTTP/2 goes on in HTTP/2: if the service speaks HTTP/1.1 alone, see "  \
-    "--http1)"
+    " (a call that arrives over HTTP/2 is forwarded over HTTP/2: if the service speaks only "      \
+    "HTTP/1.1, see --http1)"
 
 static const struct tls_terms *terms_of(const struct exchange *x)
 {
@@ -489,9 +487,11 @@ static void hint_tls(struct exchange *x, const char *what)
 static void fail_malformed(struct exchange *x, const struct link *l, enum wire_cut why)
 {
     struct buf text = BUF_INIT(400);
-    buf_adds(&text, why == CUT_BAD ? "the service's answer is malformed"
-                                   : "the service's answer is beyond a limit (`head-bytes`, "
-                                     "`head-fields` or `interims`)");
+    buf_adds(
+        &text,
+        why == CUT_BAD
+            ? "the service's answer is malformed"
+            : "the service's answer exceeds a limit (`head-bytes`, `head-fields` or `interims`)");
     bool tls = is_plain(x) && l->n_sniffed >= 2 && l->sniffed[1] == 3 &&
                (l->sniffed[0] == 0x15 || l->sniffed[0] == 0x16);
     if (tls)
@@ -527,11 +527,11 @@ static void mirror(struct exchange *x, const struct link *l, enum wire_cut why, 
     bool reset = why == CUT_RESET || why == CUT_REFUSED;
     bool lost = why == CUT_CLOSED || l->wire->finish != FINISH_NOT;
     if (lost && !l->heard && !l->pool->heard && is_plain(x))
-        hint_tls(x, "the service ended the connection without a word. If it speaks TLS,");
+        hint_tls(x, "the service closed the connection without an answer. If it speaks TLS,");
     if (x->grpc && lost) {
         fail_grpc(x);
     } else if (x->h2 && lost && !l->heard && !x->told) {
-        exchange_fail(x, 502, "the service ended the connection without a word" HTTP2_HINT);
+        exchange_fail(x, 502, "the service closed the connection without an answer" HTTP2_HINT);
     } else {
         x->error = ENDED_EARLY;
         exchange_break(x, reset ? FINISH_RESET : FINISH_CLOSE,
@@ -609,7 +609,7 @@ static void up_data(struct stream *s, slice bytes)
     x->active_ns = x->worker->loop.now_ns;
     x->unread += bytes.n;
     if (x->reply == OUTCOME(OUT_STATUS, 400) && is_plain(x) && memmem(bytes.p, bytes.n, "HTTPS", 5))
-        hint_tls(x, "the service answers 400 and speaks of HTTPS:");
+        hint_tls(x, "the service answers 400 and mentions HTTPS:");
     if (x->way->takes_over)
         exchange_consume(x, bytes.n);
     x->way->data(x, bytes);

@@ -238,19 +238,22 @@ static int read_address(struct keys_reader *r, const struct key *key, void *into
     bool is_unix = slice_starts(rest, SLICE("unix:"));
     size_t colon = slice_find(rest, ':');
     if (slice_starts(slice_from(rest, colon), SLICE("://")))
-        return keys_fail(r, value, "\"%s\": \"%.*s\" starts with http://, https:// or the address",
+        return keys_fail(r, value,
+                         "\"%s\": \"%.*s\" must start with http://, https:// or the address",
                          key->name, SHORT(value->text));
     if (!is_unix && rest.n && rest.p[rest.n - 1] == '/')
         rest.n--;
     slice behind = rest, word;
     slice_word(&behind, &word);
     if (rest.n == 0 || slice_trim(behind).n > 0) /* empty, or with a blank in it */
-        return keys_fail(r, value,
-                         "\"%s\" is an address such as 127.0.0.1:8001 or https://127.0.0.1:8001, "
-                         "not \"%.*s\"",
-                         key->name, SHORT(value->text));
+        return keys_fail(
+            r, value,
+            "\"%s\" must be an address such as 127.0.0.1:8001 or https://127.0.0.1:8001, not "
+            "\"%.*s\"",
+            key->name, SHORT(value->text));
     if (!is_unix && slice_find(rest, '/') < rest.n)
-        return keys_fail(r, value, "\"%s\": calls keep their own path; leave that of \"%.*s\" out",
+        return keys_fail(r, value,
+                         "\"%s\": calls keep their own path; remove the path from \"%.*s\"",
                          key->name, SHORT(value->text));
     *out = slice_copy(r->arena, rest);
     return 0;
@@ -262,15 +265,15 @@ static const struct key proxy_rows[] = {
     {"listen", KEY_OTHER, offsetof(struct proxy_spec, listen), .read = read_address, .doc = "address at which callers reach it"},
     {"to", KEY_OTHER, offsetof(struct proxy_spec, to), .read = read_address, .doc = "address of the service"},
     {"cert", KEY_STRING, offsetof(struct proxy_spec, cert), .doc = "certificate for callers, PEM"},
-    {"key", KEY_STRING, offsetof(struct proxy_spec, key), .doc = "its key, where the certificate's file has none"},
+    {"key", KEY_STRING, offsetof(struct proxy_spec, key), .doc = "its key, unless the certificate's file contains it"},
     {"test-cert", KEY_STRING, offsetof(struct proxy_spec, test_cert), .doc = "file to which a generated certificate is written"},
-    {"client-ca", KEY_STRING, offsetof(struct proxy_spec, client_ca), .doc = "authority of the certificates that callers must have"},
-    {"http1", KEY_SWITCH, offsetof(struct proxy_spec, http1), .doc = "TLS clients are offered HTTP/1.1 alone"},
+    {"client-ca", KEY_STRING, offsetof(struct proxy_spec, client_ca), .doc = "authority that the certificates of callers must come from"},
+    {"http1", KEY_SWITCH, offsetof(struct proxy_spec, http1), .doc = "offer TLS clients only HTTP/1.1"},
     {"to-ca", KEY_STRING, offsetof(struct proxy_spec, to_ca), .fallback = "the system's", .doc = "authority of the service's certificate"},
     {"to-cert", KEY_STRING, offsetof(struct proxy_spec, to_cert), .doc = "certificate for the service"},
     {"to-key", KEY_STRING, offsetof(struct proxy_spec, to_key), .doc = "its key"},
     {"to-name", KEY_STRING, offsetof(struct proxy_spec, to_name), .fallback = "the host of the address", .doc = "name in the service's certificate"},
-    {"insecure", KEY_SWITCH, offsetof(struct proxy_spec, insecure), .doc = "the service's certificate is not verified"},
+    {"insecure", KEY_SWITCH, offsetof(struct proxy_spec, insecure), .doc = "do not verify the service's certificate"},
     {"faults", KEY_LIST, .most = UINT32_MAX, .read = read_fault, .doc = "rules for calls to this service"},
 };
 /* clang-format on */
@@ -314,7 +317,7 @@ static int add_normalise(struct keys_reader *r, const struct key *key, void *int
 
 static const struct key identify_rows[] = {
     {"payload", KEY_SWITCH, offsetof(struct proxy_config, identify_payload), .fallback = "off",
-     .doc = "is the body part of a call's name?"},
+     .doc = "make the body part of a call's name"},
 };
 static const struct keys identify_keys = {"identify", "identify", KEY_ROWS(identify_rows)};
 
@@ -323,11 +326,11 @@ static const struct key config_rows[] = {
     {"proxies", KEY_LIST, .most = PROXIES_MAX, .read = read_proxy, .inner = &proxy_keys, .doc = "the proxies"},
     {"log", KEY_STRING, offsetof(struct proxy_config, log), .doc = "file to which calls are written; -: standard output"},
     {"workers", KEY_U32, offsetof(struct proxy_config, workers), .least = 1, .most = WORKERS_MAX, .fallback = "1", .doc = "threads"},
-    {"seed", KEY_U64, offsetof(struct proxy_config, seed), .most = INT64_MAX, .fallback = "0", .doc = "for what is drawn by lot"},
+    {"seed", KEY_U64, offsetof(struct proxy_config, seed), .most = INT64_MAX, .fallback = "0", .doc = "seed for random choices"},
     {"identify", KEY_MAP, .inner = &identify_keys, .doc = "how calls are named"},
     {"normalise", KEY_LIST, .most = NORMALISE_MAX, .read = add_normalise, .doc = "rules REGEX -> TEXT for paths"},
     {"fault-header", KEY_SWITCH, offsetof(struct proxy_config, fault_header), .fallback = "on", .doc = "injected answers carry the header x-outfox-fault"},
-    {"limits", KEY_MAP, offsetof(struct proxy_config, limits), .inner = &limit_keys, .doc = "what bounds the proxy"},
+    {"limits", KEY_MAP, offsetof(struct proxy_config, limits), .inner = &limit_keys, .doc = "limits of the proxy"},
 };
 /* clang-format on */
 static const struct keys config_keys = {"a configuration", "proxy-file", KEY_ROWS(config_rows)};
@@ -431,18 +434,20 @@ static int tls_check(const struct proxy_spec *spec, struct err *e)
                            SHORT(tls_keys[i].to ? spec->to : spec->listen));
     }
     if (spec->test_cert && spec->cert)
-        return err_set(e, 0, 0,
-                       "\"test-cert\" is where a generated certificate is written to; with "
-                       "\"cert\" none is generated: leave one of them out");
+        return err_set(
+            e, 0, 0,
+            "\"test-cert\" is the file for a generated certificate, but \"cert\" is set and none "
+            "is generated: remove one of them");
     bool own = spec->key && !spec->cert;
     if (own || (spec->to_key && !spec->to_cert))
         return err_set(e, 0, 0, "\"%s\" without \"%s\": give the certificate too",
                        own ? "key" : "to-key", own ? "cert" : "to-cert");
     if (spec->listen_tls && !spec->test_cert && !spec->cert)
-        return err_set(e, 0, 0,
-                       "https://%.*s needs a certificate: \"cert\" names one, \"test-cert\" a file "
-                       "to which a generated one is written",
-                       SHORT(spec->listen));
+        return err_set(
+            e, 0, 0,
+            "https://%.*s needs a certificate: set \"cert\" to one, or \"test-cert\" to a file "
+            "for a generated one",
+            SHORT(spec->listen));
     return 0;
 }
 
@@ -450,18 +455,18 @@ static int proxy_check(const struct proxy_config *config, uint32_t i, struct err
 {
     const struct proxy_spec *spec = &config->proxies.at[i];
     if (!spec->listen.n)
-        return err_set(e, 0, 0, "the proxy of \"%.*s\" needs an address to listen at (\"listen\")",
+        return err_set(e, 0, 0, "the proxy of \"%.*s\" needs an address to listen on (\"listen\")",
                        SHORT(spec->service));
     if (!spec->to.n && !spec->at)
         return err_set(e, 0, 0, "the proxy of \"%.*s\" needs the address of its service (\"to\")",
                        SHORT(spec->service));
     for (uint32_t k = 0; k < i; k++)
         if (same_address(config->proxies.at[k].listen, spec->listen) && port_of(spec->listen) != 0)
-            return err_set(e, 0, 0,
-                           "the proxies of \"%.*s\" and \"%.*s\" both listen at %.*s: give one of "
-                           "them another port",
-                           SHORT(config->proxies.at[k].service), SHORT(spec->service),
-                           SHORT(spec->listen));
+            return err_set(
+                e, 0, 0,
+                "the proxies of \"%.*s\" and \"%.*s\" both listen on %.*s: change the port of one "
+                "of them",
+                SHORT(config->proxies.at[k].service), SHORT(spec->service), SHORT(spec->listen));
     return tls_check(spec, e);
 }
 
@@ -476,14 +481,15 @@ static int give_rule(struct proxy_config *config, struct rule *rule, uint32_t pr
     if (one && !any && !slice_eq(rule->service, one->service))
         return err_set(
             e, 0, 0,
-            "the rule is for \"%.*s\" but stands with \"%.*s\": leave the service out, or "
-            "move the rule",
+            "the rule is for \"%.*s\" but is listed under \"%.*s\": remove the service from it, "
+            "or move the rule",
             SHORT(rule->service), SHORT(one->service));
     if (!one && rule->bare && n > 1)
-        return err_set(e, 0, 0,
-                       "there are %u proxies: write the service before the interface, or \"*\" for "
-                       "all of them",
-                       (unsigned)n);
+        return err_set(
+            e, 0, 0,
+            "there are %u proxies: put the service in front of the interface, or \"*\" for all of "
+            "them",
+            (unsigned)n);
     if (one || rule->bare) {
         one = one ? one : spec;
         rule->service = one->service;
@@ -499,7 +505,7 @@ static int give_rule(struct proxy_config *config, struct rule *rule, uint32_t pr
         }
     }
     if (!given)
-        err_set(e, 0, 0, "no proxy is for a service \"%.*s\"%s", SHORT(rule->service),
+        err_set(e, 0, 0, "there is no proxy for service \"%.*s\"%s", SHORT(rule->service),
                 err_hint(rule->service, names, n).text);
     mem_free(names);
     return given ? 0 : -1;
@@ -550,8 +556,9 @@ static int rule_make(struct proxy_config *config, const struct fault_source *fau
 int config_finish(struct proxy_config *config, struct err *e)
 {
     if (config->proxies.n == 0)
-        return err_set(e, 0, 0,
-                       "there is no proxy: give --listen and --to, or a FILE with \"proxies\"");
+        return err_set(
+            e, 0, 0,
+            "no proxy is configured: set --listen and --to, or give a FILE with \"proxies\"");
     for (uint32_t i = 0; i < config->proxies.n; i++) {
         struct err inner = {0};
         if (proxy_check(config, i, &inner))

@@ -541,9 +541,9 @@ static void down_abort(struct stream *s, enum wire_cut why, uint32_t code)
     if (why == CUT_BAD)
         x->error = "the request is malformed";
     else if (why == CUT_LIMIT)
-        x->error = "the request is beyond a limit";
+        x->error = "the request exceeds a limit";
     if (link_of(s)->killed) {
-        x->error = "the call was cut off by the proxy, which was told to stop (limit `drain`)";
+        x->error = "the call was cut off because the proxy was stopped (limit `drain`)";
         exchange_finish(x, OUTCOME(OUT_RESET, 0));
         return;
     }
@@ -592,9 +592,9 @@ void exchange_sweep(struct worker *w)
         bool waits = x->timer.at_ns != 0; /* for us, not for a peer */
         bool stalled = x->state == EX_FORWARD && !waits && now - x->active_ns > limits->stall_ns;
         if (stalled)
-            exchange_fail(x, 504, "no byte came for too long (limit `stall`)");
+            exchange_fail(x, 504, "no byte was transferred for too long (limit `stall`)");
         else if (now - x->start_ns > limits->total_ns)
-            exchange_fail(x, 504, "the call lasted too long (limit `total`)");
+            exchange_fail(x, 504, "the call took too long (limit `total`)");
     }
     if (w->exchanges)
         timer_start(&w->loop, &w->sweep, now + SWEEP_NS);

@@ -56,7 +56,7 @@ int log_open(const char *path, struct log **out, struct err *e)
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     int fd = own ? file_open_private(path, flags) : STDOUT_FILENO;
     if (fd < 0)
-        return err_set(e, 0, 0, "the log %s cannot be opened: %s", path,
+        return err_set(e, 0, 0, "cannot open the log %s: %s", path,
                        errno == ENXIO ? "no program reads from this pipe" : strerror(errno));
     struct stat st;
     struct log *log = mem_zero(sizeof *log);

@@ -303,7 +303,7 @@ int plane_reload(struct plane *p, struct proxy_config *config, struct err *e)
         if (all)
             break;
         if (ms == TAKE_UP_MS)
-            return err_set(e, 0, 0, "the last reload is still under way; try again");
+            return err_set(e, 0, 0, "the last reload is still in progress; try again");
         uv_sleep(1);
     }
     if (setup_new(config, old, &setup, e))

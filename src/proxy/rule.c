@@ -46,13 +46,14 @@ enum { BODY_MAX = 1 << 20, MESSAGE_MAX = 4096, VALUE_MAX = 8192 };
 static int field_name_check(slice name, struct err *e)
 {
     if (!slice_is_token(name))
-        return err_set(e, 0, 0, "\"%.*s\" cannot be the name of a header", SHORT(name));
+        return err_set(e, 0, 0, "\"%.*s\" is not a valid header name", SHORT(name));
     enum field_kind kind = field_kind(name);
     if (kind != FIELD_ORDINARY && kind != FIELD_HOST && kind != FIELD_EXPECT)
-        return err_set(e, 0, 0,
-                       "the header \"%.*s\" belongs to one connection, not to the message: rules "
-                       "neither see it nor set it",
-                       SHORT(name));
+        return err_set(
+            e, 0, 0,
+            "the header \"%.*s\" belongs to one connection, not to the message: rules can neither "
+            "match nor set it",
+            SHORT(name));
     return 0;
 }
 
@@ -62,11 +63,12 @@ static int with_check(const struct rule *rule, const char *what, bool there, boo
 {
     struct buf text = BUF_INIT(300);
     if (there)
-        return err_set(e, 0, 0, "the rule has two of \"%s\"", what);
+        return err_set(e, 0, 0, "the rule has \"%s\" twice", what);
     if (fits)
         return 0;
     mode_print(rule->mode, &text);
-    err_set(e, 0, 0, "\"%s\" goes with an answer such as 503: the mode \"%s\" has none", what,
+    err_set(e, 0, 0,
+            "\"%s\" does not fit the mode \"%s\": use one that answers with it, such as 503", what,
             buf_text(&text));
     buf_deinit(&text);
     return -1;
@@ -85,8 +87,8 @@ int rule_set_id(struct rulebook *book, struct rule *rule, slice id, struct err *
     if (!name_valid(id, true) || slice_to_u64(id, UINT64_MAX, &number))
         return err_set(
             e, 0, 0,
-            "an id has 1 to 100 letters, digits, \"_\", \".\" and \"-\", and is no number; "
-            "\"%.*s\" is not one",
+            "invalid id \"%.*s\": use 1 to 100 letters, digits, \"_\", \".\" or \"-\", and not "
+            "digits alone",
             SHORT(id));
     rule->id = slice_copy(&book->arena, id);
     rule->named = true;
@@ -100,7 +102,7 @@ int rule_set_body(struct rulebook *book, struct rule *rule, slice body, struct e
     if (with_check(rule, "body", rule->dress.has_body, fits, e))
         return -1;
     if (body.n > BODY_MAX)
-        return err_set(e, 0, 0, "a body has at most %d MiB", BODY_MAX >> 20);
+        return err_set(e, 0, 0, "a body may have at most %d MiB", BODY_MAX >> 20);
     rule->dress.body = slice_copy(&book->arena, body);
     rule->dress.has_body = true;
     return 0;
@@ -111,7 +113,7 @@ int rule_set_message(struct rulebook *book, struct rule *rule, slice text, struc
     if (with_check(rule, "message", rule->dress.has_message, answers(rule), e))
         return -1;
     if (text.n > MESSAGE_MAX)
-        return err_set(e, 0, 0, "a message has at most %d bytes", MESSAGE_MAX);
+        return err_set(e, 0, 0, "a message may have at most %d bytes", MESSAGE_MAX);
     rule->dress.message = slice_copy(&book->arena, text);
     rule->dress.has_message = true;
     return 0;
@@ -125,10 +127,10 @@ int rule_add_field(struct rulebook *book, struct rule *rule, slice name, slice v
     value = slice_trim(value);
     for (size_t i = 0; i < value.n; i++)
         if (((unsigned char)value.p[i] < 0x20 && value.p[i] != '\t') || value.p[i] == 0x7f)
-            return err_set(e, 0, 0, "the value of header \"%.*s\" has a control character",
+            return err_set(e, 0, 0, "the value of header \"%.*s\" contains a control character",
                            SLICE_ARG(name));
     if (value.n > VALUE_MAX || dress->n_fields == RULE_FIELDS_MAX)
-        return err_set(e, 0, 0, "a rule sets at most %d headers of at most %d bytes",
+        return err_set(e, 0, 0, "a rule may set at most %d headers of at most %d bytes",
                        RULE_FIELDS_MAX, VALUE_MAX);
     dress->fields =
         arena_grown(&book->arena, dress->fields, dress->n_fields, sizeof *dress->fields);
@@ -153,11 +155,11 @@ static int interface_set(struct parser *p, slice method, slice path)
     slice head = {stem.p, slice_find(stem, '*')};
     if (head.n < stem.n)
         return err_set(p->e, 0, column(p, path),
-                       "a \"*\" stands at the end, for any rest: write \"%.*s*\"", SHORT(head));
+                       "\"*\" is only allowed at the end: write \"%.*s*\"", SHORT(head));
     if (slice_find(stem, '?') < stem.n)
         return err_set(
             p->e, 0, column(p, path),
-            "calls are told apart without their query: leave out what follows the \"?\"");
+            "the query is not part of the name of a call: remove the \"?\" and what follows it");
     while (rule->open && stem.n && stem.p[stem.n - 1] != '/')
         piece = (slice){stem.p + --stem.n, piece.n + 1};
     if (piece.n && stem.n && slice_to_u64(piece, UINT64_MAX, &number))
@@ -189,11 +191,11 @@ static int path_read(struct parser *p, slice method, slice path)
     if (!any && !is_method(method))
         return err_set(
             p->e, 0, column(p, method),
-            "\"%.*s\" is no method (they are written in capitals): write \"METHOD /path\", "
-            "with * for any method",
+            "\"%.*s\" is not a method (methods are in capitals): write \"METHOD /path\", with * "
+            "for any method",
             SHORT(method));
     if (path.p[0] != '/' && !slice_is(path, "*"))
-        return err_set(p->e, 0, column(p, path), "a path starts with \"/\"; \"%.*s\" does not",
+        return err_set(p->e, 0, column(p, path), "\"%.*s\" is not a path: it must start with \"/\"",
                        SHORT(path));
     return any && path.p[0] == '*' ? interface_set(p, SLICE(""), path)
                                    : interface_set(p, method, path);
@@ -204,14 +206,14 @@ static int word_read(struct parser *p, slice word)
     if (word.p[0] == '/')
         return err_set(
             p->e, 0, column(p, word),
-            "a path has a method before it: \"GET %.*s\", or \"* %.*s\" for any; calls of "
-            "gRPC are written package.Service/Method",
+            "a path needs a method in front of it: \"GET %.*s\", or \"* %.*s\" for any; gRPC "
+            "calls are written package.Service/Method",
             SHORT(word), SHORT(word));
     if (slice_find(word, ':') < word.n || slice_find(word, '=') < word.n ||
         (slice_find(word, '/') == word.n && word.p[word.n - 1] != '*'))
         return err_set(
             p->e, 0, column(p, word),
-            "\"%.*s\" is no interface: write \"METHOD /path\", package.Service/Method, or "
+            "\"%.*s\" is not an interface: write \"METHOD /path\", package.Service/Method, or "
             "\"*\" for any",
             SHORT(word));
     return interface_set(p, SLICE(""), word);
@@ -220,7 +222,7 @@ static int word_read(struct parser *p, slice word)
 static int service_read(struct parser *p, slice word)
 {
     if (!slice_is(word, "*") && !name_valid(word, true))
-        return err_set(p->e, 0, column(p, word), "\"%.*s\" cannot be the name of a service",
+        return err_set(p->e, 0, column(p, word), "\"%.*s\" is not a valid service name",
                        SHORT(word));
     p->rule->service = word;
     p->rule->bare = false;
@@ -266,12 +268,12 @@ static int quoted_read(struct parser *p, slice *rest, slice *out)
     slice inside = slice_from(*rest, 1);
     inside.n = slice_find(inside, rest->p[0]);
     if (inside.n + 1 == rest->n)
-        return err_set(p->e, 0, END(p), "the quote that opens before \"%.*s\" is not closed",
+        return err_set(p->e, 0, END(p), "the quote in front of \"%.*s\" is not closed",
                        SHORT(inside));
     *rest = slice_from(*rest, inside.n + 2);
     if (rest->n && !memchr(" \t\r\n", rest->p[0], 4))
         return err_set(p->e, 0, column(p, *rest),
-                       "behind the quote that closes comes a blank, not \"%.*s\"", SHORT(*rest));
+                       "expected a space after the closing quote, not \"%.*s\"", SHORT(*rest));
     *out = inside;
     return 0;
 }
@@ -317,7 +319,7 @@ static int option_read(struct parser *p, struct option *out)
 
 static int twice(struct parser *p, slice word)
 {
-    return err_set(p->e, 0, column(p, word), "\"%.*s\": there was one already", SHORT(word));
+    return err_set(p->e, 0, column(p, word), "\"%.*s\" is set twice", SHORT(word));
 }
 
 /* ---- conditions ---- */
@@ -329,7 +331,7 @@ static int header_read(struct parser *p, const struct option *o)
     if (field_name_check(o->argument, &inner))
         return err_set(p->e, 0, column(p, o->word), "%s", inner.text);
     if (rule->n_headers == RULE_HEADERS_MAX)
-        return err_set(p->e, 0, column(p, o->word), "a rule looks at most at %d headers",
+        return err_set(p->e, 0, column(p, o->word), "a rule may match at most %d headers",
                        RULE_HEADERS_MAX);
     struct rule_header header = {.name = o->argument, .any = !o->has_value, .value = o->value};
     header.open = header.value.n && header.value.p[header.value.n - 1] == '*';
@@ -418,11 +420,12 @@ static int condition_unknown(struct parser *p, const struct option *o)
     const struct option_row *row = row_find(o->name);
     if (row && row->after)
         return err_set(p->e, 0, column(p, o->word), "%s= comes after the mode", row->name);
-    return err_set(p->e, 0, column(p, o->word),
-                   "\"%.*s\" is not understood: behind the interface come {payload}, #count, "
-                   "header:NAME, p:0.25, after:10s or for:30s, then \" : MODE\" with blanks around "
-                   "the \":\"%s",
-                   SHORT(o->word), o->has_argument ? err_hint(o->name, names, 4).text : "");
+    return err_set(
+        p->e, 0, column(p, o->word),
+        "unexpected \"%.*s\": after the interface come {payload}, #count, "
+        "header:NAME, p:0.25, after:10s or for:30s, then \" : MODE\" with spaces around the "
+        "\":\"%s",
+        SHORT(o->word), o->has_argument ? err_hint(o->name, names, 4).text : "");
 }
 
 static int with_unknown(struct parser *p, const struct option *o)
@@ -433,8 +436,8 @@ static int with_unknown(struct parser *p, const struct option *o)
         return err_set(p->e, 0, column(p, o->word), "%s: comes before the \" : MODE\"", row->name);
     return err_set(
         p->e, 0, column(p, o->word),
-        "\"%.*s\" is not understood: behind the mode come body=TEXT, "
-        "header=NAME:VALUE, message=TEXT or id=NAME; text with blanks is put in quotes%s",
+        "unexpected \"%.*s\": after the mode come body=TEXT, "
+        "header=NAME:VALUE, message=TEXT or id=NAME; put text that contains spaces in quotes%s",
         SHORT(o->word), err_hint(o->name, names, 4).text);
 }
 
@@ -479,10 +482,11 @@ static int count_read(struct parser *p, const struct option *o)
                     (last.n == 0 || slice_to_u64(last, UINT32_MAX, &rule->last)) &&
                     rule->first <= rule->last)
         return 0;
-    return err_set(p->e, 0, column(p, o->word),
-                   "\"%.*s\" is no count: #2 is the third call, #0-2 the first three, #3- from the "
-                   "fourth on, #*/3 every third, #* all",
-                   SHORT(o->word));
+    return err_set(
+        p->e, 0, column(p, o->word),
+        "\"%.*s\" is not a count: #2 is the third call, #0-2 the first three, #3- from the "
+        "fourth on, #*/3 every third, #* all",
+        SHORT(o->word));
 }
 
 /* ---- the whole ---- */

@@ -61,7 +61,7 @@ static void log_now(struct worker *w)
     if (!failed && log_failed(log))
         plane_warn(w->plane, NULL, "the log cannot be written; calls are no longer logged");
     if (!left_out && log_left_out(log))
-        plane_warn(w->plane, NULL, "nobody reads the log; calls are left out of it");
+        plane_warn(w->plane, NULL, "the log has no reader; calls are left out of it");
 }
 
 static void before_waiting(struct loop *l)
@@ -92,7 +92,7 @@ static void warn_foreign(const struct caller *k, const char *does, const char *r
     slice caller = door->spec->caller;
     struct buf text = BUF_INIT(1000), to = BUF_INIT(200);
     addr_print(&door->to, &to);
-    buf_addf(&text, "%.*s %s. Here only HTTP/1.1, HTTP/2 and gRPC pass; ",
+    buf_addf(&text, "%.*s %s. Only HTTP/1.1, HTTP/2 and gRPC pass here; ",
              SLICE_ARG(caller.n ? caller : SLICE("a client")), does);
     buf_addf(&text, "%s %s", remedy, buf_text(&to));
     plane_warn(k->site->worker->plane, door->spec->service.p, buf_text(&text));
@@ -100,7 +100,7 @@ static void warn_foreign(const struct caller *k, const char *does, const char *r
     buf_deinit(&to);
 }
 
-static const char past_us[] = "for another protocol let it connect to the service itself, at";
+static const char past_us[] = "for another protocol, let it connect directly to the service at";
 
 /* Where calls came before it is a spare connection of somebody's pool. */
 static void on_silent(struct link *l)
@@ -108,7 +108,7 @@ static void on_silent(struct link *l)
     struct site *site = caller_of(l)->site;
     if (site->told_silent || site->spoken)
         return;
-    warn_foreign(caller_of(l), "has connected, and sent nothing for 3s", past_us);
+    warn_foreign(caller_of(l), "connected, but sent nothing for 3s", past_us);
     site->told_silent = true;
 }
 
@@ -129,7 +129,7 @@ static void on_foreign(struct link *l, slice bytes)
             buf_addc(&does, c >= ' ' && c < 0x7f ? c : '?');
     }
     warn_foreign(caller_of(l), buf_text(&does),
-                 tls ? "write http:// where it has https://. The service is at" : past_us);
+                 tls ? "use http:// instead of https://. The service is at" : past_us);
     buf_deinit(&does);
 }
 
@@ -194,7 +194,7 @@ static void on_service_failed(struct link *l, enum conn_gone why, const char *te
 {
     struct buf line = BUF_INIT(600);
     if (why == GONE_CONNECT)
-        buf_addf(&line, "it cannot be reached at %s (%s): does it run, and listen there?",
+        buf_addf(&line, "it cannot be reached at %s (%s): is it running, and listening there?",
                  door_of(l)->to.text, text);
     plane_warn(upstream_of(l)->worker->plane, door_of(l)->spec->service.p,
                why == GONE_CONNECT ? buf_text(&line) : text);

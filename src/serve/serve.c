@@ -75,8 +75,8 @@ static int read_port(slice text, const char *option, uint16_t *out, struct err *
 {
     uint64_t port;
     if (!slice_to_u64(text, UINT16_MAX, &port))
-        return err_set(e, 0, 0, "--%s: a port from 0 (any) to 65535 was expected, not \"%.*s\"",
-                       option, SHORT(text));
+        return err_set(e, 0, 0, "--%s: expected a port from 0 (any) to 65535, not \"%.*s\"", option,
+                       SHORT(text));
     *out = (uint16_t)port;
     return 0;
 }
@@ -87,7 +87,7 @@ static int set_service(struct serve *s, slice value, struct err *e)
     if (find_service(s, value, "service", &i, e))
         return -1;
     if (s->sim->service[i].external)
-        return err_set(e, 0, 0, "--service: \"%.*s\" is outside of the system", SLICE_ARG(value));
+        return err_set(e, 0, 0, "--service: \"%.*s\" is outside the system", SLICE_ARG(value));
     s->served[i] = s->chosen = true;
     return 0;
 }
@@ -97,7 +97,7 @@ static int set_port(struct serve *s, slice value, struct err *e)
     slice name;
     uint32_t i;
     if (!slice_cut(&value, '=', &name) || !value.p)
-        return err_set(e, 0, 0, "--port is written NAME=PORT");
+        return err_set(e, 0, 0, "--port: expected NAME=PORT");
     return find_service(s, name, "port", &i, e) || read_port(value, "port", &s->port[i], e) ? -1
                                                                                             : 0;
 }
@@ -112,7 +112,7 @@ static int read_url(struct serve *s, slice url, struct route *out, struct err *e
     if (addr_parse(url, "--to", &out->addr, e))
         return -1;
     if (addr_is_unix(&out->addr) || addr_port(&out->addr) == 0)
-        return err_set(e, 0, 0, "--to: an address such as http://127.0.0.1:8001 was expected");
+        return err_set(e, 0, 0, "--to: expected an address such as http://127.0.0.1:8001");
     struct buf text = BUF_INIT(200);
     buf_add(&text, url);
     if (slice_find(url, ':') == url.n) { /* a port alone */
@@ -128,7 +128,7 @@ static int set_to(struct serve *s, slice value, struct err *e)
     struct route route = {.caller = UINT32_MAX};
     slice names, caller;
     if (!slice_cut(&value, '=', &names) || !value.p)
-        return err_set(e, 0, 0, "--to is written [CALLER>]CALLEE=URL");
+        return err_set(e, 0, 0, "--to: expected [CALLER>]CALLEE=URL");
     if (slice_find(names, '>') < names.n) {
         slice_cut(&names, '>', &caller);
         if (find_service(s, slice_trim(caller), "to", &route.caller, e))
@@ -149,11 +149,13 @@ static int set_propagate(struct serve *s, slice value, struct err *e)
     while (slice_cut(&value, ',', &name)) {
         name = slice_trim(name);
         if (slice_eq_nocase(name, SLICE("content-type")) || slice_eq_nocase(name, SLICE("te")))
-            return err_set(e, 0, 0, "--propagate: \"%.*s\" belongs to one message alone",
-                           SLICE_ARG(name));
+            return err_set(
+                e, 0, 0,
+                "--propagate: \"%.*s\" belongs to a single message and cannot be passed on",
+                SLICE_ARG(name));
         if (!name.n || s->n_propagate == SERVE_PROPAGATE_MAX)
             return err_set(e, 0, 0,
-                           "--propagate takes `none` or up to %d names of headers, with commas",
+                           "--propagate takes `none` or up to %d header names, separated by commas",
                            SERVE_PROPAGATE_MAX);
         s->propagate[s->n_propagate++] = slice_copy(&s->arena, name);
     }
@@ -179,7 +181,7 @@ int serve_option(struct serve *s, slice name, slice value, struct err *e)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (slice_is(name, rows[i].name))
             return rows[i].set(s, value, e);
-    return err_set(e, 0, 0, "there is no option --%.*s here", SLICE_ARG(name));
+    return err_set(e, 0, 0, "unknown option --%.*s", SLICE_ARG(name));
 }
 
 /* ---- listening ---- */
@@ -200,7 +202,7 @@ int serve_choose(struct serve *s, struct err *e)
     for (uint32_t i = 0; i < s->sim->n_services; i++) {
         s->served[i] = (s->served[i] || !s->chosen) && !s->sim->service[i].external;
         if (!s->served[i] && s->port[i])
-            return err_set(e, 0, 0, "--port: service \"%s\" is not among those that are served",
+            return err_set(e, 0, 0, "--port: service \"%s\" is not being served",
                            s->sim->service[i].name.p);
     }
     return 0;

@@ -105,7 +105,7 @@ static void handle(struct request *r)
     if (r->answer.full)
         answer_text(r, 500, 8, "the answer is too large to be sent");
     else if (!grpc_code && code < 200)
-        answer_text(r, 500, 13, "a status below 200 is no answer");
+        answer_text(r, 500, 13, "a status below 200 is not an answer");
 }
 
 /* ---- the control port ----

@@ -50,16 +50,16 @@ const char *coding_decode(slice coding, slice body, struct buf *out)
 {
     bool gzip = slice_eq_nocase(coding, SLICE("gzip")) || slice_eq_nocase(coding, SLICE("x-gzip"));
     if (!gzip && !slice_eq_nocase(coding, SLICE("deflate")))
-        return "is compressed in a way that Outfox does not read (it reads gzip and deflate): let "
-               "the caller ask for gzip, or the service not compress it";
+        return "is compressed in a way that Outfox cannot read (it reads gzip and deflate): have "
+               "the caller ask for gzip, or the service send it uncompressed";
     if (body.n > UINT32_MAX)
-        return "is too large to be decompressed";
+        return "is too large to decompress";
     int failed = inflate_all(body, gzip ? WINDOW_GZIP : WINDOW, out);
     if (failed && !gzip && !out->full) {
         buf_clear(out);
         failed = inflate_all(body, WINDOW_BARE, out);
     }
     if (out->full)
-        return "is too large when it is decompressed";
-    return failed ? "is said to be compressed, and cannot be decompressed" : NULL;
+        return "is too large once it is decompressed";
+    return failed ? "is marked as compressed, but cannot be decompressed" : NULL;
 }

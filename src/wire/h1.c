@@ -274,7 +274,7 @@ static void take_response(struct h1 *h, struct h1_head *r, size_t bytes)
     struct head *head = &r->head;
     if (head->status == 101) {
         if (!h->asked_upgrade || h->out_state != OUT_DONE) {
-            refuse(h, &(struct h1_refusal){502, "an upgrade that nobody asked for"});
+            refuse(h, &(struct h1_refusal){502, "an upgrade that was not requested"});
             return;
         }
         h->in_state = IN_TUNNEL;

@@ -72,7 +72,7 @@ int64_t h1_find_end(slice bytes, struct h1_scan *scan, struct h1_refusal *why)
         if (scan->line && (line[0] == ' ' || line[0] == '\t'))
             return refuse(why, 400, "a header is continued on a second line (obs-fold)");
         if (has_control(line, n - 1))
-            return refuse(why, 400, "a line has a control byte");
+            return refuse(why, 400, "a line contains a control character");
         scan->line = scan->seen = scan->line + n + 1;
         if (n == 1)
             return (int64_t)scan->line;
@@ -179,12 +179,12 @@ static bool take_known(struct parse *p, const struct field *f)
         /* a tab behind the word is allowed, but llhttp is not alone in not knowing that */
         if (p->encoded || !slice_eq_nocase(f->value, SLICE("chunked")) ||
             slice_find(p->field.value, '\t') < p->field.value.n)
-            p->fault = "Transfer-Encoding is something else than chunked";
+            p->fault = "Transfer-Encoding is not chunked";
         p->encoded = true;
         return true;
     case FIELD_LENGTH:
         if (h->has_length || !slice_to_u64(f->value, INT64_MAX, &h->length))
-            p->fault = "Content-Length is not one number";
+            p->fault = "Content-Length is not a single number";
         h->has_length = true;
         return true;
     case FIELD_UPGRADE:
@@ -197,9 +197,9 @@ static bool take_known(struct parse *p, const struct field *f)
     case FIELD_TE: h->te |= slice_eq_nocase(f->value, SLICE("trailers")); return true;
     case FIELD_HOST:
         if (p->hosted && !h->status)
-            p->fault = "there is more than one Host";
+            p->fault = "there is more than one Host header";
         if (!all_in(f->value, authority_bits) && !h->status)
-            p->fault = "Host is not a host";
+            p->fault = "Host is not a valid host";
         p->hosted = true;
         h->authority = f->value;
         return !h->status;
@@ -307,7 +307,7 @@ static int read_target(struct parse *p, slice bytes, struct h1_refusal *why)
     h->scheme = SLICE("http");
     h->target = p->url;
     if (slice_is(h->method, "CONNECT"))
-        return refuse(why, 501, "CONNECT is not for a reverse proxy");
+        return refuse(why, 501, "a reverse proxy does not support CONNECT");
     if (h->target.n && h->target.p[0] == '/')
         return 0;
     if (slice_is(h->target, "*") && slice_is(h->method, "OPTIONS"))
@@ -350,9 +350,9 @@ int h1_head_parse(slice bytes, bool request, uint32_t fields_max, struct h1_head
     if (p.fault)
         return refuse(why, 400, p.fault);
     if (code == HPE_INVALID_METHOD)
-        return refuse(why, 501, "the method is not known");
+        return refuse(why, 501, "the method is unknown");
     if (code == HPE_INVALID_VERSION || (code == HPE_PAUSED && ll.http_major != 1))
-        return refuse(why, 505, "only HTTP/1.0, HTTP/1.1 and HTTP/2 are spoken here");
+        return refuse(why, 505, "only HTTP/1.0, HTTP/1.1 and HTTP/2 are supported");
     if (code != HPE_PAUSED)
         return refuse(why, 400, "the head is malformed");
     if (p.too_many)
@@ -371,7 +371,7 @@ int h1_head_parse(slice bytes, bool request, uint32_t fields_max, struct h1_head
         if (p.encoded && h->http10)
             return refuse(why, 400, "Transfer-Encoding in HTTP/1.0");
         if (!p.hosted && !h->http10)
-            return refuse(why, 400, "there is no Host");
+            return refuse(why, 400, "the Host header is missing");
         if (!p.upgrades || p.to_h2 || h->http10)
             h->upgrade = (slice){0};
         h->bodiless = !p.encoded && h->length == 0;

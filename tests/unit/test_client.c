@@ -1296,7 +1296,7 @@ static void test_grpc_failures(void **state)
     /* a service that speaks HTTP/1.1 */
     raw_script(&b, &(struct act){.answer = "HTTP/1.1 400 Bad Request\r\n\r\n", .after = CLOSE}, 1);
     call_grpc(&b, &b.raw.at, NULL, &g);
-    expect_failed(&g, OUT_CLOSED, "gRPC takes a service that speaks HTTP/2");
+    expect_failed(&g, OUT_CLOSED, "gRPC requires a service that speaks HTTP/2");
     server_close(&s);
     lab_deinit(&b);
 }

@@ -88,7 +88,7 @@ static void test_bomb(void **state)
         slice body = pack((slice){zeros, LARGE}, forms[i].window, packed);
         struct buf out = BUF_INIT(10000);
         assert_string_equal(coding_decode(slice_of(forms[i].name), body, &out),
-                            "is too large when it is decompressed");
+                            "is too large once it is decompressed");
         assert_true(out.n <= 10000);
         buf_deinit(&out);
     }

@@ -640,7 +640,7 @@ struct row {
 #define CALL  "POST /p.S/M .....ping."
 #define PONG  "200 .....pong grpc:0."
 #define UNFIT "grpc:0 grpc:0 handled: there is no JSON body to corrupt"
-#define EARLY "the service ended the connection before its answer was complete"
+#define EARLY "the service closed the connection before its answer was complete"
 
 static const struct row rows[] = {
     {"", ANSWERS, "12", "200 pong.", ONCE, "200 200 handled"},
@@ -693,7 +693,8 @@ static const struct row rows[] = {
      "200 200 handled fired"},
     {"corrupt:null=c", ANSWERS_JSON, "12", "200 {\"a\":1,\"b\":2}.", ONCE,
      "200 200 handled: the body has no such field"},
-    {"corrupt:null=c", ANSWERS, "12", "200 pong.", ONCE, "200 200 handled: the body is no JSON"},
+    {"corrupt:null=c", ANSWERS, "12", "200 pong.", ONCE,
+     "200 200 handled: the body is not valid JSON"},
     /* after it */
     {"duplicate", ANSWERS, "12", "200 pong.", ONCE "; " ONCE, "200 200 handled fired"},
     {"duplicate", ANSWERS, "g", PONG, CALL "; " CALL, "grpc:0 grpc:0 handled fired"},
@@ -708,9 +709,11 @@ static const struct row rows[] = {
      "502 outfox: service at 127.0.0.1:9 cannot be reached: connection refused..", "",
      "502 refused"},
     {"", REFUSES, "g", "200 grpc:14.", "", "grpc:14 refused"},
-    {"", HANGS, "1", "504 outfox: no byte came for too long (limit `stall`).. after 5.0m",
+    {"", HANGS, "1",
+     "504 outfox: no byte was transferred for too long (limit `stall`).. after 5.0m",
      ONCE " closed", "504 - handled"},
-    {"", HANGS, "2", "504 outfox: no byte came for too long (limit `stall`).. after 5.0m",
+    {"", HANGS, "2",
+     "504 outfox: no byte was transferred for too long (limit `stall`).. after 5.0m",
      ONCE " reset(8)", "504 - handled"},
     {"", HANGS, "g", "200 grpc:4. after 5.0m", CALL " reset(8)", "grpc:4 - handled"},
     {"", CLOSES, "1", " closed", ONCE " closed", "closed closed handled"},

@@ -203,8 +203,8 @@ static void test_errors_of_the_file(void **state)
         {"", 0, 0, "a configuration is a map"},
         {"- a\n", 1, 1, "a configuration is a map"},
         {"proxies: 3\n", 1, 10, "\"proxies\" must be a list"},
-        {"proxies: []\n", 0, 0, "there is no proxy"},
-        {"log: x\n", 0, 0, "there is no proxy"},
+        {"proxies: []\n", 0, 0, "no proxy is configured"},
+        {"log: x\n", 0, 0, "no proxy is configured"},
         {"proxies:\n  - 3\n", 2, 5, "a proxy is a map"},
         {"proxies:\n  - listen: 8001\n", 2, 5, "(\"to\")"},
         {"proxies:\n  - to: 8001\n", 2, 5, "(\"listen\")"},
@@ -238,13 +238,14 @@ static void test_errors_of_the_file(void **state)
         {ONE(", faults: ['GET /a : 50x']"), 2, 40, "there is no mode \"50x\""},
         {ONE(", faults: [{ falt: 'GET /a : 503', id: x }]"), 2, 42, "did you mean \"fault\"?"},
         {ONE(", faults: [{ id: x }]"), 2, 40, "\"fault: RULE\" is missing in a fault"},
-        {ONE(", faults: [{ fault: 'GET /a : 503', id: 7 }]"), 2, 69, "an id has"},
-        {ONE(", faults: [{ fault: 'GET /a : 503 id=a', id: b }]"), 2, 74, "two of \"id\""},
+        {ONE(", faults: [{ fault: 'GET /a : 503', id: 7 }]"), 2, 69, "invalid id"},
+        {ONE(", faults: [{ fault: 'GET /a : 503 id=a', id: b }]"), 2, 74, "\"id\" twice"},
         {ONE(", faults: [{ fault: 'GET /a : 503', headers: 3 }]"), 2, 74, "must be a map"},
         {ONE(", faults: [{ fault: 'GET /a : 503', headers: { 'a b': 3 } }]"), 2, 76,
-         "name of a header"},
-        {ONE(", faults: [{ fault: 'GET /a : reset', body: x }]"), 2, 73, "has none"},
-        {ONE(", faults: ['cart GET /a : 503']"), 2, 40, "stands with \"service\""},
+         "valid header name"},
+        {ONE(", faults: [{ fault: 'GET /a : reset', body: x }]"), 2, 73,
+         "does not fit the mode \"reset\""},
+        {ONE(", faults: ['cart GET /a : 503']"), 2, 40, "is listed under \"service\""},
         {ONE(", faults: ['* : 503 id=a', '* : 503 id=a']"), 2, 56, "two rules have the id \"a\""},
         /* what YAML makes of rules without quotes */
         {"proxies:\n  - listen: 1\n    to: 2\n    faults:\n      - POST /a #0 : 503\n", 5, 9,
@@ -258,7 +259,7 @@ static void test_errors_of_the_file(void **state)
         {"proxies:\n  - listen: 1\n    to: 2\n    faults:\n      - * : 503\n", 5, 10,
          "put rules in quotes"},
         {"proxies: [{ listen: 1, to: 2 }, { listen: 1, to: 3, service: b }]\n", 1, 33,
-         "\"service\" and \"b\" both listen at 1"},
+         "\"service\" and \"b\" both listen on 1"},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -435,7 +436,7 @@ static void test_errors_of_rules(void **state)
     } rows[] = {
         {"GET /a : 503", 2, "there are 2 proxies"},
         {"paymnt GET /a : 503", 2, "did you mean \"payment\"?"},
-        {"other GET /a : 503", 1, "no proxy is for a service \"other\""},
+        {"other GET /a : 503", 1, "there is no proxy for service \"other\""},
         {"GET /a : 50", 1, "rule \"GET /a : 50\": "},
         {"GET /a", 1, "the mode is missing: a rule ends with \" : MODE\", such as \" : 503\""},
     };
@@ -470,7 +471,7 @@ static void test_tls_keys(void **state)
         {{"listen", "0", "to", "https://1", "to-key", "a", NULL}, "\"to-key\" without \"to-cert\""},
         {{"listen", "0", "to", "https://1", "to-cert", "a", NULL}, NULL},
         {{"listen", "0", "to", "https://1", "test-cert", "a", NULL}, "\"test-cert\" is for TLS"},
-        {{"listen", "https://0", "to", "1", "test-cert", "a", "cert", "b", NULL}, "leave one"},
+        {{"listen", "https://0", "to", "1", "test-cert", "a", "cert", "b", NULL}, "remove one"},
         {{"listen", "0", "to", "1", "insecure", "off", NULL}, NULL},
     };
     (void)state;
