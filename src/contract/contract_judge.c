@@ -95,7 +95,7 @@ static bool tell_count(const struct contract *c, uid group, uint32_t is, uint32_
 {
     group_print(c, group, detail);
     if (is == 0)
-        buf_adds(detail, " did not have its effect, as it has without faults");
+        buf_adds(detail, " did not have the effect it has without faults");
     else
         buf_addf(detail, " had its effect %u %s, not %u as without faults", (unsigned)is,
                  plural(is, "time", "times"), (unsigned)usual);
@@ -487,14 +487,14 @@ void contract_remark(struct contract *c, bool complete, const struct summary *su
         if (summary->remarks.at[i].severity != SEVERITY_OFF)
             say_hidden(c, &summary->remarks.at[i], say, ctx);
     if (c->usual.answer.runs && mask_hides(&c->usual.answer, (slice){0}))
-        say(ctx, "without faults the answer as a whole differs from run to run, and cannot be "
-                 "compared: where the contract says `unaffected`, only status and effects are");
+        say(ctx, "without faults the whole answer differs from run to run and cannot be compared: "
+                 "where the contract says `unaffected`, only status and effects are checked");
     for (uint32_t i = 0; i < c->rules.n && complete; i++) {
         if (c->rules.at[i].used)
             continue;
         struct buf text = BUF_INIT(WHY_MAX);
         print_rule(c, &c->rules.at[i], &text);
-        buf_adds(&text, " was never used: nothing that was tried is what it speaks of");
+        buf_adds(&text, " was never used: nothing that was tried matches it");
         say(ctx, buf_text(&text));
         buf_deinit(&text);
     }

@@ -401,7 +401,8 @@ static void propose_subject(struct contract *c, struct subject *x)
         (void)try_form(c, x, forms[FORMS - 1], false, true);
     for (uint32_t i = before; i < c->rules.n && x->at[0].n_subject > 1; i++)
         if (!c->rules.at[i].decide && !like_one(c, x->at[0].seen, &c->rules.at[i]))
-            c->rules.at[i].decide = "together they do something else than each alone: is it meant?";
+            c->rules.at[i].decide =
+                "together they behave differently than each alone: is that intended?";
 }
 
 /* ---- all ---- */
@@ -520,7 +521,7 @@ void contract_print(struct contract *c, struct buf *out)
     uint32_t own = c->rules.n;
     if (own == 0)
         propose_rules(c, true);
-    buf_addf(out, "# What was seen when calls failed (docs/contracts.md). Is it what is wanted?\n");
+    buf_addf(out, "# What happened when calls failed (docs/contracts.md). Is it what you want?\n");
     head_print(c, out);
     for (uint32_t i = 0; i < c->rules.n; i++)
         rule_print(&c->rules.at[i], 2, true, out);
@@ -783,10 +784,11 @@ bool contract_update(struct contract *c, slice text, struct buf *out, struct err
     bool good = !out->full && !yaml_parse(buf_slice(out), &arena, &root, &why) &&
                 !contract_load(&c->opt, root, &again, &why);
     if (!good)
-        err_set(e, 0, 0,
-                "%s is written in a way that cannot be changed here (%s): write `when` as a list "
-                "with a dash before each rule",
-                c->opt.file, why.text);
+        err_set(
+            e, 0, 0,
+            "%s cannot be updated in place (%s): write `when` as a list with a dash before each "
+            "rule",
+            c->opt.file, why.text);
     contract_free(again);
     arena_deinit(&arena);
     return good;

@@ -332,7 +332,7 @@ static bool is_scalar(const struct node *n)
 static int read_pattern(struct keys_reader *r, const struct node *value, struct pattern *into)
 {
     if (!is_scalar(value))
-        return keys_fail(r, value, "a call is text such as \"payment POST /charge\", not %s",
+        return keys_fail(r, value, "a call must be text such as \"payment POST /charge\", not %s",
                          node_type_name(value->type));
     return pattern_parse(into, contract_of(r)->opt.words, PATTERN_CALLS, value->text, r->e)
                ? err_place(r->e, value->line, value->col)
@@ -365,7 +365,7 @@ static int add_status(struct keys_reader *r, const struct key *key, void *into,
     outcome o;
     (void)key;
     if (!is_scalar(value))
-        return keys_fail(r, value, "a status is a number such as 503, not %s",
+        return keys_fail(r, value, "a status must be a number such as 503, not %s",
                          node_type_name(value->type));
     slice text = value->text;
     uint64_t code = 0;
@@ -383,7 +383,7 @@ static int add_status(struct keys_reader *r, const struct key *key, void *into,
         s = (struct contract_status){outcome_kind(o), outcome_code(o), outcome_code(o)};
     } else {
         return keys_fail(r, value,
-                         "\"%.*s\" is no status: write 503, 5xx, grpc:14, exit 1 or timeout",
+                         "\"%.*s\" is not a status: use 503, 5xx, grpc:14, exit 1 or timeout",
                          SHORT(text));
     }
     vec_push(&then->status, s);
@@ -397,7 +397,7 @@ static int add_json(struct keys_reader *r, const struct key *key, void *into,
     (void)key;
     if (!pointer_valid(pair->key))
         return err_set(r->e, pair->line, pair->col,
-                       "\"%.*s\" is no JSON pointer: it starts with a slash, and ~ is written ~0",
+                       "\"%.*s\" is not a JSON pointer: start it with a slash, and write ~ as ~0",
                        SHORT(pair->key));
     vec_push(&then->json, (struct contract_value){slice_copy(r->arena, pair->key),
                                                   node_copy(r->arena, pair->value)});
@@ -409,8 +409,8 @@ static int read_body(struct keys_reader *r, const struct key *key, void *into,
 {
     struct contract_then *then = into;
     if (!is_scalar(value))
-        return keys_fail(r, value, "\"%s\" is text, not %s; \"json\" compares values", key->name,
-                         node_type_name(value->type));
+        return keys_fail(r, value, "\"%s\" must be text, not %s; use \"json\" to compare values",
+                         key->name, node_type_name(value->type));
     then->body = node_copy(r->arena, value);
     return 0;
 }
@@ -425,12 +425,14 @@ static int add_count(struct keys_reader *r, struct contract_then *then,
     if (failed)
         err_place(r->e, pair->line, pair->col);
     else if (count.calls.steps.n != 2 || count.calls.mode != MODE_NONE)
-        failed = err_set(r->e, pair->line, pair->col,
-                         "effects are counted by service and interface: \"%.*s\" names more",
-                         SHORT(pair->key));
+        failed =
+            err_set(r->e, pair->line, pair->col,
+                    "effects are counted by service and interface; \"%.*s\" names more than that",
+                    SHORT(pair->key));
     else if (!is_scalar(pair->value) || !slice_to_u64(pair->value->text, EFFECT_COUNT_MAX, &n))
-        failed = keys_fail(r, pair->value, "how often \"%.*s\" has its effect is a whole number",
-                           SHORT(pair->key));
+        failed =
+            keys_fail(r, pair->value, "how often \"%.*s\" has its effect must be a whole number",
+                      SHORT(pair->key));
     count.n = (uint32_t)n;
     vec_push(&then->counts, count);
     return failed;
@@ -443,7 +445,7 @@ static int read_then_effects(struct keys_reader *r, const struct key *key, void 
     struct contract_then *then = into;
     if (reading->usual)
         return keys_fail(r, value,
-                         "effects without faults are what the others are compared with: write "
+                         "effects without faults are what the others are compared with: put "
                          "rules about them under the key \"effects\" of the file");
     if (value->type == NODE_MAP && value->n) {
         then->effects = EFFECTS_COUNTS;
@@ -454,7 +456,7 @@ static int read_then_effects(struct keys_reader *r, const struct key *key, void 
     }
     bool none = value->type == NODE_STR && slice_is(value->text, "none");
     if (!none && !(value->type == NODE_STR && slice_is(value->text, "same")))
-        return keys_fail(r, value, "\"%s\" is none, same, or a map of calls and numbers",
+        return keys_fail(r, value, "\"%s\" must be none, same, or a map of calls and numbers",
                          key->name);
     then->effects = none ? EFFECTS_NONE : EFFECTS_SAME;
     return 0;
@@ -466,7 +468,7 @@ static int read_propagates(struct keys_reader *r, const struct key *key, void *i
     const struct reading *reading = r->ctx;
     struct contract_then *then = into;
     if (reading->usual || value->type != NODE_BOOL || !value->boolean)
-        return keys_fail(r, value, "\"%s\" is true, or left out%s", key->name,
+        return keys_fail(r, value, "\"%s\" must be true, or left out%s", key->name,
                          reading->usual ? "; without faults there is nothing to propagate" : "");
     then->propagates = true;
     return 0;
@@ -477,7 +479,8 @@ static const struct key then_rows[] = {
      .doc = "what the client sees"},
     {"json", KEY_EACH, .least = 1, .pair = add_json, .doc = "values, each under its JSON pointer"},
     {"body", KEY_OTHER, .read = read_body, .doc = "the whole body"},
-    {"effects", KEY_OTHER, .read = read_then_effects, .doc = "none, same, or how often each"},
+    {"effects", KEY_OTHER, .read = read_then_effects,
+     .doc = "none, same, or how often each happens"},
     {"propagates", KEY_OTHER, .read = read_propagates, .doc = "the status of the failed call"},
 };
 static const struct keys then_keys = {"then", "then", KEY_ROWS(then_rows)};
@@ -494,18 +497,18 @@ int then_load(struct contract *c, const struct node *value, bool usual, struct c
         out->unaffected = true;
     else if (value->type != NODE_MAP || value->n == 0)
         return keys_fail(&r, value, "%s, not %s",
-                         usual ? "\"without-faults\" is a map such as { status: 200 }"
-                               : "\"then\" is unaffected, or a map such as { status: 503 }",
+                         usual ? "\"without-faults\" must be a map such as { status: 200 }"
+                               : "\"then\" must be unaffected, or a map such as { status: 503 }",
                          is_scalar(value) ? value->text.p : node_type_name(value->type));
     else if (keys_read(&r, usual ? &usual_keys : &then_keys, out, value))
         return -1;
     if (out->propagates && out->status.n)
-        return keys_fail(&r, value, "\"propagates\" says which status: leave \"status\" out");
+        return keys_fail(&r, value, "\"propagates\" sets the status: remove \"status\"");
     then_print(out, &text);
     out->text = intern_put(&c->pool, buf_slice(&text));
     bool full = text.full || out->text == INTERN_NONE;
     buf_deinit(&text);
-    return full ? keys_fail(&r, value, "this is too large: name fewer values") : 0;
+    return full ? keys_fail(&r, value, "this is too long: name fewer values") : 0;
 }
 
 /* ---- reading: rules ---- */
@@ -535,7 +538,7 @@ int rule_load(struct contract *c, const struct node *item, struct contract_rule 
     for (uint32_t i = 0; out->then.propagates && i < out->fails.n; i++)
         if (out->fails.at[i].pattern.mode != MODE_NONE &&
             !mode_outcome(out->fails.at[i].pattern.mode))
-            return keys_fail(&r, item, "this mode has no status that could propagate");
+            return keys_fail(&r, item, "this mode has no status to propagate");
     return 0;
 }
 
@@ -549,7 +552,7 @@ static int read_scenario(struct keys_reader *r, const struct key *key, void *int
     c->has_scenario = true;
     if (is_scalar(value) && slice_is(value->text, c->opt.scenario))
         return 0;
-    return keys_fail(r, value, "this file is the contract of the scenario \"%s\": name that one",
+    return keys_fail(r, value, "this file is the contract of scenario \"%s\": use that name",
                      c->opt.scenario);
 }
 
@@ -570,7 +573,7 @@ static int add_read(struct keys_reader *r, const struct key *key, void *into,
     if (read_pattern(r, value, &vec_last(&c->reads)))
         return -1;
     if (vec_last(&c->reads).mode != MODE_NONE)
-        return keys_fail(r, value, "a call that reads is named without a mode");
+        return keys_fail(r, value, "a call that reads takes no mode: remove it");
     return 0;
 }
 
@@ -614,7 +617,7 @@ static int read_when(struct keys_reader *r, const struct key *key, void *into,
 }
 
 static const struct key file_rows[] = {
-    {"scenario", KEY_OTHER, .read = read_scenario, .doc = "whose contract it is"},
+    {"scenario", KEY_OTHER, .read = read_scenario, .doc = "the scenario it is about"},
     {"without-faults", KEY_OTHER, .read = read_without, .doc = "what holds without faults"},
     {"when", KEY_OTHER, .read = read_when, .doc = "the rules"},
     {"reads", KEY_LIST, .most = UINT32_MAX, .read = add_read, .doc = "calls without side effects"},

@@ -174,7 +174,7 @@ static bool json_holds(struct contract *c, const struct contract_then *t, const 
 {
     const struct node *root = t->json.n ? contract_json(c, b->body) : NULL;
     if (t->json.n && !root) {
-        buf_adds(detail, "the answer is no JSON");
+        buf_adds(detail, "the answer is not JSON");
         return false;
     }
     for (uint32_t i = 0; i < t->json.n; i++) {
@@ -279,7 +279,7 @@ static bool same_body(struct contract *c, const struct behaviour *b, struct buf 
         const struct asked *is = asked_find(c, b, u->request);
         element_print(c->opt.names, uid_element(c->opt.names, u->request), detail);
         if (!is) {
-            buf_adds(detail, " is not asked for, as it is without faults");
+            buf_adds(detail, " is not requested, although it is without faults");
         } else if (is->status != u->status) {
             buf_adds(detail, " answers ");
             contract_print_status(is->status, detail);
@@ -287,7 +287,7 @@ static bool same_body(struct contract *c, const struct behaviour *b, struct buf 
             contract_print_status(u->status, detail);
             buf_adds(detail, " as without faults");
         } else {
-            buf_adds(detail, " gives the command another answer than without faults: ");
+            buf_adds(detail, " gives the command a different answer than without faults: ");
             add_text(intern_text(&c->pool, is->body), detail);
         }
         return false;
@@ -462,8 +462,8 @@ static void print_body(struct contract *c, const struct behaviour *b, struct buf
         return;
     if (command && alike == ALIKE_OTHER) {
         *decide =
-            "the command ends as without faults although its requests are answered in another "
-            "way: is that good enough?";
+            "the command ends as without faults although its requests get different answers: is "
+            "that good enough?";
         return;
     }
     if (alike == ALIKE_UNKNOWN) {
@@ -474,13 +474,13 @@ static void print_body(struct contract *c, const struct behaviour *b, struct buf
     struct arena a = {0};
     const struct node *is = contract_json(c, b->body);
     slice text = mask_apply_text(m, &a, intern_text(&c->pool, b->body));
-    *decide = "a success with another answer than without faults: is it good enough?";
+    *decide = "a success with a different answer than without faults: is it good enough?";
     bool written = is && m->json && print_json(mask_apply(m, &a, (slice){0}, is), m->json, out);
     if (!is && text.n <= BODY_TEXT_MAX) {
         buf_adds(out, ", body: ");
         buf_add_json_string(out, text);
     } else if (!written) {
-        *decide = "a success with another answer than without faults, too long to be written here";
+        *decide = "a success with a different answer than without faults, too long to show here";
     }
     arena_deinit(&a);
 }
@@ -539,16 +539,17 @@ static void print_effects(struct contract *c, const struct behaviour *b, const s
     if (!any && (!ok || !same)) {
         buf_adds(out, "none");
         if (ok)
-            *decide = "a success without the side effects that it has without faults: is it meant?";
+            *decide = "a success without the side effects it has without faults: is that intended?";
     } else if (same) {
         buf_adds(out, "same");
     } else {
         print_counts(c, b, out);
         if (ok)
-            *decide = "a success with other side effects than without faults: is it meant?";
+            *decide =
+                "a success with different side effects than without faults: is that intended?";
     }
     if (!ok && any)
-        *decide = "an error is answered although side effects were made: must they be undone?";
+        *decide = "an error although side effects happened: must they be undone?";
 }
 
 bool behaviour_print(struct contract *c, const struct behaviour *b, const struct fault *faults,

@@ -211,8 +211,8 @@ static bool take_word(slice *rest, const char *word)
 static int refuse_word(slice word, const char *expected, struct err *e)
 {
     if (word.n == 0)
-        return err_set(e, 0, 0, "%s is missing at the end", expected);
-    return err_set(e, 0, 0, "%s was expected, not \"%.*s\"", expected, SHORT(word));
+        return err_set(e, 0, 0, "expected %s at the end", expected);
+    return err_set(e, 0, 0, "expected %s, not \"%.*s\"", expected, SHORT(word));
 }
 
 /* Ways to count; the number follows where it decides something. */
@@ -253,7 +253,7 @@ static int parse_status(slice *rest, outcome *out, struct err *e)
 {
     slice word;
     if (!take_word(rest, "status"))
-        return refuse_word(next_word(rest), "\"status\" and what the client sees", e);
+        return refuse_word(next_word(rest), "\"status\" and the status the client sees", e);
     word = next_word(rest);
     bool known = outcome_read(word, out);
     uint32_t code = outcome_code(*out);
@@ -281,7 +281,7 @@ static int parse_counts(slice rest, struct effect_rule *out, struct err *e)
     if (!slice_is(word, "otherwise"))
         return refuse_word(word, when ? "\"otherwise\"" : "\"when status\"", e);
     if (!when)
-        return err_set(e, 0, 0, "\"otherwise\" needs a \"when status\" before it");
+        return err_set(e, 0, 0, "\"otherwise\" must follow \"when status\"");
     if (parse_count(&rest, &out->else_low, &out->else_high, e))
         return -1;
     word = next_word(&rest);
@@ -303,9 +303,9 @@ int effect_rule_parse(const struct vocabulary *v, slice text, struct effect_rule
     text = slice_trim(text);
     *out = (struct effect_rule){.when = OUT_NONE, .high = ANY_NUMBER, .else_high = ANY_NUMBER};
     if (text.n > TEXT_MAX)
-        return err_set(e, 0, 0, "a side effect is written in at most %d bytes", TEXT_MAX);
+        return err_set(e, 0, 0, "a side effect must not exceed %d bytes", TEXT_MAX);
     if (memchr(text.p ? text.p : "", 0, text.n))
-        return err_set(e, 0, 0, "a side effect has no NUL bytes");
+        return err_set(e, 0, 0, "a side effect must not contain NUL bytes");
     size_t end = pattern_end(text);
     out->text = mem_alloc(text.n + 1);
     memcpy(out->text, text.p ? text.p : "", text.n);
@@ -335,7 +335,7 @@ int effect_rule_load(const struct node *node, const struct vocabulary *v, struct
     *out = (struct effect_rule){0};
     if (value->type != NODE_STR && !(pair && value->type == NODE_NUM))
         return err_set(e, node->line, node->col,
-                       "a side effect is written \"SERVICE METHOD /path\" or \"SERVICE METHOD "
+                       "a side effect must be \"SERVICE METHOD /path\" or \"SERVICE METHOD "
                        "/path: exactly 1 when status 200, otherwise 0\", not %s",
                        node_type_name(value->type));
     struct buf text = BUF_INIT(2 * TEXT_MAX);

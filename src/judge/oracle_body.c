@@ -208,8 +208,7 @@ void oracle_hidden(const struct view *v)
             continue;
         struct witness witness[] = {{at, "failed"}, {r->call, "answered with success"}};
         remark_write(v, ORACLE_HIDDEN_ERROR, c->uid, witness, 2,
-                     "the client gets %s although %s %s, and reads of an error only in the body: "
-                     "%s",
+                     "the client gets %s although %s %s; only the body mentions an error: %s",
                      say_outcome(j, r->status), say_name(j, c->uid),
                      call_failed(c) ? "failed" : "did not answer as it should", error.quote);
     }
@@ -231,8 +230,8 @@ static void tell_absent(struct judge *j, const struct reaction *hidden,
                         const struct reaction *shown)
 {
     remark_conclude(j, ORACLE_HIDDEN_ERROR, hidden->group, hidden,
-                    "the client gets %s with another body when %s answers %s, and %s when that "
-                    "answers %s: what it needs is missing, and it is not told",
+                    "the client gets %s with a different body when %s answers %s, but %s when the "
+                    "latter answers %s: something it needs is missing, and nothing says so",
                     say_outcome(j, hidden->status), say_name(j, hidden->call),
                     say_outcome(j, hidden->label), say_outcome(j, shown->status),
                     say_outcome(j, shown->label));
@@ -385,7 +384,7 @@ void oracle_lost(const struct view *v)
             remark_write(
                 v, ORACLE_LOST_VALUE, call, witness, 2,
                 "the client gets %s although %s failed: %s%s, unlike without faults, and nothing "
-                "in the answer says why. If that is meant: judge: { optional: [ %s ] }",
+                "in the answer says why. If that is intended, set judge: { optional: [ %s ] }",
                 say_outcome(j, r->status), say_name(j, call), buf_text(&l.what),
                 l.n > LOST_SHOWN ? " and more" : "", buf_text(&l.where));
         }

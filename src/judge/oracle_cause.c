@@ -68,11 +68,11 @@ static void tell_origin(const struct view *v)
     struct witness witness = {i, "failed"};
     if (left)
         remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                     "%s does not answer in time without any fault, and so the scenario fails",
+                     "%s does not answer in time even without faults, so the scenario fails",
                      say_name(j, c->uid));
     else
         remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                     "%s answers %s without any fault, and so the scenario fails",
+                     "%s answers %s even without faults, so the scenario fails",
                      say_name(j, c->uid), say_outcome(j, c->seen));
 }
 
@@ -90,7 +90,7 @@ void oracle_cause(const struct view *v)
             continue;
         if (unreachable(v, i))
             remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                         "%s cannot be reached, and no fault keeps it away", say_name(j, c->uid));
+                         "%s cannot be reached, although no fault blocks it", say_name(j, c->uid));
         else
             remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
                          "%s answers %s although nothing below it failed", say_name(j, c->uid),

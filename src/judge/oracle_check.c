@@ -38,7 +38,7 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
         return;
     struct witness witness[] = {{check, "was healthy"}, {call, "failed then"}};
     remark_write(v, ORACLE_CHECK_THEN_ACT, subject, witness, 2,
-                 "%s trusts %s: when %s fails after it, there is nothing else and the answer is %s",
+                 "%s trusts %s: when %s fails after it, there is no fallback and the answer is %s",
                  say_service(j, v->calls[handler].uid), say_name(j, v->calls[check].uid),
                  say_name(j, subject), say_outcome(j, v->calls[handler].reply));
 }

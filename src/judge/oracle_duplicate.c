@@ -99,16 +99,16 @@ static void tell_duplicate(const struct view *v, const struct doubled *d)
     struct witness shown[3] = {{d->first, lost ? "done, but its answer was lost" : "done"}};
     uint32_t n = 1;
     if (d->above != d->first)
-        shown[n++] = (struct witness){d->above, "fails nevertheless"};
+        shown[n++] = (struct witness){d->above, "fails anyway"};
     shown[n++] = (struct witness){d->second, "done again"};
     if (d->above == d->first)
         remark_write(v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
-                     "%s is done twice: %s sees %s although it was done, and makes it again", name,
-                     who, saw);
+                     "%s is done twice: %s sees %s although it was done, and retries it", name, who,
+                     saw);
     else
         remark_write(
             v, ORACLE_DUPLICATE_EFFECT, t, shown, n,
-            "%s is done twice: it was done when %s failed with %s, and %s makes that again", name,
+            "%s is done twice: it was done when %s failed with %s, and %s retries that call", name,
             say_name(j, above->uid), saw, who);
 }
 

@@ -115,7 +115,7 @@ static void rule_see(const struct view *v, uint32_t rule)
     if (!remark_due(v, o, t))
         return;
     remark_write(v, o, t, w, rule_evidence(v, r, w),
-                 "\"%s\" is not kept: the client gets %s, and it is done %u %s", r->text,
+                 "\"%s\" is violated: the client gets %s, and it was done %u %s", r->text,
                  say_outcome(j, status), (unsigned)n, plural(n, "time", "times"));
 }
 
@@ -168,7 +168,7 @@ static void effect_see(const struct view *v, uint32_t i)
             failure = k;
     struct witness w[] = {{i, "side effect"}, {failure, "failed"}};
     remark_write(v, ORACLE_PARTIAL_EFFECTS, c->uid, w, failure == CALL_NONE ? 1 : 2,
-                 "%s answers %s although %s was done, and nothing takes that back",
+                 "%s answers %s although %s was done, and nothing undoes it",
                  say_name(j, v->calls[handler].uid), say_outcome(j, v->calls[handler].reply),
                  say_name(j, c->uid));
 }
@@ -262,8 +262,8 @@ void oracle_effects_end(struct judge *j)
         const struct reaction *hard = &j->reactions.at[*at];
         map_set(&needed, r->group, UINT32_MAX); /* once is enough */
         remark_conclude(j, ORACLE_SKIPPED_EFFECT, r->call, r,
-                        "%s is left out when it fails with %s, and the client gets %s as if it had "
-                        "been done; when it fails with %s the client gets %s",
+                        "%s is skipped when it fails with %s, and the client gets %s as if it had "
+                        "been done; when it fails with %s, the client gets %s",
                         say_name(j, r->call), say_outcome(j, label_outcome(r->label)),
                         say_outcome(j, r->status), say_outcome(j, label_outcome(hard->label)),
                         say_outcome(j, hard->status));

@@ -119,17 +119,15 @@ static void see_worse(const struct view *v, uint32_t c)
     uint32_t n = error || slow ? 3 : 2;
     if (error)
         remark_write(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
-                     "%s answers %s although %s stood in for %s, and succeeded", who,
+                     "%s answers %s although %s stood in for %s and succeeded", who,
                      say_outcome(j, h->reply), to, from);
     else if (slow)
         remark_write(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
-                     "%s fails at once, and %s, which stands in for it, makes %s more than %d "
-                     "times slower",
+                     "%s fails at once, but its fallback %s makes %s more than %d times slower",
                      from, to, who, SLOWER_TIMES);
     else
         remark_write(v, ORACLE_FALLBACK_WORSE, v->calls[f].uid, witness, n,
-                     "%s stands in for %s and succeeds, but what %s makes of it is not what is "
-                     "expected",
+                     "%s stands in for %s and succeeds, but the answer of %s is not as expected",
                      to, from, who);
 }
 
@@ -205,7 +203,7 @@ void oracle_fallback_end(struct judge *j)
             continue;
         map_set(&told, callee, 1);
         remark_conclude(j, ORACLE_FALLBACK_UNREACHED, UID_NONE, r,
-                        "%.*s can call %.*s, and does not under any failure", SLICE_ARG(w->caller),
+                        "%.*s can call %.*s but never does, whatever fails", SLICE_ARG(w->caller),
                         SLICE_ARG(w->callee));
     }
     map_deinit(&told);

@@ -145,7 +145,7 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
     bool library = kind == OUT_RESET || kind == OUT_CLOSED;
     struct witness shown[] = {{a, "fails"}, {b, "fails again"}};
     remark_write(v, ORACLE_RETRY_WITHOUT_EFFECT, t, shown, 2,
-                 "%s%s calls %s again at once after %s, with nothing changed, and it fails again",
+                 "%s%s retries %s immediately after %s, with nothing changed, and it fails again",
                  say_service(j, v->calls[handler].uid), library ? ", or its HTTP library," : "",
                  say_name(j, y->uid), say_outcome(j, x->seen));
 }

@@ -86,12 +86,12 @@ static void tell_slow(const struct view *v, uint32_t i, uint32_t faulty, bool it
     const char *slow = say_name(j, part), *why = say_name(j, v->calls[faulty].uid);
     if (itself)
         remark_write(v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
-                     "%s itself takes much longer when %s fails: it waits, and not for a call",
+                     "%s itself takes much longer when %s fails: it waits, but not for a call",
                      slow, why);
     else
         remark_write(v, ORACLE_SLOW_ELSEWHERE, t, shown, 2,
-                     "%s takes much longer when %s fails, a call that it has nothing to do with",
-                     slow, why);
+                     "%s takes much longer when %s fails, a call it has nothing to do with", slow,
+                     why);
 }
 
 /* ---- calls ---- */

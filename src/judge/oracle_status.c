@@ -56,8 +56,8 @@ static void see_forwarded(const struct view *v, uint32_t h)
         struct witness witness[] = {{callee, "answered"}, {h, "passed on as"}, {e, EFFECT_ROLE}};
         const char *status = say_outcome(j, c->reply);
         remark_write(v, ORACLE_WRONG_STATUS, t, witness, 3,
-                     "%s answers %s as its own after %s answered %s: whoever retries it does not "
-                     "know that %s was done",
+                     "%s answers %s as its own after %s answered %s: a caller that retries it "
+                     "cannot know that %s was done",
                      say_service(j, c->uid), status, say_name(j, v->calls[callee].uid), status,
                      say_name(j, done->uid));
     }
@@ -147,8 +147,8 @@ static void tell_hidden(struct judge *j, const struct reaction *hidden,
 {
     uid handler = uid_parent(j->opt.names, hidden->group);
     remark_conclude(j, ORACLE_WRONG_STATUS, topic_of(handler, UINT32_MAX), hidden,
-                    "%s answers %s when %s answers %s, but %s when that answers %s: its caller "
-                    "cannot tell success from failure",
+                    "%s answers %s when %s answers %s, but %s when the latter answers %s: its "
+                    "caller cannot tell success from failure",
                     say_service(j, handler), say_outcome(j, hidden->reply),
                     say_name(j, hidden->call), say_outcome(j, hidden->label),
                     say_outcome(j, shown->reply), say_outcome(j, shown->label));

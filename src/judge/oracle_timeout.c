@@ -73,13 +73,14 @@ static void see_no_timeout(const struct view *v, uint32_t i)
     const char *who = say_service(j, above->uid), *whom = say_name(j, c->uid);
     if (held)
         remark_write(v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
-                     "%s waits for %s for as long as no answer comes: this call has no timeout",
+                     "%s waits for %s, however long the answer takes: this call has no timeout",
                      who, whom);
     else
-        remark_write(v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
-                     "%s still waits for %s when the run is cut off: this call has no timeout, or "
-                     "one that is too long",
-                     who, whom);
+        remark_write(
+            v, ORACLE_NO_TIMEOUT, c->uid, witness, 1,
+            "%s is still waiting for %s when the run is cut off: this call has no timeout, or "
+            "one that is too long",
+            who, whom);
 }
 
 /* ---- inverted-timeouts ---- */
@@ -147,11 +148,11 @@ static void tell_inverted(const struct view *v, uint32_t i, uint32_t d, bool equ
         remark_write(
             v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
             "%s waits no longer for %s than %s does for %s: the timeouts are nearly equal, "
-            "and no answer about it comes in time",
+            "so no answer about it arrives in time",
             who, whom, callee, below);
     else
         remark_write(v, ORACLE_INVERTED_TIMEOUTS, c->uid, witness, 2,
-                     "%s gives up on %s while %s still waits for %s: the work goes on for nobody",
+                     "%s gives up on %s while %s is still waiting for %s: the work goes on in vain",
                      who, whom, callee, below);
 }
 

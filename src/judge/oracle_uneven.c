@@ -223,7 +223,7 @@ void oracle_uneven_end(struct judge *j)
         const uint32_t *a = map_get(&retry, r->group), *b = map_get(&fallback, r->group);
         if (a && *a == i)
             remark_conclude(j, ORACLE_UNEVEN_RETRY, r->call, r,
-                            "%s tries %s again after %s, but not %s, and answers %s",
+                            "%s retries %s after %s, but not %s, and answers %s",
                             say_service(j, uid_parent(j->opt.names, r->group)),
                             say_name(j, retry_missing(&all, r)), say_label(j, r->label),
                             say_name(j, r->call), say_outcome(j, r->reply));

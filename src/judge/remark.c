@@ -123,7 +123,7 @@ void remark_conclude(struct judge *j, enum oracle o, topic t, const struct react
             (struct evidence){.call = r->call, .seen = label_outcome(r->label), .role = "fails"};
         if (r->instead != UID_NONE)
             remark.evidence[remark.n_evidence++] =
-                (struct evidence){.call = r->instead, .role = "instead of it"};
+                (struct evidence){.call = r->instead, .role = "instead"};
     }
     vec_push(&j->late, remark);
 }
@@ -206,9 +206,9 @@ const char *say_label(struct judge *j, label l)
 const char *say_fate(struct judge *j, outcome seen)
 {
     static const char *const fates[OUT_KINDS] = {
-        [OUT_NONE] = "did not end",         [OUT_REFUSED] = "could not be reached",
-        [OUT_RESET] = "broke off",          [OUT_CLOSED] = "broke off",
-        [OUT_TIMEOUT] = "timed out",        [OUT_CANCELLED] = "was left by its caller",
+        [OUT_NONE] = "did not end",           [OUT_REFUSED] = "could not be reached",
+        [OUT_RESET] = "reset the connection", [OUT_CLOSED] = "closed the connection",
+        [OUT_TIMEOUT] = "timed out",          [OUT_CANCELLED] = "was abandoned by its caller",
         [OUT_EXIT] = "ended with an error",
     };
     const char *fate = fates[outcome_kind(seen)];

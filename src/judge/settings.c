@@ -48,14 +48,13 @@ static int set_severity(struct judge_settings *s, slice name, slice word, struct
         const char *words[ORACLES + 1] = {[ORACLES] = "all"};
         for (uint32_t i = 0; i < ORACLES; i++)
             words[i] = oracle_rows[i].name;
-        return err_set(e, 0, 0, "there is no oracle \"%.*s\"; `outfox oracles` lists them%s",
+        return err_set(e, 0, 0, "unknown oracle \"%.*s\"; run `outfox oracles` for a list%s",
                        SHORT(name), err_hint(name, words, ORACLES + 1).text);
     }
     while (severity < SEVERITIES && !slice_is(word, severity_names[severity]))
         severity++;
     if (severity == SEVERITIES)
-        return err_set(e, 0, 0,
-                       "there is no severity \"%.*s\"; they are off, warning and finding%s",
+        return err_set(e, 0, 0, "unknown severity \"%.*s\"; use off, warning or finding%s",
                        SHORT(word), err_hint(word, severity_names, SEVERITIES).text);
     for (uint32_t i = 0; i < ORACLES; i++)
         if (all || i == o)
@@ -67,9 +66,9 @@ int judge_settings_set(struct judge_settings *s, slice text, struct err *e)
 {
     size_t at = slice_find(text, '=');
     if (at == text.n)
-        return err_set(e, 0, 0,
-                       "an oracle is set by NAME=off, NAME=warning or NAME=finding, not \"%.*s\"",
-                       SHORT(text));
+        return err_set(
+            e, 0, 0, "invalid oracle setting \"%.*s\": use NAME=off, NAME=warning or NAME=finding",
+            SHORT(text));
     return set_severity(s, slice_trim((slice){text.p, at}), slice_trim(slice_from(text, at + 1)),
                         e);
 }
@@ -99,8 +98,8 @@ static int read_pattern(struct keys_reader *r, slice text, uint32_t line, uint32
     *out = (struct pattern){0};
     int status = pattern_parse(out, r->ctx, PATTERN_CALLS, text, r->e);
     if (!status && out->mode != MODE_NONE)
-        status = err_set(r->e, 0, 0, "calls are meant here: leave out the mode of \"%.*s\"",
-                         SHORT(text));
+        status =
+            err_set(r->e, 0, 0, "a call takes no mode here: remove it from \"%.*s\"", SHORT(text));
     if (!status)
         return 0;
     pattern_deinit(out);
@@ -111,7 +110,8 @@ static int read_call(struct keys_reader *r, const struct key *key, const struct 
                      struct pattern *out)
 {
     if (value->type != NODE_STR)
-        return keys_fail(r, value, "\"%s\" has calls such as \"SERVICE METHOD /path\", not %s",
+        return keys_fail(r, value,
+                         "\"%s\" must list calls such as \"SERVICE METHOD /path\", not %s",
                          key->name, node_type_name(value->type));
     return read_pattern(r, value->text, value->line, value->col, out);
 }
@@ -159,7 +159,7 @@ static int add_pointer(struct keys_reader *r, const struct key *key, void *into,
 {
     struct texts *out = key_field(key, into);
     if (value->type != NODE_STR || !pointer_valid(value->text))
-        return keys_fail(r, value, "\"%s\" has JSON pointers such as /id or /items/*/id",
+        return keys_fail(r, value, "\"%s\" must list JSON pointers such as /id or /items/*/id",
                          key->name);
     vec_push(out, slice_copy(r->arena, value->text));
     return 0;
@@ -169,19 +169,19 @@ static int add_pointer(struct keys_reader *r, const struct key *key, void *into,
 static const struct key rows[] = {
     {"oracles", KEY_OTHER, .read = read_oracles,
      .schema = "\"type\": \"object\", \"additionalProperties\": {\"enum\": [\"off\", \"warning\", \"finding\", false]}",
-     .fallback = "as outfox oracles lists them", .doc = "how serious what an oracle says is, by its name or all: off, warning or finding"},
+     .fallback = "as outfox oracles lists them", .doc = "severity of each oracle, by name or for all: off, warning or finding"},
     {"reads", KEY_LIST, offsetof(struct judge_settings, reads), .read = add_call, .schema = "\"type\": \"string\"",
      .fallback = "by method and name", .doc = "calls without side effects"},
     {"idempotent", KEY_LIST, offsetof(struct judge_settings, idempotent), .read = add_call, .schema = "\"type\": \"string\"",
-     .fallback = "by method and name", .doc = "calls that may be made twice"},
+     .fallback = "by method and name", .doc = "calls that may safely be repeated"},
     {"effects", KEY_LIST, .read = add_effect, .schema = "\"type\": [\"string\", \"object\"]",
-     .fallback = "by method and name", .doc = "calls with side effects, and how often they must be made: CALL: exactly 1 when status 200, otherwise 0"},
+     .fallback = "by method and name", .doc = "calls with side effects, and how often each must happen: CALL: exactly 1 when status 200, otherwise 0"},
     {"undo", KEY_EACH, .pair = add_undo, .schema = "\"type\": \"string\"",
-     .fallback = "by name", .doc = "calls that take a side effect back: CALL: CALL"},
+     .fallback = "by name", .doc = "calls that undo a side effect: CALL: CALL"},
     {"limit", KEY_DURATION, offsetof(struct judge_settings, limit_ns), .least = 1, .most = HOURS(LIMIT_MAX_HOURS),
-     .fallback = "none", .doc = "how long a scenario may take under one fault"},
+     .fallback = "none", .doc = "how long a scenario may take with one fault"},
     {"volatile", KEY_LIST, offsetof(struct judge_settings, volatile_), .read = add_pointer, .schema = "\"type\": \"string\"",
-     .fallback = "what differs without faults", .doc = "JSON pointers: values of answers that are not compared"},
+     .fallback = "what differs without faults", .doc = "JSON pointers: values in answers that are not compared"},
     {"stable", KEY_LIST, offsetof(struct judge_settings, stable), .read = add_pointer, .schema = "\"type\": \"string\"",
      .fallback = "none", .doc = "JSON pointers: values that are compared although they look like a time or a generated id"},
     {"optional", KEY_LIST, offsetof(struct judge_settings, optional), .read = add_pointer, .schema = "\"type\": \"string\"",

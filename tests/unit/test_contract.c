@@ -161,7 +161,7 @@ static const struct {
     {"- a", 1, 1,
      "a contract is a map with the keys scenario, without-faults, when ..., not a list"},
     {"wen: []", 1, 1, "unknown key \"wen\" in a contract; did you mean \"when\"?"},
-    {"scenario: bye", 1, 11, "this file is the contract of the scenario \"buy\": name that one"},
+    {"scenario: bye", 1, 11, "this file is the contract of scenario \"buy\": use that name"},
     {"scenario: buy\nscenario: buy", 2, 1, NULL},
     {"when: { a: b }", 1, 7, "\"when\" must be a list, not a map"},
     {"when:\n  - user", 2, 5, "a rule is a map with the keys fails, then, not text"},
@@ -182,15 +182,15 @@ static const struct {
     {"when:\n  - fails: \"user GET /me : \"\n    then: unaffected", 2, 12,
      "the mode is missing after \":\""},
     {"when:\n  - fails: user\n    then: unafected", 3, 11,
-     "\"then\" is unaffected, or a map such as { status: 503 }, not unafected"},
+     "\"then\" must be unaffected, or a map such as { status: 503 }, not unafected"},
     {"when:\n  - fails: user\n    then: {}", 3, 11,
-     "\"then\" is unaffected, or a map such as { status: 503 }, not a map"},
+     "\"then\" must be unaffected, or a map such as { status: 503 }, not a map"},
     {"when:\n  - fails: user\n    then: { stats: 503 }", 3, 13,
      "unknown key \"stats\" in then; did you mean \"status\"?"},
     {"when:\n  - fails: user\n    then: { status: 999 }", 3, 21,
-     "\"999\" is no status: write 503, 5xx, grpc:14, exit 1 or timeout"},
+     "\"999\" is not a status: use 503, 5xx, grpc:14, exit 1 or timeout"},
     {"when:\n  - fails: user\n    then: { status: exit 300 }", 3, 21,
-     "\"exit 300\" is no status: write 503, 5xx, grpc:14, exit 1 or timeout"},
+     "\"exit 300\" is not a status: use 503, 5xx, grpc:14, exit 1 or timeout"},
     {"when:\n  - fails: user\n    then: { status: [] }", 3, 21,
      "\"status\" must have 1 to 1000 entries"},
     {"when:\n  - fails: user\n    then: { status: { a: 1 } }", 3, 21,
@@ -198,37 +198,37 @@ static const struct {
     {"when:\n  - fails: user\n    then: { json: 5 }", 3, 19,
      "\"json\" must be a map, not a number"},
     {"when:\n  - fails: user\n    then: { json: { total: 5 } }", 3, 21,
-     "\"total\" is no JSON pointer: it starts with a slash, and ~ is written ~0"},
+     "\"total\" is not a JSON pointer: start it with a slash, and write ~ as ~0"},
     {"when:\n  - fails: user\n    then: { json: { /a~2: 5 } }", 3, 21,
-     "\"/a~2\" is no JSON pointer: it starts with a slash, and ~ is written ~0"},
+     "\"/a~2\" is not a JSON pointer: start it with a slash, and write ~ as ~0"},
     {"when:\n  - fails: user\n    then: { body: [ 1 ] }", 3, 19,
-     "\"body\" is text, not a list; \"json\" compares values"},
+     "\"body\" must be text, not a list; use \"json\" to compare values"},
     {"when:\n  - fails: user\n    then: { effects: some }", 3, 22,
-     "\"effects\" is none, same, or a map of calls and numbers"},
+     "\"effects\" must be none, same, or a map of calls and numbers"},
     {"when:\n  - fails: user\n    then: { effects: { cart PUT /x: two } }", 3, 37,
-     "how often \"cart PUT /x\" has its effect is a whole number"},
+     "how often \"cart PUT /x\" has its effect must be a whole number"},
     {"when:\n  - fails: user\n    then: { effects: { \"gate > cart PUT /x\": 1 } }", 3, 24,
-     "effects are counted by service and interface: \"gate > cart PUT /x\" names more"},
+     "effects are counted by service and interface; \"gate > cart PUT /x\" names more than that"},
     {"when:\n  - fails: user\n    then: { propagates: false }", 3, 25,
-     "\"propagates\" is true, or left out"},
+     "\"propagates\" must be true, or left out"},
     {"when:\n  - fails: user\n    then: { propagates: true, status: 503 }", 3, 11,
-     "\"propagates\" says which status: leave \"status\" out"},
+     "\"propagates\" sets the status: remove \"status\""},
     {"when:\n  - fails: \"user : delay:2s\"\n    then: { propagates: true }", 2, 5,
-     "this mode has no status that could propagate"},
+     "this mode has no status to propagate"},
     {"when:\n  - fails: user\n    then: unaffected\n  - fails: user\n    then: { status: 503 }", 4,
      5, "this rule names the same calls as the one in line 2: keep one"},
     {"when:\n  - fails: [ user, cart ]\n    then: unaffected\n"
      "  - fails: [ cart, user ]\n    then: unaffected",
      4, 5, "this rule names the same calls as the one in line 2: keep one"},
     {"without-faults: unaffected", 1, 17,
-     "\"without-faults\" is a map such as { status: 200 }, not unaffected"},
+     "\"without-faults\" must be a map such as { status: 200 }, not unaffected"},
     {"without-faults: { effects: none }", 1, 28,
-     "effects without faults are what the others are compared with: write rules about them under "
+     "effects without faults are what the others are compared with: put rules about them under "
      "the key \"effects\" of the file"},
     {"without-faults: { propagates: true }", 1, 31,
-     "\"propagates\" is true, or left out; without faults there is nothing to propagate"},
+     "\"propagates\" must be true, or left out; without faults there is nothing to propagate"},
     {"reads: user", 1, 8, "\"reads\" must be a list, not text"},
-    {"reads: [ \"user : 503\" ]", 1, 10, "a call that reads is named without a mode"},
+    {"reads: [ \"user : 503\" ]", 1, 10, "a call that reads takes no mode: remove it"},
     {"effects: user", 1, 10, "\"effects\" must be a list, not text"},
     {"effects:\n  - \"mail POST /notice: exactly many\"", 2, 5, NULL},
 };
@@ -363,7 +363,7 @@ static void unaffected_means_all_of_it(void **state)
          "user GET /me : 504", 200, FULL, DONE);
     SAYS(w,
          "not what the contract says in line 2: when user GET /me fails, then unaffected | mail "
-         "POST /notice did not have its effect, as it has without faults",
+         "POST /notice did not have the effect it has without faults",
          "user GET /me : 500", 200, BODY, "cart PUT /discount");
     SAYS(w,
          "not what the contract says in line 2: when cart GET /cart fails, then unaffected | mail "
@@ -576,7 +576,7 @@ static void a_fallback_is_declared_with_what_it_stands_in_for(void **state)
                 "    then: unaffected\n"
                 "  - fails: mail POST /notice\n"
                 "    then: unaffected\n"
-                "  # decide: together they do something else than each alone: is it meant?\n"
+                "  # decide: together they behave differently than each alone: is that intended?\n"
                 "  - fails: [ cart GET /names, user GET /me ]\n"
                 "    then: { status: 503, effects: none }\n");
     must_load(w, "when:\n  - { fails: [ user, cart ], then: { status: 503 } }\n"
@@ -667,7 +667,7 @@ static void lines_are_grouped(void **state)
         "    then: { propagates: true, effects: none }\n"
         "  - fails: mail POST /notice\n"
         "    then: unaffected\n"
-        "  # decide: a success with other side effects than without faults: is it meant?\n"
+        "  # decide: a success with different side effects than without faults: is that intended?\n"
         "  - fails: pricing GET /p\n"
         "    then: { status: 200, json: { /total: 10000 }, effects: { cart PUT /discount: 0 } }\n"
         "  - fails: \"pricing GET /p : delay:1s\"\n"
@@ -703,20 +703,20 @@ static void combinations_are_proposed_where_they_are_not_implied(void **state)
     struct world *w = *state;
     must_load(w, "when:\n");
     see(w, runs, 7);
-    proposes(w,
-             "  # decide: a success with another answer than without faults: is it good enough?\n"
-             "  - fails: pricing GET /a\n"
-             "    then: { status: 200, json: { /total: 9500 }, effects: same }\n"
-             "  - fails: pricing GET /b\n"
-             "    then: unaffected\n"
-             "  - fails: pricing GET /c\n"
-             "    then: unaffected\n"
-             "  # decide: a success with another answer than without faults: is it good enough?\n"
-             "  - fails: [ pricing GET /a, pricing GET /b ]\n"
-             "    then: { status: 200, json: { /total: 9900 }, effects: same }\n"
-             "  # decide: a success with another answer than without faults: is it good enough?\n"
-             "  - fails: [ pricing GET /a, pricing GET /b, pricing GET /c ]\n"
-             "    then: { status: 200, json: { /total: 10000 }, effects: same }\n");
+    proposes(
+        w, "  # decide: a success with a different answer than without faults: is it good enough?\n"
+           "  - fails: pricing GET /a\n"
+           "    then: { status: 200, json: { /total: 9500 }, effects: same }\n"
+           "  - fails: pricing GET /b\n"
+           "    then: unaffected\n"
+           "  - fails: pricing GET /c\n"
+           "    then: unaffected\n"
+           "  # decide: a success with a different answer than without faults: is it good enough?\n"
+           "  - fails: [ pricing GET /a, pricing GET /b ]\n"
+           "    then: { status: 200, json: { /total: 9900 }, effects: same }\n"
+           "  # decide: a success with a different answer than without faults: is it good enough?\n"
+           "  - fails: [ pricing GET /a, pricing GET /b, pricing GET /c ]\n"
+           "    then: { status: 200, json: { /total: 10000 }, effects: same }\n");
 }
 
 static void tries_payloads_and_callers_are_told_apart(void **state)
@@ -809,7 +809,7 @@ static void stale_rules_and_hidden_remarks_are_said(void **state)
     contract_remark(w->c, true, &summary, hear, &h);
     assert_string_equal(buf_text(&h.text),
                         "the rule in line 8 of buy.yaml (when mail fails, then unaffected) was "
-                        "never used: nothing that was tried is what it speaks of\n");
+                        "never used: nothing that was tried matches it\n");
     buf_clear(&h.text);
     assert_int_equal(
         faultload_parse(&w->names, &w->fl, SLICE(ROOT "user GET /me : 503"), &f, &w->e), 0);

@@ -179,7 +179,7 @@ static void nobody_is_there(void **state)
     end_as(court_call(&c, 0, "left"), OUTCOME(OUT_CANCELLED, 0), false);
     court_judge(&c, FAULTLOAD_EMPTY);
     court_says(&c, "failure-without-cause",
-               "store GET / cannot be reached, and no fault keeps it away; ");
+               "store GET / cannot be reached, although no fault blocks it; ");
     court_close(&c);
 }
 
@@ -285,7 +285,7 @@ static void run_without_faults(struct court *c)
 
 #define READS(name)                                                                                \
     "the client gets 200 although " name                                                           \
-    " GET / failed, and reads of an error only in the body: \"error\": \"oh\"; "
+    " GET / failed; only the body mentions an error: \"error\": \"oh\"; "
 
 /* The larger faultload comes first: of what the smaller one shows alone, nothing stays. */
 static void the_order_of_runs_does_not_matter(void **state)
