@@ -7,7 +7,7 @@
  *
  * It is a step machine: campaign_next hands out what is to be done next, campaign_took takes what
  * came of it. It has no loop of its own and waits for nothing, so several take turns in one thread
- * (drive.h), on a real system or on any other that carries orders out.
+ * (drive), on a real system or on any other that carries orders out.
  *
  * 1. A run is stored before the search observes it: what the search knows is always in the store.
  * 2. A restored campaign goes on as if it had never stopped.
@@ -122,6 +122,13 @@ void campaign_took(struct campaign *c, const struct answer *answer);
  * summary all the same. */
 enum status campaign_ended(const struct campaign *c, struct err *e) MUST_USE;
 
+/* What a campaign asks about a live system, which outlives it; and the loop that carries out the
+ * orders of campaigns that have begun on it, until all are done (drive.c). They take turns: with one
+ * run at a time, one run each. The first that fails ends with *e; the others go on. */
+struct target drive_target(struct live *live);
+enum status drive(struct live *live, struct campaign *const *campaigns, uint32_t n,
+                  struct err *e) MUST_USE;
+
 /* Fills in and returns the summary, which lives as long as the campaign. */
 const struct summary *campaign_finish(struct campaign *c);
 
@@ -129,13 +136,12 @@ const struct summary *campaign_finish(struct campaign *c);
  * receiver's. */
 struct replay {
     struct run before, faulty, after;
+    uint32_t unfired; /* faults that were asked for and matched no call */
 };
 
-/* Begins to run the scenario so, instead of exploring it: with this faultload and these patterns.
- * How many of the patterns matched no call: campaign_unfired. */
+/* Begins to run the scenario so, instead of exploring it: with this faultload and these patterns. */
 void campaign_replay(struct campaign *c, const struct target *target, faultload f,
                      const char *const *patterns, uint32_t n_patterns, struct replay *out);
-uint32_t campaign_unfired(const struct campaign *c);
 
 /* The summary as far as it is filled in; the search behind it. */
 struct summary *campaign_summary(struct campaign *c);

@@ -197,28 +197,20 @@ static int repeat_doubtful(struct campaign *c, struct err *e)
     return 0;
 }
 
-/* Those that were not run once more, each with its smallest faultload. *left: there were some. */
-static int confirm_findings(struct campaign *c, bool *left, struct err *e)
-{
-    int status = 0;
-    *left = false;
-    for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++) {
-        const struct finding *f = &c->summary.findings.at[i];
-        if (f->kind == FINDING_BLAST || f->state != FINDING_SEEN)
-            continue;
-        *left = true;
-        status = campaign_is_over(c) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
-    }
-    return status;
-}
-
 int campaign_confirm(struct campaign *c, struct err *e)
 {
     bool left = true;
     int status = 0;
     (void)campaign_finish(c);
     for (uint32_t round = 0; round < ROUNDS_MAX && left && status == 0; round++) {
-        status = confirm_findings(c, &left, e);
+        left = false; /* those that were not run once more, each with its smallest faultload */
+        for (uint32_t i = 0; i < c->summary.findings.n && status == 0; i++) {
+            const struct finding *f = &c->summary.findings.at[i];
+            if (f->kind == FINDING_BLAST || f->state != FINDING_SEEN)
+                continue;
+            left = true;
+            status = campaign_is_over(c) ? 1 : shrink_and_confirm(c, f, SHRINK_RUNS_MAX, e);
+        }
         campaign_sort(c); /* smaller ones may have joined some */
     }
     if (status == 0)

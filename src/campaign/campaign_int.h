@@ -93,7 +93,6 @@ struct campaign {
     int64_t death_ns;    /* of the last run: so long after the answer a service died; 0: none did */
     struct usage *usage; /* of each service; NULL: none was looked at */
     int64_t sampled_ns;  /* what looking at them took */
-    uint32_t unfired;    /* patterns of the last replay that matched nothing */
     const struct target *target; /* NULL: none, now */
     struct fiber *story;         /* what it does, step by step; NULL: nothing yet */
     enum status (*script)(struct campaign *c, struct err *e); /* which story that is */

@@ -88,11 +88,10 @@ static enum status replay(struct campaign *c, struct err *e)
     }
     for (uint32_t i = 0; i < 3; i++)
         campaign_title(c, (struct run *[]){&out->before, &out->faulty, &out->after}[i]);
-    c->unfired = 0;
     for (uint32_t i = 0; i < aim.patterns.n; i++)
-        c->unfired += aim.patterns.at[i].fired == 0;
+        out->unfired += aim.patterns.at[i].fired == 0;
     for (uint32_t i = 0; i < aim.services.n; i++)
-        c->unfired += aim.services.at[i].fired == 0;
+        out->unfired += aim.services.at[i].fired == 0;
     aim_deinit(&aim);
     aim_deinit(&none);
     campaign_abandon(c);
@@ -104,9 +103,4 @@ void campaign_replay(struct campaign *c, const struct target *target, faultload 
 {
     c->replay = (struct replay_of){f, patterns, n_patterns, out};
     campaign_start(c, target, replay);
-}
-
-uint32_t campaign_unfired(const struct campaign *c)
-{
-    return c->unfired;
 }

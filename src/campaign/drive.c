@@ -8,8 +8,6 @@
  * 2. While services rest or are started again, nothing runs.
  * 3. A run may end while its campaign's next order is held up: what came of it is kept until the
  *    campaign waits for it. */
-#include "campaign/drive.h"
-
 #include "base/clock.h"
 #include "campaign/campaign_int.h"
 

@@ -4,18 +4,6 @@
 #include "base/clock.h"
 #include "findings/tally.h"
 
-/* Which budget is used up, if any. */
-static const char *used_up(const struct explore_budget *budget, uint64_t number, int64_t start_ns)
-{
-    if (budget->interrupted && *budget->interrupted)
-        return "interrupt";
-    if (budget->max_runs && number >= budget->max_runs)
-        return "runs";
-    if (budget->max_time_ns && clock_ns() - start_ns >= budget->max_time_ns)
-        return "time";
-    return NULL;
-}
-
 struct event event_of_run(const struct run *run, const struct search *search, bool asked)
 {
     struct event event = {.type = EVENT_RUN,
@@ -45,24 +33,17 @@ struct event event_of_run(const struct run *run, const struct search *search, bo
     return event;
 }
 
-/* Says under which faultload a run was impossible. */
-static void name_faultload(const struct faultloads *fl, const struct names *names, faultload f,
-                           struct err *e)
-{
-    struct buf text = BUF_INIT(sizeof e->text - 1);
-    buf_addf(&text, "%s, under: ", e->text);
-    faultload_print(names, fl, f, &text);
-    memcpy(e->text, buf_text(&text), text.n + 1);
-    buf_deinit(&text);
-}
-
 /* One run, made and told to whom it concerns. */
 static int explore_once(const struct exploration *x, struct tally *tally, faultload f,
                         uint64_t number, struct run *run, struct summary *out, struct err *e)
 {
     if (x->runner.run(x->runner.ctx, f, number, run, e)) {
+        struct buf text = BUF_INIT(sizeof e->text - 1); /* impossible: under which faultload? */
+        buf_addf(&text, "%s, under: ", e->text);
+        faultload_print(x->names, x->faultloads, f, &text);
+        memcpy(e->text, buf_text(&text), text.n + 1);
+        buf_deinit(&text);
         out->stopped = "error";
-        name_faultload(x->faultloads, x->names, f, e);
         return -1;
     }
     run->faultload = f;
@@ -94,7 +75,13 @@ int explore(const struct exploration *x, struct summary *out, struct err *e)
     out->names = x->names;
     out->faultloads = x->faultloads;
     for (uint64_t number = 0; !out->broken && !status; number++) {
-        out->stopped = used_up(&x->budget, number, start_ns);
+        out->stopped = NULL; /* or the budget that is used up */
+        if (x->budget.interrupted && *x->budget.interrupted)
+            out->stopped = "interrupt";
+        else if (x->budget.max_runs && number >= x->budget.max_runs)
+            out->stopped = "runs";
+        else if (x->budget.max_time_ns && clock_ns() - start_ns >= x->budget.max_time_ns)
+            out->stopped = "time";
         if (out->stopped || !search_next(x->search, &f))
             break;
         status = explore_once(x, tally, f, number, &run, out, e);

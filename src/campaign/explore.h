@@ -11,27 +11,22 @@
 #include "judge/judge.h"
 #include "search/search.h"
 
-/* What can run the scenario under a faultload: it fills in trace, verdict and body. 0, or -1 with
- * *e: then the exploration ends with that error. */
-struct runner {
-    void *ctx;
-    int (*run)(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e);
-};
-
-struct explore_budget {
-    uint64_t max_runs;   /* 0: no bound */
-    int64_t max_time_ns; /* 0: no bound */
-    const volatile sig_atomic_t
-        *interrupted; /* becomes non-zero: stop after this run; may be NULL */
-};
-
 /* What is explored, and how. */
 struct exploration {
     struct search *search;
     struct names *names;
     struct faultloads *faultloads;
-    struct runner runner;
-    struct explore_budget budget;
+    struct {
+        void *ctx;
+        /* Runs the scenario under a faultload: fills in trace, verdict and body. 0, or -1 with *e: then
+         * the exploration ends with that error. */
+        int (*run)(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e);
+    } runner;
+    struct {
+        uint64_t max_runs;                        /* 0: no bound */
+        int64_t max_time_ns;                      /* 0: no bound */
+        const volatile sig_atomic_t *interrupted; /* non-zero: stop after this run; may be NULL */
+    } budget;
     const struct event_sink *sink; /* NULL: nobody looks */
     struct judge *judge;           /* is shown every run; may be NULL */
 };

@@ -44,21 +44,48 @@ static bool page_begins(const struct verb *v)
     return v == verbs || !slice_eq(page_of(v), page_of(v - 1));
 }
 
-/* Text for roff: a dash that can be copied, no line that begins with a command. */
-static void roff_text(slice text, struct buf *out)
+/* What is for other readers, in their quoting. All of it lives in the arena. */
+
+static const char *roff(struct arena *a, slice text)
 {
+    struct buf out = BUF_INIT(1 << 16);
     if (text.n && (text.p[0] == '.' || text.p[0] == '\''))
-        buf_adds(out, "\\&");
+        buf_adds(&out, "\\&");
     for (size_t i = 0; i < text.n; i++) {
         if (text.p[i] == '-' || text.p[i] == '\\')
-            buf_adds(out, text.p[i] == '-' ? "\\-" : "\\e");
+            buf_adds(&out, text.p[i] == '-' ? "\\-" : "\\e");
         else
-            buf_addc(out, text.p[i]);
+            buf_addc(&out, text.p[i]);
     }
+    return buf_keep(&out, a).p;
 }
 
+/* A help sentence within single quotes, without what zsh would read as its own. */
+static const char *zsh(struct arena *a, const char *text)
+{
+    struct buf out = BUF_INIT(1 << 16);
+    for (; *text; text++)
+        if (*text == '\'')
+            buf_adds(&out, "'\\''");
+        else if (strchr("[]:", *text))
+            buf_addf(&out, "\\%c", *text);
+        else
+            buf_addc(&out, *text);
+    return buf_keep(&out, a).p;
+}
+
+static const char *fish(struct arena *a, const char *text)
+{
+    struct buf out = BUF_INIT(1 << 16);
+    for (; *text; text++)
+        buf_addf(&out, *text == '\'' || *text == '\\' ? "\\%c" : "%c", *text);
+    return buf_keep(&out, a).p;
+}
+
+/* ---- man ---- */
+
 /* A help text: paragraphs are filled, indented lines stand as they are, "examples:" is a heading. */
-static void roff_page(const char *name, const char *heading, struct buf *out)
+static void roff_page(const char *name, const char *heading, struct arena *a, struct buf *out)
 {
     struct buf page = BUF_INIT(1 << 14);
     bool kept = false, gap = false; /* the last line was indented; a blank one came */
@@ -68,14 +95,11 @@ static void roff_page(const char *name, const char *heading, struct buf *out)
         bool keep = line.n && line.p[0] == ' ';
         if (kept && !keep)
             buf_adds(out, ".fi\n");
-        if (slice_is(line, "examples:")) {
+        if (slice_is(line, "examples:"))
             buf_addf(out, ".%s\n", heading);
-        } else if (line.n) {
-            buf_adds(out, gap ? ".PP\n" : "");
-            buf_adds(out, keep && !kept ? ".nf\n" : "");
-            roff_text(line, out);
-            buf_addc(out, '\n');
-        }
+        else if (line.n)
+            buf_addf(out, "%s%s%s\n", gap ? ".PP\n" : "", keep && !kept ? ".nf\n" : "",
+                     roff(a, line));
         gap = !line.n;
         kept = keep;
     }
@@ -84,63 +108,34 @@ static void roff_page(const char *name, const char *heading, struct buf *out)
     buf_deinit(&page);
 }
 
-static void roff_options(uint32_t groups, struct buf *out)
+static void roff_usage(const struct verb *v, struct arena *a, struct buf *out)
 {
-    for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
-        if (!(o->groups & groups))
-            continue;
-        buf_adds(out, ".TP\n");
-        if (o->letter)
-            buf_addf(out, "\\fB\\-%c\\fR, ", o->letter);
-        buf_adds(out, "\\fB\\-\\-");
-        roff_text(slice_of(o->name), out);
-        buf_adds(out, "\\fR");
-        if (o->argument) {
-            buf_adds(out, " \\fI");
-            roff_text(slice_of(o->argument), out);
-            buf_adds(out, "\\fR");
-        }
-        buf_addc(out, '\n');
-        roff_text(slice_of(o->help), out);
-        buf_addc(out, '\n');
-    }
+    buf_addf(out, "\\fBoutfox %s\\fR \\fI%s\\fR%s\n", roff(a, slice_of(v->name)), v->positional,
+             args_behind(v));
 }
 
-static void roff_usage(const struct verb *v, struct buf *out)
+static void roff_title(const char *page, const char *about, struct arena *a, struct buf *out)
 {
-    buf_adds(out, "\\fBoutfox ");
-    roff_text(slice_of(v->name), out);
-    buf_addf(out, "\\fR \\fI%s\\fR%s\n", v->positional, args_behind(v));
-}
-
-static void roff_title(const char *page, const char *about, struct buf *out)
-{
-    buf_addf(out, ".TH %s 1 \"\" \"outfox %s\" \"User Commands\"\n.SH NAME\n", page,
-             outfox_version);
-    roff_text(slice_of(page), out);
-    buf_adds(out, " \\- ");
-    roff_text(slice_of(about), out);
-    buf_addc(out, '\n');
+    buf_addf(out,
+             ".TH %s 1 \"\" \"outfox %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n",
+             page, outfox_version, roff(a, slice_of(page)), roff(a, slice_of(about)));
 }
 
 /* outfox.1: all verbs, exit codes, files. */
-static void man_overview(struct buf *out)
+static void man_overview(struct arena *a, struct buf *out)
 {
-    roff_title("outfox", "find resilience bugs in systems of services", out);
-    buf_adds(out, ".SH SYNOPSIS\n\\fBoutfox\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n"
-                  ".SH DESCRIPTION\n");
-    roff_page("outfox", "SS Examples", out);
+    roff_title("outfox", "find resilience bugs in systems of services", a, out);
+    buf_adds(out, "\\fBoutfox\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR]...\n.SH DESCRIPTION\n");
+    roff_page("outfox", "SS Examples", a, out);
     buf_adds(out, ".SH COMMANDS\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
         buf_adds(out, ".TP\n");
-        roff_usage(v, out);
-        roff_text(slice_of(v->about), out);
-        buf_adds(out, "; see \\fBoutfox\\-");
-        roff_text(page_of(v), out);
-        buf_adds(out, "\\fR(1)\n");
+        roff_usage(v, a, out);
+        buf_addf(out, "%s; see \\fBoutfox\\-%s\\fR(1)\n", roff(a, slice_of(v->about)),
+                 roff(a, page_of(v)));
     }
     buf_adds(out, ".SH EXIT STATUS\n");
-    roff_page("exit codes", "SS Examples", out);
+    roff_page("exit codes", "SS Examples", a, out);
     buf_adds(out,
              ".SH FILES\n.TP\n\\fBoutfox.yaml\\fR\nthe configuration, in this directory or one "
              "above\n.TP\n\\fB.outfox/\\fR\nthe store of the last campaign, and "
@@ -149,29 +144,34 @@ static void man_overview(struct buf *out)
 }
 
 /* outfox-PAGE.1 */
-static void man_page(const struct verb *v, struct buf *out)
+static void man_page(const struct verb *v, struct arena *a, struct buf *out)
 {
     slice page = page_of(v);
     const struct verb *end = v + 1;
     while (end < verbs + n_verbs && slice_eq(page_of(end), page))
         end++;
     bool one = end == v + 1;
-    struct buf title = BUF_INIT(100);
-    buf_addf(&title, "outfox-%.*s", SLICE_ARG(page));
-    roff_title(buf_text(&title), one ? v->about : "work with simulated systems", out);
-    buf_adds(out, ".SH SYNOPSIS\n");
+    roff_title(arena_printf(a, "outfox-%.*s", SLICE_ARG(page)),
+               one ? v->about : "work with simulated systems", a, out);
     for (const struct verb *each = v; each < end; each++) {
-        roff_usage(each, out);
+        roff_usage(each, a, out);
         buf_adds(out, each + 1 < end ? ".br\n" : "");
     }
     for (const struct verb *each = v; each < end; each++) {
         buf_addf(out, ".SH \"%s%s\"\n", one ? "DESCRIPTION" : "outfox ", one ? "" : each->name);
-        roff_page(each->name, one ? "SH EXAMPLES" : "SS Examples", out);
+        roff_page(each->name, one ? "SH EXAMPLES" : "SS Examples", a, out);
         buf_adds(out, one ? ".SH OPTIONS\n" : ".SS Options\n");
-        roff_options(each->options, out);
+        for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
+            if (!(o->groups & each->options))
+                continue;
+            buf_addf(out, o->letter ? ".TP\n\\fB\\-%c\\fR, " : ".TP\n", o->letter);
+            buf_addf(out, "\\fB\\-\\-%s\\fR", roff(a, slice_of(o->name)));
+            if (o->argument)
+                buf_addf(out, " \\fI%s\\fR", roff(a, slice_of(o->argument)));
+            buf_addf(out, "\n%s\n", roff(a, slice_of(o->help)));
+        }
     }
     buf_adds(out, ".SH SEE ALSO\n\\fBoutfox\\fR(1)\n");
-    buf_deinit(&title);
 }
 
 static int write_page(const char *dir, slice page, const struct buf *text)
@@ -190,11 +190,12 @@ static int write_page(const char *dir, slice page, const struct buf *text)
 int cmd_man(const struct args *args)
 {
     const char *asked = args->positional[0];
+    struct arena a = {0};
     struct buf text = BUF_INIT(1 << 18);
     int code = EXIT_OK;
     bool known = args->all || !asked || strcmp(asked, "outfox") == 0;
     if (known) {
-        man_overview(&text);
+        man_overview(&a, &text);
         if (args->all)
             code = write_page(args->all, (slice){0}, &text);
     }
@@ -203,7 +204,7 @@ int cmd_man(const struct args *args)
             continue;
         known = true;
         buf_clear(&text);
-        man_page(v, &text);
+        man_page(v, &a, &text);
         if (args->all)
             code = write_page(args->all, page_of(v), &text);
     }
@@ -214,36 +215,47 @@ int cmd_man(const struct args *args)
         fwrite(text.p, 1, text.n, stdout);
     }
     buf_deinit(&text);
+    arena_deinit(&a);
     return code;
 }
 
-/* The words that an option's value can be, with blanks; nothing: no list. */
-static void values_of(const struct option_row *o, struct buf *out)
+/* ---- completion ---- */
+
+/* The words that an option's value can be, with blanks; "": no list. */
+static const char *values_of(const struct option_row *o, struct arena *a)
 {
+    struct buf out = BUF_INIT(1 << 14);
     if (strcmp(o->name, "color") == 0)
-        buf_adds(out, "auto always never");
-    else if (strcmp(o->name, "identify") == 0 && o->type == TYPE_TEXT)
-        buf_adds(out, "auto state trace none");
-    else if (strcmp(o->name, "order") == 0)
+        return "auto always never";
+    if (strcmp(o->name, "identify") == 0 && o->type == TYPE_TEXT)
+        return "auto state trace none";
+    if (strcmp(o->name, "order") == 0)
         for (uint32_t i = 0; i < order_count; i++)
-            buf_addf(out, "%s ", order_rows[i].name);
+            buf_addf(&out, "%s ", order_rows[i].name);
     else if (strcmp(o->name, "assume") == 0)
         for (uint32_t i = 0; i < REDUCTIONS; i++)
-            buf_addf(out, "%s ", reduction_rows[i].flag ? reduction_rows[i].name : "");
+            buf_addf(&out, "%s ", reduction_rows[i].flag ? reduction_rows[i].name : "");
     else if (strcmp(o->name, "modes") == 0)
         for (uint32_t i = 0; i < MODE_SETS; i++)
-            buf_addf(out, "%s ", mode_sets[i].name);
+            buf_addf(&out, "%s ", mode_sets[i].name);
     else if (strcmp(o->name, "oracle") == 0)
         for (uint32_t i = 0; i < ORACLES; i++)
-            buf_addf(out, "%s=off ", oracle_rows[i].name);
+            buf_addf(&out, "%s=off ", oracle_rows[i].name);
+    return buf_keep(&out, a).p;
 }
 
-static bool takes_file(const char *argument)
+static bool takes_file(const struct option_row *o)
 {
-    return argument && (strcmp(argument, "FILE") == 0 || strcmp(argument, "DIR") == 0);
+    return strcmp(o->argument, "FILE") == 0 || strcmp(o->argument, "DIR") == 0;
 }
 
-static void complete_bash(struct buf *out)
+/* What a shell says of a verb, or of the group that it is in. */
+static const char *about(const struct verb *v)
+{
+    return strchr(v->name, ' ') ? "simulated systems" : v->about;
+}
+
+static void complete_bash(struct arena *a, struct buf *out)
 {
     buf_adds(out, "# bash completion for outfox\n_outfox()\n{\n"
                   "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -262,12 +274,10 @@ static void complete_bash(struct buf *out)
             buf_addf(out, "%s ", v->name + 4);
     buf_adds(out, "' -- \"$cur\"))\n        return\n    fi\n    case $prev in\n");
     for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
-        struct buf values = BUF_INIT(1 << 14);
-        values_of(o, &values);
-        if (values.n)
+        const char *values = values_of(o, a);
+        if (*values)
             buf_addf(out, "    --%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
-                     o->name, buf_text(&values));
-        buf_deinit(&values);
+                     o->name, values);
     }
     buf_adds(out, "    esac\n    case \"$cur\" in\n    -*)\n        case $verb in\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
@@ -282,52 +292,13 @@ static void complete_bash(struct buf *out)
                   "complete -o filenames -F _outfox outfox\n");
 }
 
-/* A help sentence within single quotes, without what zsh would read as its own. */
-static void quoted(const char *text, struct buf *out)
-{
-    for (; *text; text++)
-        if (*text == '\'')
-            buf_adds(out, "'\\''");
-        else if (strchr("[]:", *text))
-            buf_addf(out, "\\%c", *text);
-        else
-            buf_addc(out, *text);
-}
-
-static void zsh_options(const struct verb *v, struct buf *out)
-{
-    for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
-        struct buf values = BUF_INIT(1 << 14);
-        if (!(o->groups & v->options))
-            continue;
-        values_of(o, &values);
-        buf_addf(out, " \\\n            '--%s[", o->name);
-        quoted(o->help, out);
-        buf_addc(out, ']');
-        if (o->argument) {
-            buf_addc(out, ':');
-            quoted(o->argument, out);
-            if (values.n)
-                buf_addf(out, ":(%s)", buf_text(&values));
-            else
-                buf_adds(out, takes_file(o->argument) ? ":_files" : ": ");
-        }
-        buf_addc(out, '\'');
-        buf_deinit(&values);
-    }
-}
-
-static void complete_zsh(struct buf *out)
+static void complete_zsh(struct arena *a, struct buf *out)
 {
     buf_adds(out, "#compdef outfox\n_outfox() {\n    local -a verbs\n    verbs=(\n"
                   "        'help:help on a command'\n");
-    for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
-        if (!page_begins(v))
-            continue;
-        buf_addf(out, "        '%.*s:", SLICE_ARG(page_of(v)));
-        quoted(strchr(v->name, ' ') ? "simulated systems" : v->about, out);
-        buf_adds(out, "'\n");
-    }
+    for (const struct verb *v = verbs; v < verbs + n_verbs; v++)
+        if (page_begins(v))
+            buf_addf(out, "        '%.*s:%s'\n", SLICE_ARG(page_of(v)), zsh(a, about(v)));
     buf_adds(out, "    )\n    if (( CURRENT == 2 )); then\n        _describe command verbs\n"
                   "        return\n    fi\n    local verb=$words[2]\n"
                   "    if [[ $verb == sim ]]; then\n        if (( CURRENT == 3 )); then\n"
@@ -339,7 +310,18 @@ static void complete_zsh(struct buf *out)
                   "    case $verb in\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
         buf_addf(out, "    '%s')\n        _arguments", v->name);
-        zsh_options(v, out);
+        for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
+            const char *values = values_of(o, a);
+            if (!(o->groups & v->options))
+                continue;
+            buf_addf(out, " \\\n            '--%s[%s]", o->name, zsh(a, o->help));
+            if (o->argument)
+                buf_addf(out, *values ? ":%s:(%s)" : ":%s:%s", zsh(a, o->argument),
+                         *values         ? values
+                         : takes_file(o) ? "_files"
+                                         : " ");
+            buf_addc(out, '\'');
+        }
         buf_adds(out, " \\\n            '*:file:_files' ;;\n");
     }
     buf_adds(out, "    esac\n}\n"
@@ -347,18 +329,7 @@ static void complete_zsh(struct buf *out)
                   "else compdef _outfox outfox; fi\n");
 }
 
-static void fish_quoted(const char *text, struct buf *out)
-{
-    buf_addc(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'' || *text == '\\')
-            buf_addc(out, '\\');
-        buf_addc(out, *text);
-    }
-    buf_addc(out, '\'');
-}
-
-static void complete_fish(struct buf *out)
+static void complete_fish(struct arena *a, struct buf *out)
 {
     buf_adds(out,
              "# fish completion for outfox\nfunction __outfox_verb\n"
@@ -368,34 +339,24 @@ static void complete_fish(struct buf *out)
              "complete -c outfox -n __fish_use_subcommand -f -a help -d 'help on a command'\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
         const char *second = strchr(v->name, ' ');
-        if (page_begins(v)) {
-            buf_addf(out, "complete -c outfox -n __fish_use_subcommand -f -a %.*s -d ",
-                     SLICE_ARG(page_of(v)));
-            fish_quoted(second ? "simulated systems" : v->about, out);
-            buf_addc(out, '\n');
-        }
-        if (second) {
-            buf_addf(out, "complete -c outfox -n '__outfox_verb \"sim \"' -f -a %s -d ",
-                     second + 1);
-            fish_quoted(v->about, out);
-            buf_addc(out, '\n');
-        }
+        if (page_begins(v))
+            buf_addf(out, "complete -c outfox -n __fish_use_subcommand -f -a %.*s -d '%s'\n",
+                     SLICE_ARG(page_of(v)), fish(a, about(v)));
+        if (second)
+            buf_addf(out, "complete -c outfox -n '__outfox_verb \"sim \"' -f -a %s -d '%s'\n",
+                     second + 1, fish(a, v->about));
         for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
-            struct buf values = BUF_INIT(1 << 14);
+            const char *values = values_of(o, a);
             if (!(o->groups & v->options))
                 continue;
-            values_of(o, &values);
             buf_addf(out, "complete -c outfox -n '__outfox_verb \"%s\"' -l %s", v->name, o->name);
             if (o->letter)
                 buf_addf(out, " -s %c", o->letter);
-            if (values.n)
-                buf_addf(out, " -x -a '%s'", buf_text(&values));
+            if (*values)
+                buf_addf(out, " -x -a '%s'", values);
             else if (o->argument)
-                buf_adds(out, takes_file(o->argument) ? " -r" : " -x");
-            buf_adds(out, " -d ");
-            fish_quoted(o->help, out);
-            buf_addc(out, '\n');
-            buf_deinit(&values);
+                buf_adds(out, takes_file(o) ? " -r" : " -x");
+            buf_addf(out, " -d '%s'\n", fish(a, o->help));
         }
     }
 }
@@ -404,15 +365,16 @@ int cmd_completion(const struct args *args)
 {
     static const struct {
         const char *shell;
-        void (*print)(struct buf *out);
+        void (*print)(struct arena *a, struct buf *out);
     } shells[] = {{"bash", complete_bash}, {"zsh", complete_zsh}, {"fish", complete_fish}};
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
         if (strcmp(args->positional[0], shells[i].shell) != 0)
             continue;
         struct buf text = BUF_INIT(1 << 18);
-        shells[i].print(&text);
-        fwrite(text.p, 1, text.n, stdout);
-        buf_deinit(&text);
+        struct arena a = {0};
+        shells[i].print(&a, &text);
+        cmd_print(&text, stdout);
+        arena_deinit(&a);
         return EXIT_OK;
     }
     fprintf(stderr, "outfox: completion takes bash, zsh or fish, not \"%s\"\n",

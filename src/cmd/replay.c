@@ -7,7 +7,6 @@
 #include <signal.h>
 
 #include "base/file.h"
-#include "campaign/drive.h"
 #include "cmd/session.h"
 #include "report/report.h"
 #include "report/words.h"
@@ -239,7 +238,7 @@ static struct replayed conclude(struct session *s, const struct subject *subject
                            .faultload = subject->faultload,
                            .wrong = failed || found,
                            .damage = damage,
-                           .unfired = campaign_unfired(c) || (wanted && !fired),
+                           .unfired = r->unfired || (wanted && !fired),
                            .shows = subject->oracle == ORACLES ? failed : said};
     out.wrong |= subject->id && out.shows;
     out.unsure = !out.shows && (out.unfired || summary->doubt ||

@@ -88,22 +88,17 @@ int reports_check(const struct args *args)
 
 /* ---- what the reports are made from ---- */
 
-struct making {
-    struct session *session;
-    struct arena run; /* the last run that was asked for */
-};
-
 static int run_of(void *ctx, uint32_t scenario, faultload f, struct run *out)
 {
-    struct making *m = ctx;
+    struct session *s = ctx;
     struct err ignored = {0};
-    arena_reset(&m->run);
-    return campaign_run_of(m->session->campaigns.at[scenario], f, &m->run, out, &ignored) ? 1 : 0;
+    arena_reset(&s->shown);
+    return campaign_run_of(s->campaigns.at[scenario], f, &s->shown, out, &ignored) ? 1 : 0;
 }
 
 static int each_run(void *ctx, uint32_t scenario, report_each each, void *each_ctx)
 {
-    struct session *s = ((struct making *)ctx)->session;
+    struct session *s = ctx;
     struct err ignored = {0};
     uint64_t campaign;
     if (store_find(s->store, slice_of(session_scenario(s, scenario)), &campaign, &ignored))
@@ -239,7 +234,6 @@ static void tell_github(const struct report_source *source, const struct args *a
 
 int reports_make(struct session *s, const char *error)
 {
-    struct making m = {.session = s};
     VEC(const struct summary *) scenarios = {0};
     struct wanted all[WANTED];
     struct buf text = BUF_INIT(SIZE_MAX);
@@ -260,7 +254,7 @@ int reports_make(struct session *s, const char *error)
                                    .error = error,
                                    .n = scenarios.n,
                                    .scenarios = scenarios.at,
-                                   .ctx = &m,
+                                   .ctx = s,
                                    .run_of = run_of,
                                    .each_run = each_run};
     list_wanted(s->args, all);
@@ -276,7 +270,6 @@ int reports_make(struct session *s, const char *error)
     contracts_print(s, other);
     tell_github(&source, s->args, other);
     vec_deinit(&scenarios);
-    arena_deinit(&m.run);
     return failed ? failed : code;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/outlet.h"
-#include "campaign/drive.h"
 #include "cmd/session.h"
 #include "report/report.h"
 

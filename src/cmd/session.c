@@ -234,6 +234,7 @@ static void session_close(struct session *s)
         campaign_config_free(s->config);
     faultloads_deinit(&s->faultloads);
     names_deinit(&s->names);
+    arena_deinit(&s->shown);
     arena_deinit(&s->arena);
 }
 

@@ -23,6 +23,7 @@ struct session {
     const char *file; /* as it was named; NULL: it was not */
     struct campaign_config *config;
     struct arena arena;
+    struct arena shown; /* the last run that a report has asked for */
     struct names names;
     struct faultloads faultloads;
     struct rewrite *rules;   /* by which calls are named */

@@ -9,7 +9,6 @@
 
 #include "base/index.h"
 #include "campaign/campaign_int.h"
-#include "campaign/drive.h"
 #include "config/config.h"
 #include "data/yaml.h"
 #include "support/unit.h"
