@@ -6,14 +6,14 @@
 
 /* What is called in blocks (campaign_tested) is nothing that the contract is about. */
 
-static void learn(struct campaign *c, const struct run *run)
+static void learn_tested(struct campaign *c, const struct run *run)
 {
     struct run tested = campaign_tested(run);
     contract_learn(c->opt.contract, &tested);
     vec_deinit(&tested.trace.calls);
 }
 
-static void judge(struct campaign *c, struct run *run)
+static void judge_tested(struct campaign *c, struct run *run)
 {
     struct run tested = campaign_tested(run);
     contract_judge(c->opt.contract, &tested);
@@ -27,22 +27,22 @@ void campaign_contract_learn(struct campaign *c, struct run *runs, uint32_t n)
     if (!c->opt.contract)
         return;
     for (uint32_t i = 0; i < n; i++)
-        learn(c, &runs[i]);
+        learn_tested(c, &runs[i]);
     for (uint32_t i = 0; i < n; i++)
-        judge(c, &runs[i]);
+        judge_tested(c, &runs[i]);
 }
 
 void campaign_contract_replay(struct campaign *c, struct run *run)
 {
     if (c->opt.contract && !contract_ready(c->opt.contract))
-        learn(c, run);
+        learn_tested(c, run);
     campaign_contract_judge(c, run);
 }
 
 void campaign_contract_judge(struct campaign *c, struct run *run)
 {
     if (c->opt.contract && !c->opt.contract_watches)
-        judge(c, run);
+        judge_tested(c, run);
 }
 
 void campaign_contract_note(struct campaign *c, const struct run *tested, bool restored)

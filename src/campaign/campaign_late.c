@@ -79,7 +79,7 @@ static bool is_contradicted(struct campaign *c)
 }
 
 /* Lets the system be until no late call has come for so long. */
-static void rest(struct campaign *c, int64_t ns)
+static void rest_while_late(struct campaign *c, int64_t ns)
 {
     uint64_t before;
     int64_t total = 0;
@@ -127,7 +127,7 @@ static int provoke(struct campaign *c, uint32_t i, int64_t rest_ns, struct err *
     int status = campaign_run_alone(c, f, RUN_CHECK, &run, e);
     vec_deinit(&run.trace.calls);
     if (status == 0)
-        rest(c, rest_ns);
+        rest_while_late(c, rest_ns);
     return status;
 }
 
@@ -202,7 +202,7 @@ static void print_stray(const struct campaign *c, struct buf *out)
 }
 
 /* Why the campaign starts over, for its notes: a stray, or a call that was seen in its run. */
-static void explain(struct campaign *c, bool stray)
+static void explain_late(struct campaign *c, bool stray)
 {
     const struct names *names = c->opt.names;
     struct buf text = BUF_INIT(sizeof c->late.why);
@@ -239,7 +239,7 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
         return 0;
     uint32_t longer = c->late.in_vain < REST_DOUBLINGS ? c->late.in_vain : REST_DOUBLINGS;
     int64_t rest_ns = MS(REST_MS) << (doubt ? longer : 0);
-    rest(c, rest_ns);
+    rest_while_late(c, rest_ns);
     int status = 0;
     if (doubt && !campaign_is_late(c) && !c->late.seen_ns && c->late.in_vain < PROVOKED_MAX)
         status = provoke_all(c, RECENT_KEPT, rest_ns, e);
@@ -260,7 +260,7 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
     late_ns = late_ns > c->late.seen_ns ? late_ns : c->late.seen_ns;
     if (!late_ns || !campaign_wait_longer(c, late_ns))
         return 0; /* what nobody can wait for is told at the end */
-    explain(c, late);
+    explain_late(c, late);
     return STATUS_AGAIN;
 }
 

@@ -7,7 +7,7 @@
 /* ---- keeping ---- */
 
 /* Keeps a fact by its name; nothing where nothing is kept. */
-static int keep(struct campaign *c, const char *name, slice text, struct err *e)
+static int keep_fact(struct campaign *c, const char *name, slice text, struct err *e)
 {
     return c->opt.store ? store_set(c->opt.store, c->id, slice_of(name), text, e) : 0;
 }
@@ -15,12 +15,12 @@ static int keep(struct campaign *c, const char *name, slice text, struct err *e)
 /* The same of a text that was made for it. */
 static int keep_text(struct campaign *c, const char *name, struct buf *text, struct err *e)
 {
-    int failed = keep(c, name, buf_slice(text), e);
+    int failed = keep_fact(c, name, buf_slice(text), e);
     buf_deinit(text);
     return failed;
 }
 
-static int recall(struct campaign *c, const char *name, slice *out, struct err *e)
+static int recall_fact(struct campaign *c, const char *name, slice *out, struct err *e)
 {
     return store_get(c->opt.store, c->id, slice_of(name), &c->keep, out, e);
 }
@@ -30,9 +30,9 @@ int campaign_open_store(struct campaign *c, struct err *e)
     if (!c->opt.store)
         return 0;
     if (store_begin(c->opt.store, c->spec->name, &c->id, e) || campaign_contract_begin(c, e) ||
-        (c->opt.origin && keep(c, "origin", slice_of(c->opt.origin), e)))
+        (c->opt.origin && keep_fact(c, "origin", slice_of(c->opt.origin), e)))
         return -1;
-    return keep(c, "options", slice_of(c->opt.options), e);
+    return keep_fact(c, "options", slice_of(c->opt.options), e);
 }
 
 int campaign_keep(struct campaign *c, const struct run *run, struct err *e)
@@ -68,7 +68,7 @@ int campaign_keep_facts(struct campaign *c, struct err *e)
 
 int campaign_keep_stop(struct campaign *c, struct err *e)
 {
-    return keep(c, "stopped", slice_of(c->summary.stopped ? c->summary.stopped : ""), e);
+    return keep_fact(c, "stopped", slice_of(c->summary.stopped ? c->summary.stopped : ""), e);
 }
 
 int campaign_keep_findings(struct campaign *c, struct err *e)
@@ -117,8 +117,8 @@ int campaign_keep_hiccups(struct campaign *c, struct err *e)
 int campaign_keep_end(struct campaign *c, struct err *e)
 {
     c->ended = !keep_notes(c, e) &&
-               !(c->summary.doubt && keep(c, "doubt", slice_of(c->summary.doubt), e)) &&
-               !keep(c, "ended", SLICE("1"), e);
+               !(c->summary.doubt && keep_fact(c, "doubt", slice_of(c->summary.doubt), e)) &&
+               !keep_fact(c, "ended", SLICE("1"), e);
     return c->ended ? 0 : -1;
 }
 
@@ -205,7 +205,7 @@ static int refuse_other(const struct campaign *c, const char *where, slice was, 
 static int check_origin(struct campaign *c, struct err *e)
 {
     slice then, is = slice_of(c->opt.origin ? c->opt.origin : ""), a, b;
-    if (recall(c, "origin", &then, e))
+    if (recall_fact(c, "origin", &then, e))
         return -1;
     if (!then.p || !c->opt.origin)
         return 0;
@@ -225,7 +225,7 @@ static int check_origin(struct campaign *c, struct err *e)
 static int check_options(struct campaign *c, struct err *e)
 {
     slice then, a, b;
-    if (recall(c, "options", &then, e))
+    if (recall_fact(c, "options", &then, e))
         return -1;
     if (!then.p)
         return STATUS_NONE; /* it was killed as it began */
@@ -266,8 +266,8 @@ static int restore_end(struct campaign *c, struct err *e)
                                         "error", "unstable", "polling"};
     slice hiccups, n, doubt, ended, by;
     faultload f;
-    if (recall(c, "hiccups", &hiccups, e) || recall(c, "doubt", &doubt, e) ||
-        recall(c, "ended", &ended, e) || recall(c, "stopped", &by, e))
+    if (recall_fact(c, "hiccups", &hiccups, e) || recall_fact(c, "doubt", &doubt, e) ||
+        recall_fact(c, "ended", &ended, e) || recall_fact(c, "stopped", &by, e))
         return -1;
     c->summary.doubt = doubt.p;
     if (hiccups.p && slice_word(&hiccups, &n) && slice_to_u64(n, UINT32_MAX, &c->n_hiccups))
@@ -288,7 +288,7 @@ int campaign_recall(struct campaign *c, struct err *e)
         return -1;
     if (!c->id)
         return STATUS_NONE;
-    if (recall(c, "learned", &learned, e) || recall(c, "quiet", &quiet, e))
+    if (recall_fact(c, "learned", &learned, e) || recall_fact(c, "quiet", &quiet, e))
         return -1;
     if (!learned.p || !quiet.p)
         return STATUS_NONE; /* it ended before anything was learned */
@@ -309,8 +309,8 @@ int campaign_restore(struct campaign *c, struct err *e)
         status = campaign_contract_check(c, e);
     if (status)
         return status;
-    if (recall(c, "blasts", &blasts, e) || recall(c, "levels", &levels, e) ||
-        recall(c, "notes", &notes, e))
+    if (recall_fact(c, "blasts", &blasts, e) || recall_fact(c, "levels", &levels, e) ||
+        recall_fact(c, "notes", &notes, e))
         return -1;
     if (!levels.p || !notes.p)
         return STATUS_NONE;

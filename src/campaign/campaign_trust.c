@@ -242,7 +242,8 @@ static int find_killer(struct campaign *c, faultload first, const char *how, str
 
 /* Does the scenario pass without faults, now that f was run? 0, 1: interrupted, -1,
  * STATUS_AGAIN. */
-static int look(struct campaign *c, faultload f, bool *works, const char **why, struct err *e)
+static int look_without_faults(struct campaign *c, faultload f, bool *works, const char **why,
+                               struct err *e)
 {
     const char *died = NULL;
     *works = false;
@@ -273,7 +274,7 @@ static int repair(struct campaign *c, struct err *e)
     campaign_tell_leaks(c, true);
     int status = campaign_heal(c, true, e);
     if (status == 0)
-        status = look(c, FAULTLOAD_EMPTY, &works, &why, e);
+        status = look_without_faults(c, FAULTLOAD_EMPTY, &works, &why, e);
     if (status == 0 && !works)
         return err_set(e, 0, 0,
                        "the scenario fails without faults, even after all services were "
@@ -291,7 +292,7 @@ static int try_blast(struct campaign *c, faultload f, bool *broken, struct run *
     int status = campaign_run_alone(c, f, RUN_CONFIRM, run, e);
     if (status == 0) {
         campaign_hold(&c->held, run);
-        status = look(c, f, &works, &why, e);
+        status = look_without_faults(c, f, &works, &why, e);
     }
     *broken = status == 0 && !works;
     return status;
@@ -353,7 +354,7 @@ int campaign_check(struct campaign *c, bool last, struct err *e)
         status = campaign_heal(c, false, e);
     if (status || !c->opt.config->search.check_every || c->since_check < every)
         return status;
-    status = look(c, FAULTLOAD_EMPTY, &works, &why, e);
+    status = look_without_faults(c, FAULTLOAD_EMPTY, &works, &why, e);
     if (status || works)
         return status;
     status = repair(c, e);
@@ -363,7 +364,7 @@ int campaign_check(struct campaign *c, bool last, struct err *e)
 }
 
 /* The same faultload again, alone, in place of the run. */
-static int repeat(struct campaign *c, struct run *run, struct err *e)
+static int repeat_alone(struct campaign *c, struct run *run, struct err *e)
 {
     faultload f = run->faultload;
     enum run_purpose purpose = run->purpose;
@@ -414,11 +415,11 @@ static int verify(struct campaign *c, struct run *run, bool alone, struct err *e
     bool works = false, dies = false, broken;
     const char *why;
     uint32_t hiccups = 0;
-    int status = alone ? 0 : repeat(c, run, e);
+    int status = alone ? 0 : repeat_alone(c, run, e);
     if (status == 0 && run->flags & RUN_HURRIED && run->flags & RUN_HUNG &&
         tally_is_new(c->tally, run)) {
         c->limit.patient = true; /* it may only be slow: it is given all the time that there is */
-        status = repeat(c, run, e);
+        status = repeat_alone(c, run, e);
         c->limit.patient = false;
     }
     /* a run that failed before any fault fired says nothing about faults: it is made again */
@@ -426,7 +427,7 @@ static int verify(struct campaign *c, struct run *run, bool alone, struct err *e
         const char *what = run->verdict.detail ? run->verdict.detail : run->verdict.why;
         if (!c->hiccup)
             c->hiccup = arena_copy(&c->keep, what, strlen(what));
-        status = repeat(c, run, e);
+        status = repeat_alone(c, run, e);
     }
     if (status == 0 && !failed_by_itself(run))
         status = count_hiccups(c, hiccups, e);
@@ -439,7 +440,7 @@ static int verify(struct campaign *c, struct run *run, bool alone, struct err *e
             status = find_killer(c, FAULTLOAD_EMPTY, run->event, e);
     }
     if (status == 0)
-        status = look(c, run->faultload, &works, &why, e);
+        status = look_without_faults(c, run->faultload, &works, &why, e);
     if (status == 0 && works && failed_by_itself(run))
         status = count_hiccups(c, hiccups, e);
     if (status || works)

@@ -186,6 +186,10 @@ int cmd_worse(int a, int b);
  * or what help.txt says of a verb, "outfox" or "exit codes". */
 void page_add(const char *name, struct buf *out);
 
+/* Writes a file; force: also over one that is there. 0, or an exit code after the error was printed:
+ * then there is no half of it. */
+int cmd_write(const char *path, const struct buf *text, bool force);
+
 /* Writes a report out, and frees it. */
 void cmd_print(struct buf *text, FILE *out);
 

@@ -129,7 +129,7 @@ static int write_whole(struct session *s, const char *file, const struct buf *te
     return 0;
 }
 
-static void tell(void *ctx, const char *text)
+static void print_remark(void *ctx, const char *text)
 {
     (void)ctx;
     fprintf(stderr, "outfox: %s\n", text);
@@ -163,11 +163,11 @@ static int write_contract(struct session *s, uint32_t i, bool *changed, struct e
     buf_deinit(&text);
     if (!failed && before.n)
         contract_remark(contract, campaign_complete(s->campaigns.at[i]),
-                        campaign_finish(s->campaigns.at[i]), tell, NULL);
+                        campaign_finish(s->campaigns.at[i]), print_remark, NULL);
     return failed;
 }
 
-static int restore(struct session *s, uint32_t i, struct err *e)
+static int restore_campaign(struct session *s, uint32_t i, struct err *e)
 {
     const char *name = session_scenario(s, i);
     int status = campaign_restore(s->campaigns.at[i], e);
@@ -195,7 +195,7 @@ static int restore(struct session *s, uint32_t i, struct err *e)
     return 0;
 }
 
-static int learn(struct session *s, struct err *e)
+static int learn_contracts(struct session *s, struct err *e)
 {
     bool changed = false;
     for (uint32_t i = 0; i < s->scenarios.n && !s->args->update; i++)
@@ -214,7 +214,7 @@ static int learn(struct session *s, struct err *e)
     s->contract_watches = true;
     session_make_campaigns(s);
     for (uint32_t i = 0; i < s->scenarios.n && !code; i++)
-        code = restore(s, i, e);
+        code = restore_campaign(s, i, e);
     for (uint32_t i = 0; i < s->scenarios.n && !code; i++)
         code = write_contract(s, i, &changed, e) ? EXIT_ENVIRONMENT : 0;
     return code ? code : changed ? EXIT_FINDINGS : EXIT_OK;
@@ -222,5 +222,5 @@ static int learn(struct session *s, struct err *e)
 
 int cmd_learn(const struct args *args)
 {
-    return session_do(args, args->positional[0], learn);
+    return session_do(args, args->positional[0], learn_contracts);
 }

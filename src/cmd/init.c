@@ -89,33 +89,30 @@ static int check_absent(const char *path, bool force, struct err *e)
     return err_set(e, 0, 0, "%s already exists; use --force to replace it", path);
 }
 
-static int fail_write(const char *path)
-{
-    fprintf(stderr, "outfox: %s cannot be written: %s\n", path,
-            errno == ENXIO ? "no program reads from this pipe" : strerror(errno));
-    return EXIT_ENVIRONMENT;
-}
-
-static int write_file(const char *path, const struct buf *text, bool force)
+int cmd_write(const char *path, const struct buf *text, bool force)
 {
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (force ? O_TRUNC : O_EXCL);
     int fd = open(path, flags | O_NONBLOCK, 0666); /* it does not wait for the reader of a pipe */
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!f)
-        return fail_write(path);
-    (void)fcntl(fd, F_SETFL, 0);
-    errno = 0;
-    struct stat st;
-    bool regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
-    bool written = fwrite(text->p, 1, text->n, f) == text->n;
     int why = errno;
-    if (fclose(f) == 0 && written)
+    bool ok = false;
+    if (f) {
+        struct stat st;
+        bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+        (void)fcntl(fd, F_SETFL, 0);
+        errno = 0;
+        ok = fwrite(text->p, 1, text->n, f) == text->n;
+        why = errno;
+        ok = fclose(f) == 0 && ok;
+        why = why ? why : errno;
+        if (!ok && regular)
+            unlink(path); /* half a file is worse than none */
+    }
+    if (ok)
         return EXIT_OK;
-    errno = why ? why : errno;
-    int code = fail_write(path);
-    if (regular)
-        unlink(path); /* half a file is worse than none */
-    return code;
+    fprintf(stderr, "outfox: %s cannot be written: %s\n", path,
+            why == ENXIO ? "no program reads from this pipe" : strerror(why));
+    return EXIT_ENVIRONMENT;
 }
 
 static int write_all(const struct plan_of_files *p, const struct buf *text, bool json)
@@ -128,11 +125,11 @@ static int write_all(const struct plan_of_files *p, const struct buf *text, bool
     }
     if (p->schema) {
         campaign_config_schema(&schema);
-        code = write_file(p->schema_path, &schema, p->force);
+        code = cmd_write(p->schema_path, &schema, p->force);
         buf_deinit(&schema);
     }
     if (code == EXIT_OK)
-        code = write_file(p->file, text, p->force);
+        code = cmd_write(p->file, text, p->force);
     if (code != EXIT_OK)
         return code;
     if (json) {

@@ -7,7 +7,6 @@
  * A page is of one word: verbs of two words ("sim run") share that of the first. */
 #include "cmd/cmd.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "core/mode.h"
@@ -174,17 +173,10 @@ static void man_page(const struct verb *v, struct arena *a, struct buf *out)
     buf_adds(out, ".SH SEE ALSO\n\\fBoutfox\\fR(1)\n");
 }
 
-static int write_page(const char *dir, slice page, const struct buf *text)
+static int write_page(const char *dir, slice page, const struct buf *text, struct arena *a)
 {
-    struct buf path = BUF_INIT(1 << 12);
-    buf_addf(&path, "%s/outfox%s%.*s.1", dir, page.n ? "-" : "", SLICE_ARG(page));
-    FILE *file = fopen(buf_text(&path), "w");
-    bool ok = file && fwrite(text->p, 1, text->n, file) == text->n;
-    ok = file && fclose(file) == 0 && ok;
-    if (!ok)
-        fprintf(stderr, "outfox: %s cannot be written: %s\n", buf_text(&path), strerror(errno));
-    buf_deinit(&path);
-    return ok ? EXIT_OK : EXIT_ENVIRONMENT;
+    return cmd_write(arena_printf(a, "%s/outfox%s%.*s.1", dir, page.n ? "-" : "", SLICE_ARG(page)),
+                     text, true);
 }
 
 int cmd_man(const struct args *args)
@@ -197,7 +189,7 @@ int cmd_man(const struct args *args)
     if (known) {
         man_overview(&a, &text);
         if (args->all)
-            code = write_page(args->all, (slice){0}, &text);
+            code = write_page(args->all, SLICE(""), &text, &a);
     }
     for (const struct verb *v = verbs; v < verbs + n_verbs && code == EXIT_OK; v++) {
         if (!page_begins(v) || !(args->all || (asked && slice_is(page_of(v), asked))))
@@ -206,7 +198,7 @@ int cmd_man(const struct args *args)
         buf_clear(&text);
         man_page(v, &a, &text);
         if (args->all)
-            code = write_page(args->all, page_of(v), &text);
+            code = write_page(args->all, page_of(v), &text, &a);
     }
     if (!known) {
         fprintf(stderr, "outfox: there is no page \"%s\"; outfox help lists the commands\n", asked);

@@ -331,12 +331,11 @@ static int replay_all(struct session *s, const struct subjects *subjects)
     }
     (s->args->json ? report_replays_json : report_replays)(&all, &out);
     cmd_print(&out, stdout);
-    for (uint32_t i = 0; i < all.list.n && !code; i++)
-        code = all.list.at[i].wrong ? EXIT_FINDINGS : 0;
-    for (uint32_t i = 0; i < all.list.n && !code; i++)
-        code = code_of(&all.list.at[i]);
+    int worst = EXIT_OK;
+    for (uint32_t i = 0; i < all.list.n; i++)
+        worst = cmd_worse(worst, code_of(&all.list.at[i]));
     vec_deinit(&all.list);
-    return code;
+    return code ? code : worst;
 }
 
 static int replay(struct session *s, struct err *e)

@@ -16,6 +16,7 @@
 
 /* A loaded system with what is needed to run it, and what came of exploring it. */
 struct bench {
+    const struct args *args;
     struct arena arena;
     struct names names;
     struct vocabulary words;
@@ -29,7 +30,9 @@ struct bench {
     struct buf body; /* what the client received, as text */
     struct mode_list modes;
     struct search *search;
-    struct summary summary; /* refers to the search */
+    struct summary summary;    /* refers to the search */
+    struct progress *progress; /* what is shown of it meanwhile; NULL: nothing */
+    int64_t start_ns;
 };
 
 static volatile sig_atomic_t interrupted; /* the signal that did it, or 0 */
@@ -45,8 +48,9 @@ static int signal_code(void)
 }
 
 /* The file, the scenario that was chosen, and what users say about them. -1 with *e. */
-static int bench_read(struct bench *b, const struct args *args, struct err *e)
+static int bench_read(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     const struct node *root;
     if (yaml_load(args->positional[0], &b->arena, &root, e) ||
         sim_load(root, &b->names, &b->sim, e))
@@ -75,17 +79,16 @@ static int bench_read(struct bench *b, const struct args *args, struct err *e)
 
 /* Loads the system, lets the verb do its work, and frees it. An exit code: the verb's, after its error
  * was printed if there is one. */
-static int bench_do(const struct args *args,
-                    int (*verb)(struct bench *b, const struct args *args, struct err *e))
+static int bench_do(const struct args *args, int (*verb)(struct bench *b, struct err *e))
 {
-    struct bench b = {.seed = search_seed(args), .body = BUF_INIT(RUN_BODY_MAX)};
+    struct bench b = {.args = args, .seed = search_seed(args), .body = BUF_INIT(RUN_BODY_MAX)};
     struct err e = {0};
     names_init(&b.names);
     faultloads_init(&b.faultloads);
     int code = EXIT_USAGE;
-    if (bench_read(&b, args, &e) == 0) {
+    if (bench_read(&b, &e) == 0) {
         e = (struct err){0}; /* it knows the file by now, and what is wrong then is not in it */
-        code = verb(&b, args, &e);
+        code = verb(&b, &e);
     }
     if (code && e.text[0])
         cmd_fail(&e);
@@ -104,8 +107,9 @@ static int bench_do(const struct args *args,
 
 /* ---- check ---- */
 
-static int check(struct bench *b, const struct args *args, struct err *e)
+static int check(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     unsigned services = b->sim->n_inside, scenarios = b->sim->n_scenarios;
     (void)e;
     if (args->json)
@@ -126,8 +130,9 @@ int cmd_sim_check(const struct args *args)
 
 /* ---- run ---- */
 
-static int run_once(struct bench *b, const struct args *args, struct err *e)
+static int run_once(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     struct trace trace = {0};
     struct verdict verdict;
     const struct node *body;
@@ -185,30 +190,24 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
 static const int64_t FIRST_LINE_NS = MS(500);
 enum { SHOW_EVERY = 64 };
 
-/* What is shown of it meanwhile. */
-struct sim_watch {
-    const struct args *args;
-    struct progress *line;
-    int64_t start_ns;
-};
-
 static void show_progress(void *ctx, const struct event *event)
 {
-    const struct sim_watch *w = ctx;
+    const struct bench *b = ctx;
     if (event->type != EVENT_RUN || event->number % SHOW_EVERY != 1)
         return;
     int64_t now_ns = clock_ns();
     struct progress_facts facts = {.runs = event->runs,
                                    .queued = event->queued,
                                    .findings = event->found,
-                                   .elapsed_ns = now_ns - w->start_ns,
-                                   .max_time_ns = w->args->max_time_ns,
-                                   .max_runs = w->args->max_runs};
-    progress_show(w->line, &facts, now_ns);
+                                   .elapsed_ns = now_ns - b->start_ns,
+                                   .max_time_ns = b->args->max_time_ns,
+                                   .max_runs = b->args->max_runs};
+    progress_show(b->progress, &facts, now_ns);
 }
 
-static int explore_bench(struct bench *b, const struct args *args, struct err *e)
+static int explore_bench(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     const struct mode_list *of_file = &b->sim->modes;
     struct search_options options = {.modes = of_file->at, .n_modes = of_file->n};
     if (search_args(args, b->sim->speaks, &b->modes, &options, e))
@@ -228,11 +227,11 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
                                   .file = args->positional[0],
                                   .random = b->sim->random};
     search_describe(&options, &b->arena, &b->summary);
-    struct sim_watch watch = {.args = args, .start_ns = clock_ns()};
-    struct event_sink sink = {&watch, show_progress};
+    struct event_sink sink = {b, show_progress};
+    b->start_ns = clock_ns();
     if (!args->quiet) {
-        watch.line = progress_new(stderr, style_terminal(2));
-        progress_first(watch.line, FIRST_LINE_NS);
+        b->progress = progress_new(stderr, style_terminal(2));
+        progress_first(b->progress, FIRST_LINE_NS);
     }
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
@@ -244,14 +243,15 @@ static int explore_bench(struct bench *b, const struct args *args, struct err *e
                             .sink = args->quiet ? NULL : &sink,
                             .judge = b->judge};
     int status = explore(&x, &b->summary, e);
-    progress_end(watch.line);
+    progress_end(b->progress);
     return status;
 }
 
-static int explore_and_report(struct bench *b, const struct args *args, struct err *e)
+static int explore_and_report(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     struct buf out = BUF_INIT(SIZE_MAX);
-    int failed = explore_bench(b, args, e);
+    int failed = explore_bench(b, e);
     if (!failed || b->summary.runs > 0) { /* what is known is told even when a run was impossible */
         const struct summary *summary = &b->summary;
         struct report_source source = {.n = 1, .scenarios = &summary};
@@ -269,13 +269,13 @@ int cmd_sim_explore(const struct args *args)
     return bench_do(args, explore_and_report);
 }
 
-static int explain(struct bench *b, const struct args *args, struct err *e)
+static int explain(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     faultload meant[MEANT_MAX];
     uint32_t n;
-    if (explore_bench(b, args, e) ||
-        search_meant(b->search, &b->words, sim_request(b->sim, b->scenario),
-                     slice_of(args->positional[1]), meant, &n, e))
+    if (explore_bench(b, e) || search_meant(b->search, &b->words, sim_request(b->sim, b->scenario),
+                                            slice_of(args->positional[1]), meant, &n, e))
         return EXIT_USAGE;
     explain_print(args, &b->summary, b->search, meant, n);
     return interrupted ? signal_code() : b->summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
@@ -286,10 +286,11 @@ int cmd_sim_explain(const struct args *args)
     return bench_do(args, explain);
 }
 
-static int deps(struct bench *b, const struct args *args, struct err *e)
+static int deps(struct bench *b, struct err *e)
 {
+    const struct args *args = b->args;
     struct deps_report report = {.summary = &b->summary};
-    if (explore_bench(b, args, e))
+    if (explore_bench(b, e))
         return EXIT_USAGE;
     deps_build(b->judge, &report.deps);
     int code = deps_print(args, &report, 1);
