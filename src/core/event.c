@@ -198,24 +198,24 @@ int event_parse(slice line, struct names *names, struct faultloads *fl, struct a
     const struct node *map;
     *out = (struct event){0};
     if (node_parse_json(a, line, &map) || map->type != NODE_MAP)
-        return err_set(e, 0, 0, "an event is a line with a JSON object");
+        return err_set(e, 0, 0, "an event must be one line with a JSON object");
     const struct node *is = node_get(map, SLICE("outfox")), *type = node_get(map, SLICE("type"));
     const struct node *version = node_get(map, SLICE("version"));
     if (!is || is->type != NODE_STR || !slice_is(is->text, "event") || !type ||
         type->type != NODE_STR || !version || version->type != NODE_NUM)
-        return err_set(e, 0, 0, "this is no event of outfox");
+        return err_set(e, 0, 0, "not an outfox event");
     if (version->num > EVENT_VERSION)
-        return err_set(e, 0, 0, "this event is of version %g; this outfox knows %d", version->num,
-                       EVENT_VERSION);
+        return err_set(e, 0, 0, "event version %g is not supported; this outfox reads version %d",
+                       version->num, EVENT_VERSION);
     uint32_t number = number_of(type->text, event_type_names, EVENT_TYPES);
     if (number == UINT32_MAX)
-        return err_set(e, 0, 0, "there is no event \"%.*s\"", SLICE_ARG(type->text));
+        return err_set(e, 0, 0, "unknown event \"%.*s\"", SLICE_ARG(type->text));
     out->type = number;
     for (const struct field_row *row = rows; row < rows + ROWS; row++) {
         const struct node *value = node_get(map, slice_of(row->name));
         if (value && row->types >> number & 1 &&
             !parse_value(row, value, (char *)out + row->at, names, fl, a))
-            return err_set(e, 0, 0, "the field \"%s\" of a \"%s\" cannot be read", row->name,
+            return err_set(e, 0, 0, "invalid field \"%s\" in event \"%s\"", row->name,
                            event_type_names[number]);
     }
     return 0;

@@ -62,7 +62,7 @@ static const struct kind_row {
     {"-x-", true, FAULT_CALL,
      "links cannot be cut; write \"CALLER > SERVICE : refuse\" to refuse the calls between them"},
     {"at", true, FAULT_CALL,
-     "places inside of programs cannot be failed; write \"SERVICE METHOD /path : MODE\" to fail a "
+     "places inside programs cannot be made to fail; write \"SERVICE METHOD /path : MODE\" to fail a "
      "call"},
 };
 
@@ -185,7 +185,7 @@ int faultload_parse(struct names *names, struct faultloads *fl, slice text, faul
             if (mode_parse(word, &fault.mode, e))
                 return -1;
             if (slice_word(&rest, &word))
-                return err_set(e, 0, 0, "\"&\" was expected between two faults, not \"%.*s\"",
+                return err_set(e, 0, 0, "expected \"&\" between two faults, not \"%.*s\"",
                                SHORT(word));
         }
         if (faultload_at(fl, *out, fault.point) != MODE_NONE)

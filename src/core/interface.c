@@ -85,7 +85,7 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
     while (at + 4 <= rule.n && memcmp(rule.p + at, " -> ", 4) != 0)
         at++;
     if (at + 4 > rule.n)
-        return err_set(e, 0, 0, "a rule is written \"REGEX -> TEXT\"");
+        return err_set(e, 0, 0, "a rule must have the form \"REGEX -> TEXT\"");
     slice pattern = slice_trim((slice){rule.p, at});
     slice text = slice_trim(slice_from(rule, at + 4));
     if (pattern.n == 0 || pattern.n > 500)
@@ -95,7 +95,7 @@ int rewrite_add(struct rewrite *rw, slice rule, struct err *e)
             return err_set(e, 0, 0,
                            "back-references such as \\1 are not supported: they take too long");
     if (compiled_size(pattern) > SIZE_LIMIT)
-        return err_set(e, 0, 0, "the repetitions in \"%.*s\" multiply to too much",
+        return err_set(e, 0, 0, "the repetitions in \"%.*s\" multiply into too large an expression",
                        SLICE_ARG(pattern));
     struct rewrite_rule row;
     int code = regcomp(&row.regex, arena_copy(&rw->arena, pattern.p, pattern.n), REG_EXTENDED);

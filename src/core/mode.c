@@ -53,7 +53,7 @@ static const struct {
     [ARG_CUT] = {1, MODE_ARGUMENT_MAX, "nothing, or a number of bytes from 1 to 16777215"},
     [ARG_RATE] = {1, MODE_ARGUMENT_MAX, "bytes per second, from 1 to 16777215"},
     [ARG_BYTES] = {0, MODE_ARGUMENT_MAX, "a number of bytes from 0 to 16777215"},
-    [ARG_CORRUPT] = {0, 0, "one of empty, garbage, remove=FIELD and null=FIELD"},
+    [ARG_CORRUPT] = {0, 0, "one of empty, garbage, remove=FIELD or null=FIELD"},
     [ARG_ERROR] = {0, 13, "an HTTP/2 error code from 0 to 13"},
 };
 
@@ -266,12 +266,13 @@ static int parse_corrupt(slice arg, mode *out, struct err *e)
     if (what >= CORRUPT_REMOVE) {
         slice field = equals < arg.n ? slice_from(arg, equals + 1) : SLICE("");
         if (!field_valid(field))
-            return err_set(e, 0, 0,
-                           "after \"corrupt:%s=\" comes a field such as total or items/0/id: 1 to "
-                           "%d bytes without blanks, names or indexes with \"/\" between",
-                           corrupt_names[what], MODE_FIELD_MAX);
+            return err_set(
+                e, 0, 0,
+                "\"corrupt:%s=\" needs a field such as total or items/0/id: 1 to %d bytes "
+                "without spaces, names or indexes separated by \"/\"",
+                corrupt_names[what], MODE_FIELD_MAX);
         if (!field_place(field, &place))
-            return err_set(e, 0, 0, "there are more than %d different fields in modes \"corrupt\"",
+            return err_set(e, 0, 0, "more than %d different fields in modes \"corrupt\"",
                            MODE_FIELDS_MAX);
     }
     *out = mode_make(MODE_CORRUPT, place << FIELD_SHIFT | what);
@@ -325,7 +326,7 @@ static int parse_plain(slice text, mode *out, struct err *e)
         return err_set(e, 0, 0,
                        "mode \"%.*s\": put a colon between the name and its value: \"%s:%.*s\"",
                        SHORT(text), near, SHORT(value));
-    return err_set(e, 0, 0, "there is no mode \"%.*s\"; `outfox modes` lists them%s", SHORT(text),
+    return err_set(e, 0, 0, "unknown mode \"%.*s\"; `outfox modes` lists them%s", SHORT(text),
                    err_hint(name, words, MODE_KINDS).text);
 }
 
@@ -345,7 +346,7 @@ int mode_parse(slice text, mode *out, struct err *e)
         return -1;
     if (twice || mode_reached(*out))
         return err_set(e, 0, 0,
-                       "after " LOST_NAME ": comes a mode that keeps the request from the service, "
+                       "\"" LOST_NAME ":\" needs a mode that keeps the request from the service, "
                        "such as 503 or reset");
     *out |= LOST;
     return 0;
@@ -355,7 +356,7 @@ int mode_parse(slice text, mode *out, struct err *e)
 
 const struct mode_set mode_sets[MODE_SETS] = {
     [SET_ERRORS] = {"errors", "500, 502, 503, 504, grpc:13, grpc:14, grpc:4",
-                    "Error answers alone: cheap, and blind to what is not answered."},
+                    "Error answers only: cheap, but blind to calls that get no answer."},
     [SET_STANDARD] = {"standard", "503, grpc:14, reset, lost-reply:503, lost-reply:grpc:14, hold",
                       "One of each class: an error, a broken connection, a lost reply, no answer."},
     [SET_THOROUGH] =
@@ -363,7 +364,7 @@ const struct mode_set mode_sets[MODE_SETS] = {
          "500, 502, 503, 504, 429, grpc:13, grpc:14, grpc:4, grpc:2, grpc:8, reset, close, reset:1, "
          "rst-stream:7, goaway, corrupt:empty, corrupt:garbage, duplicate, lost-reply:503, "
          "lost-reply:grpc:14, lost-reply:reset, hold, lost-reply:hold",
-         "All that real networks and services do: many runs."},
+         "Everything that real networks and services do: many runs."},
 };
 
 static int add_mode(struct mode_list *list, slice word, bool named, struct err *e)
@@ -375,9 +376,9 @@ static int add_mode(struct mode_list *list, slice word, bool named, struct err *
     while (i < list->n && list->at[i] != m)
         i++;
     if (i == MODE_LIST_MAX)
-        return err_set(e, 0, 0, "there are more than %d modes", MODE_LIST_MAX);
+        return err_set(e, 0, 0, "more than %d modes are listed", MODE_LIST_MAX);
     if (named && i < list->n && list->named >> i & 1)
-        return err_set(e, 0, 0, "mode \"%.*s\" is there twice", SLICE_ARG(word));
+        return err_set(e, 0, 0, "mode \"%.*s\" is listed twice", SLICE_ARG(word));
     list->n += i == list->n;
     list->at[i] = m;
     list->named |= (uint64_t)named << i;
@@ -408,8 +409,8 @@ int mode_list_add(struct mode_list *list, slice word, struct err *e)
     const char *near = err_nearest(word, names, MODE_SETS);
     if (!near)
         return err_set(e, 0, 0, "%s", wrong.text);
-    return err_set(e, 0, 0, "there is no set of modes \"%.*s\"; did you mean \"%s\"?",
-                   SLICE_ARG(word), near);
+    return err_set(e, 0, 0, "unknown set of modes \"%.*s\"; did you mean \"%s\"?", SLICE_ARG(word),
+                   near);
 }
 
 void mode_list_add_set(struct mode_list *list, enum mode_set_id set)

@@ -222,7 +222,7 @@ int element_parse(struct names *names, slice *text, struct element *out, struct 
     const char *start = text->p;
     slice service, first, rest = *text, word;
     if (!slice_word(&rest, &service) || is_separator(service))
-        return err_set(e, 0, 0, "a call is missing: \"SERVICE METHOD /path\" was expected");
+        return err_set(e, 0, 0, "a call is missing: expected \"SERVICE METHOD /path\"");
     if (!slice_word(&rest, &first) || is_separator(first) || memchr("{^#", first.p[0], 3))
         return err_set(e, 0, (uint32_t)(service.p - start) + 1,
                        "\"%.*s\" must be followed by an interface: \"METHOD /path\", "
@@ -241,10 +241,11 @@ int element_parse(struct names *names, slice *text, struct element *out, struct 
     buf_deinit(&interface);
     for (after = rest; slice_word(&after, &word) && !is_separator(word); rest = after)
         if (parse_mark(word, out))
-            return err_set(e, 0, (uint32_t)(word.p - start) + 1,
-                           "\"%.*s\" is not understood here: after the path come {payload}, "
-                           "^predecessors or #n",
-                           SLICE_ARG(word));
+            return err_set(
+                e, 0, (uint32_t)(word.p - start) + 1,
+                "unexpected \"%.*s\": only {payload}, ^predecessors or #n may follow the "
+                "path",
+                SLICE_ARG(word));
     *text = rest;
     return 0;
 }
@@ -261,5 +262,5 @@ int uid_parse(struct names *names, slice text, uid *out, struct err *e)
         if (!slice_word(&text, &word))
             return 0;
     } while (slice_is(word, ">"));
-    return err_set(e, 0, 0, "\"%.*s\" is not expected in the name of a call", SLICE_ARG(word));
+    return err_set(e, 0, 0, "unexpected \"%.*s\" in the name of a call", SLICE_ARG(word));
 }

@@ -22,11 +22,11 @@ int vocabulary_check(const struct vocabulary *v, slice service, struct err *e)
         return 0;
     struct hint near = err_hint(service, v->services, v->n_services);
     if (near.text[0])
-        return err_set(e, 0, 0, "there is no service \"%.*s\"%s", SHORT(service), near.text);
+        return err_set(e, 0, 0, "unknown service \"%.*s\"%s", SHORT(service), near.text);
     struct buf all = BUF_INIT(SERVICES_SHOWN);
     for (uint32_t i = 0; i < v->n_services; i++)
         buf_addf(&all, "%s%s", i ? ", " : "", v->services[i]);
-    (void)err_set(e, 0, 0, "there is no service \"%.*s\"; there are: %s%s", SHORT(service),
+    (void)err_set(e, 0, 0, "unknown service \"%.*s\"; known services: %s%s", SHORT(service),
                   buf_text(&all), all.full ? "..." : "");
     buf_deinit(&all);
     return -1;
@@ -134,7 +134,7 @@ int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_
         }
     } while (slice_is(word, ">"));
     if (!slice_is(word, ":"))
-        return err_set(e, 0, 0, "\":\" and a mode were expected, not \"%.*s\"", SHORT(word));
+        return err_set(e, 0, 0, "expected \":\" and a mode, not \"%.*s\"", SHORT(word));
     return parse_mode(out, &text, e);
 }
 
@@ -205,8 +205,9 @@ static int refuse_unseen(const struct pattern_step *step, const struct names *na
     struct buf all = BUF_INIT(SERVICES_SHOWN);
     for (uint32_t i = 0; i < n; i++)
         buf_addf(&all, "%s%s", i ? ", " : "", seen[i]);
-    (void)err_set(e, 0, 0, "no call %.*s %.*s was seen; of %.*s there is: %s%s", SLICE_ARG(service),
-                  SLICE_ARG(interface), SLICE_ARG(service), buf_text(&all), all.full ? "..." : "");
+    (void)err_set(e, 0, 0, "no call %.*s %.*s was seen; calls seen to %.*s: %s%s",
+                  SLICE_ARG(service), SLICE_ARG(interface), SLICE_ARG(service), buf_text(&all),
+                  all.full ? "..." : "");
     buf_deinit(&all);
     return -1;
 }

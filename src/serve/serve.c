@@ -67,7 +67,7 @@ static int find_service(const struct serve *s, slice name, const char *option, u
     size_t n = 0;
     for (uint32_t i = 0; i < s->sim->n_services && n < 64; i++)
         names[n++] = s->sim->service[i].name.p;
-    return err_set(e, 0, 0, "--%s: there is no service \"%.*s\"%s", option, SHORT(name),
+    return err_set(e, 0, 0, "--%s: unknown service \"%.*s\"%s", option, SHORT(name),
                    err_hint(name, names, n).text);
 }
 

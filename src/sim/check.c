@@ -84,7 +84,7 @@ static int report_circle(struct walk *w, uint32_t line, uint32_t col, const stru
     for (; i < w->path.n; i++)
         buf_addf(&text, "%.*s %.*s > ", SLICE_ARG(w->path_service.at[i]),
                  SLICE_ARG(w->path.at[i]->text));
-    err_set(w->err, line, col, "calls go in a circle: %s%.*s again", buf_text(&text),
+    err_set(w->err, line, col, "calls form a cycle: %s%.*s again", buf_text(&text),
             SLICE_ARG(again->text));
     buf_deinit(&text);
     return -1;
@@ -99,7 +99,7 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
     slice request = slice_trim(rest);
     request.n = slice_find(request, '?'); /* the query is no part of the path */
     if (!slice_word(&rest, &second))
-        return err_set(w->err, line, col, "a call is written SERVICE METHOD /path");
+        return err_set(w->err, line, col, "write a call as SERVICE METHOD /path");
     if (second.p[0] == '{' || slice_starts(second, SLICE("http://")))
         return 0; /* METHOD URL */
     uint32_t s = sim_service_find(w->sim, first);
@@ -108,7 +108,7 @@ static int check_target(struct walk *w, const struct expr *target, uint32_t line
         size_t n = 0;
         for (; n < w->sim->n_services && n < 64; n++)
             names[n] = w->sim->service[n].name.p;
-        return err_set(w->err, line, col, "there is no service \"%.*s\"%s", SHORT(first),
+        return err_set(w->err, line, col, "unknown service \"%.*s\"%s", SHORT(first),
                        err_hint(first, names, n).text);
     }
     const struct sim_service *service = &w->sim->service[s];

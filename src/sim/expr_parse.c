@@ -68,7 +68,7 @@ static int fail_name(const struct source *src, slice word)
         words[n] = ep ? in_handler[n] : in_scenario[n];
     for (uint32_t i = 0; ep && i < ep->n_slots && n < 64; i++)
         words[n++] = arena_copy(&src->scope->sim->arena, ep->slot[i].name.p, ep->slot[i].name.n);
-    return err_set(src->err, src->node->line, src->node->col, "nothing here is called \"%.*s\"%s",
+    return err_set(src->err, src->node->line, src->node->col, "unknown name \"%.*s\"%s",
                    SHORT(word), err_hint(word, words, n).text);
 }
 
@@ -139,7 +139,7 @@ static int resolve_scenario(const struct source *src, slice head, slice tail, sl
     if (slice_is(head, "faults")) {
         struct ref ref = {.kind = REF_FAULTS, .service = UINT32_MAX, .path = path};
         if (tail.p && (ref.service = sim_service_find(src->scope->sim, tail)) == UINT32_MAX)
-            return expr_fail(src, "there is no service", tail);
+            return expr_fail(src, "unknown service", tail);
         *out = expr_ref(src->scope, ref);
         return 0;
     }
@@ -169,17 +169,17 @@ static int expr_resolve(const struct source *src, slice text, struct expr **out)
     if (slice_starts(text, url)) {
         slice name = slice_from(text, url.n);
         if (sim_service_find(scope->sim, name) == UINT32_MAX)
-            return expr_fail(src, "there is no service", name);
+            return expr_fail(src, "unknown service", name);
         *out = expr_text(
             scope, slice_of(arena_printf(&scope->sim->arena, "http://%.*s", SLICE_ARG(name))));
         return 0;
     }
     if (!slice_cut(&path, '/', &tail) || !slice_cut(&tail, '.', &head) || head.n == 0)
-        return expr_fail(src, "a name was expected, not", text);
+        return expr_fail(src, "expected a name, not", text);
     if (slice_is(head, "data")) {
         const struct node *value = tail.p ? node_get(scope->sim->data, tail) : NULL;
         if (!value)
-            return expr_fail(src, "under \"data:\" there is no", tail);
+            return expr_fail(src, "no such value under \"data:\":", tail);
         *out = expr_const(scope, node_at(value, path));
         return 0;
     }
@@ -236,8 +236,7 @@ static int compile_text(const struct scope *scope, const struct node *node, stru
         size_t end = slice_find(src.rest, '}');
         struct expr *part = NULL;
         if (end == src.rest.n)
-            status = err_set(e, node->line, node->col,
-                             "a \"{\" is not closed (a plain { is written {{)");
+            status = err_set(e, node->line, node->col, "unclosed \"{\" (write {{ for a plain {)");
         else
             status = expr_resolve(&src, (slice){src.rest.p + 1, end - 1}, &part);
         if (status == 0) {
@@ -327,7 +326,7 @@ static int parse_items(struct source *src, struct expr **out)
         vec_push(&items, item);
         more = take(src, ",");
         if (status == 0 && !more && !take(src, "]"))
-            status = expr_fail(src, "\"]\" was expected, not", peek(src));
+            status = expr_fail(src, "expected \"]\", not", peek(src));
     }
     *out = expr_new(src->scope, EX_LIST, items.n);
     for (uint32_t i = 0; i < items.n; i++)
@@ -349,7 +348,7 @@ static int parse_token(struct source *src, struct expr **out)
     src->rest = slice_from(src->rest, token.n);
     if (token.p[0] == '\'' || token.p[0] == '"') {
         if (token.n < 2 || token.p[token.n - 1] != token.p[0])
-            return expr_fail(src, "a quote is not closed in", token);
+            return expr_fail(src, "unclosed quote in", token);
         *out = expr_text(src->scope, (slice){token.p + 1, token.n - 2});
         return 0;
     }
@@ -359,7 +358,7 @@ static int parse_token(struct source *src, struct expr **out)
             memcpy(digits, token.p, token.n);
         double number = strtod(digits, &end);
         if (!digits[0] || *end)
-            return expr_fail(src, "a number was expected, not", token);
+            return expr_fail(src, "expected a number, not", token);
         *out = expr_const(src->scope, node_num(&src->scope->sim->arena, number));
         return 0;
     }
@@ -369,7 +368,7 @@ static int parse_token(struct source *src, struct expr **out)
             return 0;
         }
     if (ends_word(token.p[0]))
-        return expr_fail(src, "a value was expected, not", token);
+        return expr_fail(src, "expected a value, not", token);
     return expr_resolve(src, token, out);
 }
 
@@ -381,7 +380,7 @@ static int parse_operand(struct source *src, struct expr **out)
         return parse_token(src, out);
     if (parse_or(src, out))
         return -1;
-    return take(src, ")") ? 0 : expr_fail(src, "\")\" was expected, not", peek(src));
+    return take(src, ")") ? 0 : expr_fail(src, "expected \")\", not", peek(src));
 }
 
 static struct expr *expr_pair(const struct scope *scope, enum expr_op op, struct expr *a,
@@ -467,13 +466,13 @@ int expr_condition(const struct scope *scope, const struct node *node, struct ex
                    struct err *e)
 {
     if (node->type == NODE_LIST || node->type == NODE_MAP)
-        return err_set(e, node->line, node->col, "a condition was expected, not %s",
+        return err_set(e, node->line, node->col, "expected a condition, not %s",
                        node_type_name(node->type));
     struct source src = {.scope = scope, .node = node, .rest = node->text, .err = e};
     if (parse_or(&src, out))
         return -1;
     if (peek(&src).n)
-        return expr_fail(&src, "\"and\", \"or\" or the end of the condition was expected, not",
+        return expr_fail(&src, "expected \"and\", \"or\" or the end of the condition, not",
                          peek(&src));
     return 0;
 }

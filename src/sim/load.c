@@ -37,7 +37,7 @@ static int add_endpoint(struct keys_reader *r, const struct key *key, void *into
         return 1;
     struct endpoint *ep = &service->endpoint[service->n_endpoints];
     if (service->n_endpoints == SIM_ENDPOINTS_MAX)
-        return err_set(r->e, pair->line, pair->col, "a service has at most %d endpoints",
+        return err_set(r->e, pair->line, pair->col, "a service can have at most %d endpoints",
                        SIM_ENDPOINTS_MAX);
     slice rest = pair->key, word, last = {0};
     int words = 0;
@@ -45,10 +45,9 @@ static int add_endpoint(struct keys_reader *r, const struct key *key, void *into
         last = word;
     bool odd = memchr(">:&#{^*", pair->key.p[0], 7); /* would not be read back as a name */
     if (odd || words > 2 || (words == 2 && last.p[0] != '/'))
-        return err_set(
-            r->e, pair->line, pair->col,
-            "an endpoint is written METHOD /path or package.Service/Method, not \"%.*s\"",
-            SHORT(pair->key));
+        return err_set(r->e, pair->line, pair->col,
+                       "write an endpoint as METHOD /path or package.Service/Method, not \"%.*s\"",
+                       SHORT(pair->key));
     endpoint_split(&sim->arena, pair->key, ep);
     ep->source = pair->value;
     ep->line = pair->line;
@@ -56,7 +55,7 @@ static int add_endpoint(struct keys_reader *r, const struct key *key, void *into
     for (uint32_t i = 0; i < service->n_endpoints; i++)
         if (same_shape(&service->endpoint[i], ep))
             return err_set(r->e, pair->line, pair->col,
-                           "the endpoint \"%.*s\" is there already, at line %u",
+                           "the endpoint \"%.*s\" is already defined at line %u",
                            SLICE_ARG(ep->text), service->endpoint[i].line);
     service->n_endpoints++;
     for (uint32_t i = 0; i < ep->n_segments; i++) { /* its parameters */
@@ -65,10 +64,11 @@ static int add_endpoint(struct keys_reader *r, const struct key *key, void *into
             continue;
         if (s.p[0] != '{' || s.p[s.n - 1] != '}')
             return err_set(r->e, ep->line, ep->col,
-                           "a parameter is a whole segment: /{name}/, not \"%.*s\"", SLICE_ARG(s));
+                           "a parameter must be a whole segment, /{name}/, not \"%.*s\"",
+                           SLICE_ARG(s));
         slice name = {s.p + 1, s.n - 2};
         if (slot_of(ep, name) != SLOT_NONE)
-            return err_set(r->e, ep->line, ep->col, "parameter \"%.*s\" is there twice",
+            return err_set(r->e, ep->line, ep->col, "parameter \"%.*s\" is used twice",
                            SLICE_ARG(name));
         if (slot_add(sim, ep, name, false, "the name of a parameter", pair->line, pair->col, r->e))
             return -1;
@@ -86,7 +86,7 @@ static int read_external(struct keys_reader *r, const struct key *key, void *int
     service->external = value->type != NODE_BOOL || value->boolean;
     service->external_reply = OUTCOME_OK;
     if (value->type != NODE_BOOL && outcome_parse(value->text, &service->external_reply, &ignored))
-        return keys_fail(r, value, "\"%s\" is true or the status that it answers with", key->name);
+        return keys_fail(r, value, "\"%s\" must be true or the status to answer with", key->name);
     return 0;
 }
 
@@ -95,7 +95,7 @@ static const struct key service_rows[] = {
     {"latency", KEY_DURATION, offsetof(struct sim_service, latency_ns), .fallback = "1ms",
      .doc = "how long an answer takes"},
     {"external", KEY_OTHER, .read = read_external,
-     .doc = "it is not looked into: true, or the status that it answers with"},
+     .doc = "outside of the system: true, or the status it answers with"},
 };
 static const struct keys service_keys = {"a service", "service", KEY_ROWS(service_rows),
                                          .other = add_endpoint, .others = "METHOD /path"};
@@ -122,7 +122,7 @@ static int add_service(struct keys_reader *r, const struct key *key, void *into,
     if (keys_read(r, &service_keys, out, pair->value))
         return -1;
     if (out->external && out->n_endpoints)
-        return err_set(r->e, out->line, out->col, "an external service has no endpoints here");
+        return err_set(r->e, out->line, out->col, "an external service cannot have endpoints");
     return 0;
 }
 
@@ -150,7 +150,7 @@ static const struct key rule_rows[] = {
      .doc = "when it holds"},
     {"then", KEY_OTHER, offsetof(struct rule, then), .read = read_condition,
      .needed = "then: CONDITION", .doc = "what must hold"},
-    {"say", KEY_OTHER, .read = want_text, .doc = "what is said when it does not"},
+    {"say", KEY_OTHER, .read = want_text, .doc = "the sentence to report when it does not"},
 };
 static const struct keys rule_keys = {"a rule of expect", "rule", KEY_ROWS(rule_rows)};
 
@@ -255,18 +255,18 @@ static const struct key file_rows[] = {
     {"system", KEY_OTHER, .read = read_name, .needed = "system", .doc = "name of the system"},
     {"about", KEY_OTHER, .read = want_text, .doc = "what it is, for people"},
     {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode,
-     .fallback = "errors", .doc = "ways to fail that are tried"},
+     .fallback = "errors", .doc = "ways to fail to try"},
     {"data", KEY_NODE, offsetof(struct sim, data), .doc = "values that handlers can read"},
     {"normalise", KEY_LIST, .most = 100, .read = add_rewrite,
      .doc = "rules REGEX -> TEXT for paths"},
     {"identify", KEY_MAP, .inner = &identify_keys, .doc = "how calls are named"},
     {"keep-state", KEY_SWITCH, offsetof(struct sim, keep_state), .fallback = "false",
-     .doc = "state outlives a run"},
+     .doc = "keep state from run to run"},
     {"judge", KEY_NODE, offsetof(struct sim, judge), .doc = "as in outfox.yaml"},
     {"services", KEY_EACH, .least = 1, .most = SIM_SERVICES_MAX, .pair = add_service,
      .read = read_handlers, .inner = &service_keys, .needed = "services", .doc = "the services"},
     {"scenarios", KEY_EACH, .least = 1, .most = UINT32_MAX, .pair = add_scenario,
-     .inner = &scenario_keys, .needed = "scenarios", .doc = "what is exercised"},
+     .inner = &scenario_keys, .needed = "scenarios", .doc = "what to exercise"},
 };
 static const struct keys file_keys = {"a simulated system", "system", KEY_ROWS(file_rows)};
 

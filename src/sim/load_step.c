@@ -29,12 +29,11 @@ int slot_add(struct sim *sim, struct endpoint *ep, slice name, bool answer, cons
     struct keys_reader r = {.e = e};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (slice_is(name, taken[i]))
-            return err_set(e, line, col, "\"%s\" has a meaning already: take another name",
-                           taken[i]);
+            return err_set(e, line, col, "\"%s\" is reserved; choose another name", taken[i]);
     if (keys_name(&r, name, line, col, what, false))
         return -1;
     if (ep->n_slots == SIM_NAMES_MAX)
-        return err_set(e, line, col, "a handler has at most %d names", SIM_NAMES_MAX);
+        return err_set(e, line, col, "a handler can have at most %d names", SIM_NAMES_MAX);
     ep->slot = arena_grown(&sim->arena, ep->slot, ep->n_slots, sizeof *ep->slot);
     ep->slot[ep->n_slots++] = (struct slot_name){name, answer};
     return 0;
@@ -104,8 +103,7 @@ int outcome_parse(slice text, outcome *out, struct err *e)
         *out = OUTCOME(OUT_STATUS, code);
         return 0;
     }
-    return err_set(e, 0, 0,
-                   "a status from 100 to 599 or grpc:0 to grpc:16 was expected, not \"%.*s\"",
+    return err_set(e, 0, 0, "expected a status from 100 to 599 or grpc:0 to grpc:16, not \"%.*s\"",
                    SHORT(text));
 }
 
@@ -133,7 +131,7 @@ static int oset_parse(slice text, struct arena *a, struct oset *out, struct err 
             out->n++;
         else
             return err_set(e, 0, 0,
-                           "there is no outcome \"%.*s\"; outcomes are ok, failed, error, conn, "
+                           "unknown outcome \"%.*s\"; outcomes are ok, failed, error, conn, "
                            "timeout, any, 404, 5xx, grpc:14%s",
                            SHORT(word), err_hint(word, words, WORDS).text);
     }
@@ -200,7 +198,7 @@ static int read_text(struct keys_reader *r, const struct key *key, void *into,
                      const struct node *value)
 {
     if (value->type != NODE_STR && value->type != NODE_NUM)
-        return wrong_type(value, key->name, "a text", r->e);
+        return wrong_type(value, key->name, "text", r->e);
     return read_value(r, key, into, value);
 }
 
@@ -226,18 +224,18 @@ static int read_call(struct keys_reader *r, const struct key *key, void *into,
     slice rest = value->text, word;
     if (value->type != NODE_STR || !slice_word(&rest, &word) || !slice_word(&rest, &word))
         return keys_fail(r, value,
-                         "a call is written SERVICE METHOD /path, for example: "
+                         "write a call as SERVICE METHOD /path, for example: "
                          "call: users GET /users/{id}");
     return read_value(r, key, into, value);
 }
 
 static const struct key retry_rows[] = {
     {"times", KEY_U32, offsetof(struct step, retry.times), .most = 1000, .needed = "times: N",
-     .doc = "how often it is made again at most"},
+     .doc = "how often it is retried at most"},
     {"on", KEY_OTHER, offsetof(struct step, retry.on), .read = read_oset, .fallback = "failed",
-     .doc = "outcomes after which it is made again"},
+     .doc = "outcomes after which it is retried"},
     {"delay", KEY_DURATION, offsetof(struct step, retry.delay_ns), .fallback = "0s",
-     .doc = "how long is waited before"},
+     .doc = "the pause before each retry"},
 };
 static const struct keys retry_keys = {"retry", "retry", KEY_ROWS(retry_rows)};
 
@@ -251,9 +249,8 @@ static int check_background(struct keys_reader *r, const struct key *key, void *
     if (!step->background || (!node_get(l->step, SLICE("on")) && !node_get(l->step, SLICE("as")) &&
                               !node_get(l->step, SLICE("retry"))))
         return 0;
-    return keys_fail(
-        r, node_get(l->step, SLICE("call")),
-        "nobody waits for a background call: \"as\", \"on\" and \"retry\" mean nothing there");
+    return keys_fail(r, node_get(l->step, SLICE("call")),
+                     "a background call is not waited for; remove \"as\", \"on\" and \"retry\"");
 }
 
 static const struct key call_rows[] = {
@@ -261,14 +258,14 @@ static const struct key call_rows[] = {
     {"as", KEY_OTHER, .read = read_as, .doc = "name of its answer"},
     {"payload", KEY_OTHER, offsetof(struct step, body), .read = read_value, .doc = "its body"},
     {"timeout", KEY_DURATION, offsetof(struct step, ns), .fallback = "none",
-     .doc = "how long the answer is waited for"},
+     .doc = "how long to wait for the answer"},
     {"background", KEY_SWITCH, offsetof(struct step, background), .read = check_background,
-     .fallback = "false", .doc = "nobody waits for it"},
+     .fallback = "false", .doc = "send it and go on at once"},
     {"idempotency-key", KEY_OTHER, offsetof(struct step, key), .read = read_text,
-     .doc = "by which the service knows it again"},
-    {"retry", KEY_MAP, .inner = &retry_keys, .doc = "when it is made again"},
+     .doc = "the key by which the service recognises a repeated request"},
+    {"retry", KEY_MAP, .inner = &retry_keys, .doc = "when to call again"},
     {"on", KEY_EACH, offsetof(struct step, on), .most = UINT32_MAX, .pair = add_on,
-     .doc = "what is done then, by outcome"},
+     .doc = "what to do then, by outcome"},
 };
 
 /* ---- groups ---- */
@@ -277,32 +274,32 @@ static const char *const untils[] = {"all", "first-error", NULL};
 
 static const struct key parallel_rows[] = {
     {"parallel", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
-     .doc = "steps that are done at the same time"},
+     .doc = "steps to take at the same time"},
     {"until", KEY_WORD, offsetof(struct step, first_error), .words = untils, .fallback = "all",
      .doc = "when the group ends"},
     {"on", KEY_EACH, offsetof(struct step, on), .most = UINT32_MAX, .pair = add_on,
-     .doc = "what is done then, by outcome"},
+     .doc = "what to do then, by outcome"},
 };
 static const struct key if_rows[] = {
     {"if", KEY_OTHER, offsetof(struct step, value), .read = read_condition, .doc = "a condition"},
     {"then", KEY_OTHER, offsetof(struct step, then), .read = read_steps, .needed = "then: STEPS",
-     .doc = "what is done where it holds"},
+     .doc = "what to do where it holds"},
     {"else", KEY_OTHER, offsetof(struct step, other), .read = read_steps,
-     .doc = "what is done where it does not"},
+     .doc = "what to do where it does not"},
 };
 static const struct key each_rows[] = {
     {"each", KEY_OTHER, offsetof(struct step, value), .read = read_value, .doc = "a list"},
     {"as", KEY_OTHER, .read = read_as, .needed = "as: NAME", .doc = "name of its item"},
     {"do", KEY_OTHER, offsetof(struct step, then), .read = read_steps, .needed = "do: STEPS",
-     .doc = "what is done with each"},
+     .doc = "what to do with each"},
 };
 static const struct key choose_rows[] = {
     {"choose", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
-     .doc = "one of these, by lot"},
+     .doc = "one of these, at random"},
 };
 static const struct key shuffle_rows[] = {
     {"shuffle", KEY_LIST, .least = 1, .most = UINT32_MAX, .read = add_branch,
-     .doc = "all of these, in an order by lot"},
+     .doc = "all of these, in random order"},
 };
 
 /* ---- values, time, the end ---- */
@@ -322,7 +319,7 @@ static int add_assign(struct keys_reader *r, const struct key *key, void *into,
     for (size_t k = 0; k < pair->key.n; k++)
         levels += pair->key.p[k] == '/';
     if (levels > VALUE_DEPTH_MAX)
-        return err_set(r->e, pair->line, pair->col, "a field is at most %d levels down",
+        return err_set(r->e, pair->line, pair->col, "a field can be at most %d levels deep",
                        VALUE_DEPTH_MAX);
     assign->path = pair->key;
     slice_cut(&assign->path, '/', &name);
@@ -346,7 +343,7 @@ static int read_reply(struct keys_reader *r, const struct key *key, void *into,
     if (!l->may_reply)
         return keys_fail(
             r, value,
-            "no \"reply\" inside of \"parallel\": use \"on\" of the group, or \"if\" after it");
+            "\"reply\" is not allowed inside \"parallel\"; use \"on\" of the group, or \"if\" after it");
     if (value->type != NODE_STR && value->type != NODE_NUM)
         return wrong_type(value, key->name, "a status", r->e);
     if (read_value(r, key, into, value))
@@ -360,7 +357,7 @@ static const struct key set_rows[] = {
     {"set", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: VALUE"},
 };
 static const struct key add_rows[] = {
-    {"add", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: what is added to it"},
+    {"add", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: what to add to it"},
 };
 static const struct key append_rows[] = {
     {"append", KEY_EACH, .most = UINT32_MAX, .pair = add_assign, .doc = "NAME: a further item"},
@@ -399,8 +396,9 @@ static enum step_kind kind_of(const struct node *map, struct err *e)
         if (!node_get(map, slice_of(names[k])))
             continue;
         if (found != STEP_KINDS) {
-            err_set(e, map->line, map->col, "a step does one thing: \"%s\" and \"%s\" are two",
-                    names[found], names[k]);
+            err_set(e, map->line, map->col,
+                    "a step does one thing; make two steps of \"%s\" and \"%s\"", names[found],
+                    names[k]);
             return STEP_KINDS;
         }
         found = k;
@@ -418,8 +416,7 @@ static int step_load(const struct scope *scope, const struct node *node, bool ma
                      struct step *out, struct err *e)
 {
     if (node->type != NODE_MAP)
-        return err_set(e, node->line, node->col,
-                       "a step such as \"reply: 200\" was expected, not %s",
+        return err_set(e, node->line, node->col, "expected a step such as \"reply: 200\", not %s",
                        node_type_name(node->type));
     enum step_kind kind = kind_of(node, e);
     if (kind == STEP_KINDS)

@@ -353,7 +353,8 @@ int sim_run(struct sim *sim, uint32_t scenario, struct aim *aim, uint64_t seed, 
                       .trace = trace};
     struct target t = request_target(sim, sc);
     if (t.service == UINT32_MAX)
-        return err_set(e, sc->line, sc->col, "the request of the scenario goes to no service");
+        return err_set(e, sc->line, sc->col,
+                       "the request of the scenario does not go to any service");
     const struct node *payload = sc->payload ? expr_eval(sc->payload, &env) : &node_null;
     struct call root = {.uid = request_uid(sim, &t), .parent = CALL_NONE, .handled = true};
     vec_push(&trace->calls, root);

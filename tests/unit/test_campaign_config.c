@@ -337,7 +337,7 @@ static const struct refusal {
      "unknown key \"serch\" in the configuration; did you mean \"search\"?"},
     {BASE "zzzzzz: {}", 4, 1, "unknown key \"zzzzzz\" in the configuration"},
     {BASE "name: a\nname: b", 5, 1, "there twice"},
-    {BASE "env: { A: '{url:b}' }", 4, 11, "there is no service \"b\""},
+    {BASE "env: { A: '{url:b}' }", 4, 11, "unknown service \"b\""},
     {BASE "env: { A: '{url}' }", 4, 11, "of which service?"},
     {BASE "env: [A]", 4, 6, "must be a map"},
     {BASE "name: [a]", 4, 7, "must be a value, not a list"},
@@ -351,20 +351,21 @@ static const struct refusal {
     {BASE "quiet: soon", 4, 8, "must be a duration"},
     {BASE "modes: { a: b }", 4, 8, "must be a list"},
     {BASE "modes: [error]", 4, 9, "did you mean \"errors\"?"},
-    {BASE "modes: [errors, 500, reset, 500]", 4, 29, "\"500\" is there twice"},
+    {BASE "modes: [errors, 500, reset, 500]", 4, 29, "\"500\" is listed twice"},
     {BASE "modes: []", 4, 8, "1 to 64"},
-    {BASE "modes: [503, '503']", 4, 14, "\"503\" is there twice"},
+    {BASE "modes: [503, '503']", 4, 14, "\"503\" is listed twice"},
     {BASE "modes: [rest]", 4, 9, "reset"},
     {BASE "modes: [[503]]", 4, 9, "must be a value"},
-    {BASE "ignore: ['* GET /x', 'b GET /x']", 4, 22, "no service \"b\""},
-    {BASE "ignore: ['GET /x']", 4, 10, "no service \"GET\"; there are: a"},
+    {BASE "ignore: ['* GET /x', 'b GET /x']", 4, 22, "unknown service \"b\""},
+    {BASE "ignore: ['GET /x']", 4, 10, "unknown service \"GET\"; known services: a"},
     {BASE "ignore: ['a > a GET /x']", 4, 10, "SERVICE METHOD /path"},
     {BASE "ignore: ['a GET /x : 503']", 4, 10, "SERVICE METHOD /path"},
-    {BASE "judge: { reads: ['b POST /x'] }", 4, 18, "no service \"b\"; there are: a"},
-    {BASE "judge: { undo: { a POST /x: aa POST /y } }", 4, 29, "no service \"aa\"; there are: a"},
+    {BASE "judge: { reads: ['b POST /x'] }", 4, 18, "unknown service \"b\"; known services: a"},
+    {BASE "judge: { undo: { a POST /x: aa POST /y } }", 4, 29,
+     "unknown service \"aa\"; known services: a"},
     {BASE "ignore: ['*']", 4, 10, "SERVICE METHOD /path"},
-    {BASE "ignore: ['a GET x']", 4, 10, "\"x\" is not understood"},
-    {BASE "ignore: ['a GET /x y']", 4, 10, "\"y\" is not understood"},
+    {BASE "ignore: ['a GET x']", 4, 10, "unexpected \"x\""},
+    {BASE "ignore: ['a GET /x y']", 4, 10, "unexpected \"y\""},
     {BASE "search: { assume: [mode] }", 4, 20, "not \"mode\"; did you mean \"modes\"?"},
     {BASE "search: { assume: modes }", 4, 19, "must be a list"},
     {BASE "search: { assume: [max-faults] }", 4, 20,
@@ -441,10 +442,10 @@ static const struct refusal service_refusals[] = {
     {SERVICE("{ run: x, env: { A: [1] } }"), 4, 26, "must be a value"},
     {SERVICE("{ run: x, env: { A=B: 1 } }"), 4, 23, "no name of an environment variable"},
     {SERVICE("{ run: x, env: { A: } }"), 4, 26, "must be a value, not nothing"},
-    {SERVICE("{ run: 'x {url:c}' }"), 4, 13, "there is no service \"c\""},
+    {SERVICE("{ run: 'x {url:c}' }"), 4, 13, "unknown service \"c\""},
     {SERVICE("{ run: 'x {urll:a}' }"), 4, 13, "did you mean {url:a}? ({{urll:a}} is text)"},
     {SERVICE("{ run: 'x {url}' }"), 4, 13, "of which service? Write {url:NAME}"},
-    {SERVICE("{ run: x, env: { A: '{port:c}' } }"), 4, 26, "there is no service \"c\""},
+    {SERVICE("{ run: x, env: { A: '{port:c}' } }"), 4, 26, "unknown service \"c\""},
     {SERVICE("{ run: x, prot: 1 }"), 4, 16, "in a service; did you mean \"port\"?"},
     {"version: 1\nservices: { 'a b': { run: x } }\nscenarios: { s: { command: x } }", 2, 13,
      "letters, digits"},
@@ -470,10 +471,10 @@ static const struct refusal scenario_refusals[] = {
     {SCENARIO("{ request: a GTE / }"), 4, 17, "did you mean \"GET\"?"},
     {SCENARIO("{ request: a get / }"), 4, 17, "did you mean \"GET\"?"},
     {SCENARIO("{ request: 'PST {url:a}/' }"), 4, 17, "did you mean \"POST\"?"},
-    {SCENARIO("{ request: 'GET {url:b}/x' }"), 4, 17, "there is no service \"b\""},
+    {SCENARIO("{ request: 'GET {url:b}/x' }"), 4, 17, "unknown service \"b\""},
     {SCENARIO("{ request: 'GET {url:a}x' }"), 4, 17, "METHOD {url:SERVICE}/path"},
     {SCENARIO("{ request: 'GET {port:a}/x' }"), 4, 17, "METHOD {url:SERVICE}/path"},
-    {SCENARIO("{ request: b GET / }"), 4, 17, "there is no service \"b\""},
+    {SCENARIO("{ request: b GET / }"), 4, 17, "unknown service \"b\""},
     {SCENARIO("{ request: 'a GET x' }"), 4, 17, "the path of \"request\" starts with /"},
     {SCENARIO("{ request: 'a GET /\xc3\xa4' }"), 4, 17, "the path of \"request\""},
     {SCENARIO("{ request: 'a G:T /' }"), 4, 17, "SERVICE METHOD /path"},
@@ -488,8 +489,8 @@ static const struct refusal scenario_refusals[] = {
     {SCENARIO("{ request: a GET /, timeout: 0s }"), 4, 35, "more than nothing"},
     {SCENARIO("{ command: x, body: y }"), 4, 20, "\"body\" is for a scenario with \"request\""},
     {SCENARIO("{ command: 'x {port}' }"), 4, 17, "of which service? Write {port:NAME}"},
-    {SCENARIO("{ command: x, before: '{url:b}' }"), 4, 28, "there is no service \"b\""},
-    {SCENARIO("{ command: x, env: { A: '{url:b}' } }"), 4, 30, "there is no service \"b\""},
+    {SCENARIO("{ command: x, before: '{url:b}' }"), 4, 28, "unknown service \"b\""},
+    {SCENARIO("{ command: x, env: { A: '{url:b}' } }"), 4, 30, "unknown service \"b\""},
     {SCENARIO("{ command: x, expect: { status: 200 } }"), 4, 30, "with \"request\""},
     {SCENARIO("{ request: a GET /, expect: { exit: 0 } }"), 4, 36, "with \"command\""},
     {SCENARIO("{ request: a GET /, under-faults: { exit: 0 } }"), 4, 42, "with \"command\""},
@@ -598,7 +599,7 @@ static void test_environment_refused(void **state)
         {BASE "name: ${1A}", 4, 7, "neither ${NAME} nor"},
         {BASE "name: ${A:x}", 4, 7, "neither ${NAME} nor"},
         {BASE "name: x${A", 4, 7, "\"${A\" has no }"},
-        {SERVICE("{ run: '${OUTFOX_TEST_D:-{url:z}}' }"), 4, 13, "no service"},
+        {SERVICE("{ run: '${OUTFOX_TEST_D:-{url:z}}' }"), 4, 13, "unknown service"},
     };
     (void)state;
     assert_int_equal(unsetenv("OUTFOX_TEST_B"), 0);
@@ -700,7 +701,7 @@ static void test_simulate(void **state)
     file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n"
                                   "scenarios: { s: { command: 'x {url:c}' } }\n");
     assert_int_equal(campaign_config_load("sim/outfox.yaml", &c, &e), -1);
-    assert_string_equal(e.text, "there is no service \"c\"; there are: a, b");
+    assert_string_equal(e.text, "unknown service \"c\"; known services: a, b");
     assert_int_equal(e.line, 3);
     file_write("sim/outfox.yaml", "version: 1\nsimulate: s.yaml\n");
     e = (struct err){0};

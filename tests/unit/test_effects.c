@@ -94,7 +94,7 @@ static void test_bad_rules(void **state)
         {"payment POST /charge: 1 when status 200, otherwise 0 please",
          "expected nothing more, not"},
         {"payment POST /charge: 1 please", "expected \"when status\", not \"please\""},
-        {"payment POST /charge please", "is not understood here"},
+        {"payment POST /charge please", "may follow the path"},
     };
     struct names names;
     (void)state;
@@ -367,7 +367,7 @@ static void test_bad_settings(void **state)
         {"oracles:\n  leak: warnin", 2, 9, "finding; did you mean \"warning\"?"},
         {"oracles: { all: [] }", 1, 17, "unknown severity \"\""},
         {"reads: '* GET *'", 1, 8, "\"reads\" must be a list, not text"},
-        {"reads: [ 'a POST /x y' ]", 1, 10, "is not understood here"},
+        {"reads: [ 'a POST /x y' ]", 1, 10, "may follow the path"},
         {"reads: [ [] ]", 1, 10, "\"reads\" must list calls such as"},
         {"idempotent: [ 'a POST /x : reset' ]", 1, 15, "a call takes no mode here"},
         {"idempotent: [ {a: b} ]", 1, 15, "\"idempotent\" must list calls such as"},
@@ -377,7 +377,7 @@ static void test_bad_settings(void **state)
         {"effects: [ { a: 1, b: 2 } ]", 1, 12, "not a map"},
         {"effects: [ 5 ]", 1, 12, "not a number"},
         {"undo: [ a ]", 1, 7, "\"undo\" must be a map, not a list"},
-        {"undo: { a POST /x y: a POST /z }", 1, 9, "is not understood here"},
+        {"undo: { a POST /x y: a POST /z }", 1, 9, "may follow the path"},
         {"undo: { a POST /x: [ a ] }", 1, 20, "\"undo\" must list calls such as"},
         {"undo: { a POST /x: '' }", 1, 20, "a call is missing"},
         {"limit: soon", 1, 8, "must be a duration"},

@@ -49,10 +49,10 @@ static void test_lists(void **state)
         /* a set may repeat, a mode may not */
         {"errors standard", CALL_HTTP, "500 502 503 504 reset lost-reply:503 hold"},
         {"standard standard", CALL_HTTP, "503 reset lost-reply:503 hold"},
-        {"503 reset 503", 0, "mode \"503\" is there twice"},
-        {"errors 503 503", 0, "mode \"503\" is there twice"},
-        {"standart", 0, "there is no set of modes \"standart\"; did you mean \"standard\"?"},
-        {"lost-reply:errors", 0, "there is no mode \"errors\"; `outfox modes` lists them"},
+        {"503 reset 503", 0, "mode \"503\" is listed twice"},
+        {"errors 503 503", 0, "mode \"503\" is listed twice"},
+        {"standart", 0, "unknown set of modes \"standart\"; did you mean \"standard\"?"},
+        {"lost-reply:errors", 0, "unknown mode \"errors\"; `outfox modes` lists them"},
     };
     struct buf text = BUF_INIT(2000);
     (void)state;
@@ -96,7 +96,7 @@ static void test_full(void **state)
         assert_int_equal(mode_list_add(&list, slice_of(word), &e), 0);
     }
     assert_int_equal(mode_list_add(&list, SLICE("standard"), &e), -1);
-    assert_string_equal(e.text, "there are more than 64 modes");
+    assert_string_equal(e.text, "more than 64 modes are listed");
     assert_int_equal(list.n, MODE_LIST_MAX);
 }
 

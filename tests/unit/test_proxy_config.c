@@ -235,7 +235,7 @@ static void test_errors_of_the_file(void **state)
         {ONE("") "normalise: x -> y\n", 3, 12, "must be a list"},
         {ONE(", faults: 3"), 2, 39, "\"faults\" must be a list"},
         {ONE(", faults: [[a]]"), 2, 40, "must be a value"},
-        {ONE(", faults: ['GET /a : 50x']"), 2, 40, "there is no mode \"50x\""},
+        {ONE(", faults: ['GET /a : 50x']"), 2, 40, "unknown mode \"50x\""},
         {ONE(", faults: [{ falt: 'GET /a : 503', id: x }]"), 2, 42, "did you mean \"fault\"?"},
         {ONE(", faults: [{ id: x }]"), 2, 40, "\"fault: RULE\" is missing in a fault"},
         {ONE(", faults: [{ fault: 'GET /a : 503', id: 7 }]"), 2, 69, "invalid id"},
