@@ -132,15 +132,9 @@ static int read_options(struct session *s, struct err *e)
     struct campaign_config *c = s->config;
     const struct args *args = s->args;
     struct search_options *o = &s->search;
-    *o = (struct search_options){.modes = c->modes.at,
-                                 .n_modes = c->modes.n,
-                                 .assume = c->search.assume,
-                                 .max_faults = c->search.max_faults,
-                                 .t_way = c->search.t_way,
-                                 .audit = c->search.audit,
-                                 .order = order_find(c->search.order),
-                                 .seed = c->search.seed,
-                                 .baselines = c->search.baselines};
+    *o = c->search.options;
+    o->modes = c->modes.at;
+    o->n_modes = c->modes.n;
     if (o->max_faults)
         o->assume |= 1u << REDUCE_MAX_FAULTS;
     if (o->t_way)

@@ -6,8 +6,6 @@
  * A service that publishes a port runs at 127.0.0.1. One that containers call gets a proxy that
  * listens where they can reach it, and a note with the variables that must point to it. A caller
  * that Outfox starts instead (--run) is given the variables, with placeholders in them. */
-#include <stdlib.h>
-
 #include "config/config_int.h"
 #include "config/starter.h"
 #include "data/yaml.h"
@@ -45,16 +43,11 @@ static slice noted(struct compose *c, const char *format, ...)
 
 /* ---- ports ---- */
 
-static const char *variable(const char *name)
-{
-    return getenv(name);
-}
-
 /* The text of a value with its ${VARIABLES}; empty when one is not set. */
 static slice value_text(struct compose *c, const struct node *value)
 {
     struct err ignored = {0};
-    const struct node *now = value ? conf_env(value, &c->s->arena, variable, &ignored) : NULL;
+    const struct node *now = value ? conf_env(value, &c->s->arena, &ignored) : NULL;
     return now ? now->text : SLICE("");
 }
 

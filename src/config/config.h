@@ -18,11 +18,13 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "config/config_expect.h"
 #include "core/mode.h"
 #include "core/pattern.h"
+#include "data/condition.h"
+#include "data/keys.h"
+#include "search/search.h"
 
-enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000 };
+enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000, ALTERNATIVES_MAX = 20 };
 
 enum ready_kind {
     READY_TCP,  /* something accepts connections at its port */
@@ -57,6 +59,46 @@ struct service_spec {
     int64_t stop_ns;                  /* from SIGTERM to SIGKILL; default 3s */
     enum restart restart;
     uint32_t line, col;
+};
+
+struct expect_status {
+    bool grpc;
+    uint32_t low, high;
+};
+
+struct expect_value {
+    slice pointer; /* JSON pointer, RFC 6901 */
+    const struct node *value;
+    uint32_t line, col;
+};
+
+/* What a condition is about. */
+enum expect_about { ABOUT_JSON, ABOUT_HEADER, ABOUT_BODY };
+
+struct expect_where {
+    enum expect_about about;
+    slice name; /* a JSON pointer, or the name of a header */
+    struct condition condition;
+};
+
+/* What must hold of the answer, or of a command: `expect` and `under-faults`. */
+struct expect_spec {
+    bool given;
+    VEC(struct expect_status) status; /* any of; none given: 200 to 299, or gRPC 0 */
+    VEC(struct expect_value) json;    /* all of */
+    struct text_pairs headers;        /* all of: value equal */
+    VEC(struct expect_where) where;   /* all of */
+    bool has_body;
+    slice body;        /* the whole body */
+    slice contains;    /* empty: nothing */
+    int64_t within_ns; /* 0: any time */
+    uint32_t exit;     /* of a command; default 0 */
+    bool exit_given;   /* in alternatives this makes a difference */
+
+    /* One of these must hold as well; none given: nothing more. They have none themselves. What is
+     * said neither here nor there of the status and of the exit code is asked of each of them as
+     * without alternatives. */
+    VEC(struct expect_spec) any_of;
 };
 
 struct scenario_spec {
@@ -113,15 +155,11 @@ struct campaign_config {
         struct texts hide, show;
     } secrets; /* names, besides those of data/secret.h */
     struct {
-        uint32_t assume;            /* bits 1 << enum reduction (search.h) */
-        uint32_t max_faults, t_way; /* 0: not given */
-        double audit;
-        slice order;
+        struct search_options options; /* without modes; default: order soon, 3 baselines */
         bool order_given;
-        uint64_t seed, max_runs;
+        uint64_t max_runs;    /* 0: no bound */
         int64_t budget_ns;    /* 0: none */
         uint32_t jobs;        /* default 1 */
-        uint32_t baselines;   /* default 3 */
         uint32_t check_every; /* runs between checks without faults; default 100; 0: never */
     } search;
     struct {

@@ -19,6 +19,7 @@ struct conf_text {
 struct conf_reader {
     struct campaign_config *c;
     bool any_name; /* services are not known: every NAME is one */
+    bool own;      /* what is read belongs to a service: {port} means something */
     VEC(struct conf_text) texts;
     VEC(const struct node *) requests; /* of each scenario; NULL: a command */
     const struct node *ignore;
@@ -49,20 +50,9 @@ struct service_spec conf_service(const struct campaign_config *c, const struct n
 extern const struct keys scenario_keys;
 key_pair conf_scenario;
 
-/* ---- config_check.c: what can be said only of the whole ---- */
+/* ---- config.c ---- */
 
-int conf_finish(struct keys_reader *r) MUST_USE;
-
-/* Is this what a judge can read, and do its patterns name services of the configuration (where none
- * is known, any)? What is wrong with it is in *e. */
-int conf_judge_check(const struct campaign_config *c, const struct node *judge,
-                     struct err *e) MUST_USE;
-
-/* ---- config_env.c ---- */
-
-/* Expands ${ENV} in all texts below a node; the new nodes are in `a`. `value` gives a variable's
- * value, or NULL. */
-const struct node *conf_env(const struct node *root, struct arena *a,
-                            const char *(*value)(const char *name), struct err *e);
+/* Expands ${ENV} in all texts below a node; the new nodes are in `a`. NULL: an error. */
+const struct node *conf_env(const struct node *root, struct arena *a, struct err *e);
 
 #endif

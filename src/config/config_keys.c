@@ -10,7 +10,6 @@
 #include "config/config_int.h"
 #include "core/interface.h"
 #include "judge/judge.h"
-#include "search/search.h"
 
 const char *const identify_level_names[5] = {"auto", "state", "trace", "none"};
 const char *const identify_payload_names[4] = {"auto", "on", "off"};
@@ -83,48 +82,22 @@ int as_path(struct keys_reader *r, const struct key *key, void *into, const stru
 }
 
 /* Its placeholders are checked when all services are known. */
-static int keep_command(struct keys_reader *r, const struct key *key, const struct node *value,
-                        bool own)
-{
-    struct conf_reader *c = r->ctx;
-    vec_push(&c->texts, (struct conf_text){value->text, key->name, own, value->line, value->col});
-    return 0;
-}
-
 int as_command(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
 {
+    struct conf_reader *c = r->ctx;
     (void)into;
-    return keep_command(r, key, value, false);
-}
-
-static int as_own_command(struct keys_reader *r, const struct key *key, void *into,
-                          const struct node *value)
-{
-    (void)into;
-    return keep_command(r, key, value, true);
-}
-
-static int keep_variable(struct keys_reader *r, const struct key *key, const struct node_pair *pair,
-                         bool own)
-{
-    if (!pair->key.n || slice_find(pair->key, '=') < pair->key.n)
-        return err_set(r->e, pair->line, pair->col,
-                       "\"%.*s\" is no name of an environment variable", SHORT(pair->key));
-    return keep_command(r, key, pair->value, own);
+    vec_push(&c->texts,
+             (struct conf_text){value->text, key->name, c->own, value->line, value->col});
+    return 0;
 }
 
 int as_variable(struct keys_reader *r, const struct key *key, void *into,
                 const struct node_pair *pair)
 {
-    (void)into;
-    return keep_variable(r, key, pair, false);
-}
-
-static int as_own_variable(struct keys_reader *r, const struct key *key, void *into,
-                           const struct node_pair *pair)
-{
-    (void)into;
-    return keep_variable(r, key, pair, true);
+    if (!pair->key.n || slice_find(pair->key, '=') < pair->key.n)
+        return err_set(r->e, pair->line, pair->col,
+                       "\"%.*s\" is no name of an environment variable", SHORT(pair->key));
+    return as_command(r, key, into, pair->value);
 }
 
 /* ---- a service ---- */
@@ -271,11 +244,11 @@ static const struct key service_rows[] = {
      .fallback = "the system's", .doc = "authority of its certificate, PEM"},
     {"listen", KEY_TEXT, offsetof(struct service_spec, listen), .read = read_address,
      .fallback = "any port", .doc = "where callers that Outfox does not start reach it: the proxy's address"},
-    {"run", KEY_TEXT, offsetof(struct service_spec, run), .read = as_own_command,
+    {"run", KEY_TEXT, offsetof(struct service_spec, run), .read = as_command,
      .doc = "command that starts it, for /bin/sh"},
     {"dir", KEY_TEXT, offsetof(struct service_spec, dir), .read = as_path,
      .fallback = "the file's directory", .doc = "working directory of the command"},
-    {"env", KEY_PAIRS, offsetof(struct service_spec, env), .pair = as_own_variable,
+    {"env", KEY_PAIRS, offsetof(struct service_spec, env), .pair = as_variable,
      .doc = "environment variables of the command"},
     {"ready", KEY_OTHER, .read = read_ready, .schema = "\"type\": \"string\"",
      .fallback = "tcp", .doc = "when it is ready: tcp (it accepts connections), none (at once), or a request such as GET /health that is answered with 2xx or 3xx"},
@@ -401,9 +374,6 @@ static int add_mode(struct keys_reader *r, const struct key *key, void *into,
                     const struct node *value)
 {
     struct campaign_config *c = into;
-    if (!c->modes_given)
-        c->modes = (struct mode_list){0};
-    c->modes_given = true;
     if (keys_want_scalar(r, key->name, value))
         return -1;
     return mode_list_add(&c->modes, value->text, r->e) ? err_place(r->e, value->line, value->col)
@@ -426,7 +396,7 @@ static int add_assume(struct keys_reader *r, const struct key *key, void *into,
     uint32_t word;
     if (keys_word(r, key, value, &word))
         return -1;
-    c->search.assume |= 1u << reduction_of(word);
+    c->search.options.assume |= 1u << reduction_of(word);
     return 0;
 }
 
@@ -441,19 +411,7 @@ static int read_audit(struct keys_reader *r, const struct key *key, void *into,
     if (!value->text.n || *end || !(number >= 0 && number <= 100))
         return keys_fail(r, value, "\"%s\" is a percentage from 0 to 100, not \"%.*s\"", key->name,
                          SHORT(value->text));
-    c->search.audit = number;
-    return 0;
-}
-
-static int read_order(struct keys_reader *r, const struct key *key, void *into,
-                      const struct node *value)
-{
-    struct campaign_config *c = into;
-    uint32_t word;
-    if (keys_word(r, key, value, &word))
-        return -1;
-    c->search.order = value->text;
-    c->search.order_given = true;
+    c->search.options.audit = number;
     return 0;
 }
 
@@ -522,16 +480,17 @@ static int read_simulate(struct keys_reader *r, const struct key *key, void *int
 static const struct key search_rows[] = {
     {"assume", KEY_LIST, .read = add_assume, .word = reduction_word,
      .fallback = "none", .doc = "reductions: less work under an assumption each"},
-    {"max-faults", KEY_U32, offsetof(struct campaign_config, search.max_faults), .least = 1, .most = UINT32_MAX,
+    {"max-faults", KEY_U32, offsetof(struct campaign_config, search.options.max_faults), .least = 1, .most = UINT32_MAX,
      .fallback = "no bound", .doc = "at most so many faults at a time"},
-    {"t-way", KEY_U32, offsetof(struct campaign_config, search.t_way), .least = 2, .most = 4,
+    {"t-way", KEY_U32, offsetof(struct campaign_config, search.options.t_way), .least = 2, .most = 4,
      .fallback = "off", .doc = "faults that are absorbed on their own: every 2, 3 or 4 of them together"},
     {"audit", KEY_OTHER, .read = read_audit,
      .schema = "\"type\": \"number\", \"minimum\": 0, \"maximum\": 100",
      .fallback = "0", .doc = "per cent of what the reductions skip that is run after all, and compared"},
-    {"order", KEY_OTHER, .read = read_order, .word = order_word,
+    {"order", KEY_WORD, offsetof(struct campaign_config, search.options.order), .word = order_word,
+     .given = offsetof(struct campaign_config, search.order_given),
      .fallback = "soon", .doc = "which faultload comes next"},
-    {"seed", KEY_U64, offsetof(struct campaign_config, search.seed), .least = 0, .most = INT64_MAX,
+    {"seed", KEY_U64, offsetof(struct campaign_config, search.options.seed), .least = 0, .most = INT64_MAX,
      .fallback = "0", .doc = "for everything that is drawn at random"},
     {"max-runs", KEY_U64, offsetof(struct campaign_config, search.max_runs), .least = 1, .most = INT64_MAX,
      .fallback = "no bound", .doc = "stop after so many runs of a scenario"},
@@ -539,7 +498,7 @@ static const struct key search_rows[] = {
      .fallback = "no bound", .doc = "stop after this time"},
     {"jobs", KEY_U32, offsetof(struct campaign_config, search.jobs), .least = 1, .most = 64,
      .fallback = "1", .doc = "runs at a time, where the services pass a trace context on"},
-    {"baselines", KEY_U32, offsetof(struct campaign_config, search.baselines), .least = 1, .most = 16,
+    {"baselines", KEY_U32, offsetof(struct campaign_config, search.options.baselines), .least = 1, .most = 16,
      .fallback = "3", .doc = "fault-free runs at the beginning, to learn what is stable"},
     {"check-every", KEY_U32, offsetof(struct campaign_config, search.check_every), .least = 0, .most = UINT32_MAX,
      .fallback = "100", .doc = "runs between two that check without faults that the system still works; 0: never"},
@@ -573,7 +532,7 @@ static const struct key config_rows[] = {
      .doc = "version of the file's format: 1; must be there"},
     {"name", KEY_TEXT, offsetof(struct campaign_config, name), .read = check_name,
      .fallback = "the directory's name", .doc = "name of the system, in reports"},
-    {"env", KEY_PAIRS, offsetof(struct campaign_config, env), .pair = as_own_variable,
+    {"env", KEY_PAIRS, offsetof(struct campaign_config, env), .pair = as_variable,
      .doc = "environment variables of all services with run and of all commands; their own env wins"},
     {"services", KEY_EACH, .least = 1, .most = SERVICES_MAX, .pair = add_service, .inner = &service_keys,
      .doc = "the services, by name"},
@@ -583,6 +542,7 @@ static const struct key config_rows[] = {
     {"scenarios", KEY_EACH, .least = 1, .most = SCENARIOS_MAX, .pair = conf_scenario, .inner = &scenario_keys,
      .fallback = "of a simulated system: those of its file", .doc = "what is exercised, by name"},
     {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode, .schema = SCALAR,
+     .given = offsetof(struct campaign_config, modes_given),
      .fallback = "errors", .doc = "ways to fail that are tried, or sets of them: errors, standard, thorough"},
     {"ignore", KEY_TEXTS, offsetof(struct campaign_config, ignore), .read = keep_ignore,
      .fallback = "none", .doc = "calls that are let through unseen: SERVICE INTERFACE, with *"},

@@ -79,17 +79,6 @@ static int add_status(struct keys_reader *r, const struct key *key, void *into,
     return 0;
 }
 
-static int note_exit(struct keys_reader *r, const struct key *key, void *into,
-                     const struct node *value)
-{
-    struct expect_spec *expect = into;
-    (void)r;
-    (void)key;
-    (void)value;
-    expect->exit_given = true;
-    return 0;
-}
-
 static int pointer_check(struct keys_reader *r, const struct node_pair *pair)
 {
     if (pointer_valid(pair->key))
@@ -119,7 +108,6 @@ static int read_body_expected(struct keys_reader *r, const struct key *key, void
         return keys_fail(r, value,
                          "\"%s\" is text; for values in JSON write json: { /pointer: value }",
                          key->name);
-    expect->has_body = true;
     expect->body = value->text;
     return keys_want_scalar(r, key->name, value);
 }
@@ -211,7 +199,8 @@ static const struct key expect_rows[] = {
      .doc = "values in the answer, each under its JSON pointer"},
     {"headers", KEY_PAIRS, offsetof(struct expect_spec, headers), .pair = check_field,
      .doc = "headers of the answer and their values"},
-    {"body", KEY_OTHER, .read = read_body_expected, .schema = "\"$ref\": \"#/$defs/text\"",
+    {"body", KEY_OTHER, .read = read_body_expected, .given = offsetof(struct expect_spec, has_body),
+     .schema = "\"$ref\": \"#/$defs/text\"",
      .doc = "the whole body of the answer"},
     {"contains", KEY_TEXT, offsetof(struct expect_spec, contains),
      .doc = "text that is in the answer, or in what the command prints"},
@@ -220,7 +209,7 @@ static const struct key expect_rows[] = {
     {"where", KEY_EACH, .pair = add_where,
      .schema = "\"type\": [\"string\", \"null\", \"array\"], \"items\": {\"type\": [\"string\", \"null\"]}",
      .doc = "conditions on values: /pointer, header NAME, body or output: present, at least 10, matches REGEX ..."},
-    {"exit", KEY_U32, offsetof(struct expect_spec, exit), .least = 0, .most = 255, .read = note_exit,
+    {"exit", KEY_U32, offsetof(struct expect_spec, exit), .least = 0, .most = 255, .given = offsetof(struct expect_spec, exit_given),
      .fallback = "0", .doc = "exit code of the command"},
     {"any-of", KEY_LIST, .least = 2, .most = ALTERNATIVES_MAX, .read = add_alternative, .inner = &expect_keys,
      .doc = "alternatives: maps with these keys, of which one must hold"},
@@ -343,12 +332,15 @@ static const struct key scenario_rows[] = {
     {"after", KEY_TEXT, offsetof(struct scenario_spec, after), .read = as_command,
      .doc = "command after every run"},
     {"timeout", KEY_DURATION, offsetof(struct scenario_spec, timeout_ns), .least = 1,
+     .given = offsetof(struct scenario_spec, timeout_given),
      .fallback = "30s, of a command 2m", .doc = "time for a run; one that takes longer hangs"},
     {"limit", KEY_DURATION, offsetof(struct scenario_spec, limit_ns), .least = 1,
      .fallback = "that of judge", .doc = "how long it may take under one fault; slower is what the oracle over-limit says"},
     {"expect", KEY_MAP, offsetof(struct scenario_spec, expect), .inner = &expect_keys,
+     .given = offsetof(struct scenario_spec, expect.given),
      .fallback = "status 2xx, or exit 0", .doc = "what must hold"},
     {"under-faults", KEY_MAP, offsetof(struct scenario_spec, under_faults), .inner = &expect_keys,
+     .given = offsetof(struct scenario_spec, under_faults.given),
      .fallback = "as expect", .doc = "what must hold instead when a fault was injected"},
     {"contract", KEY_TEXT, offsetof(struct scenario_spec, contract), .read = as_path,
      .fallback = "resilience/NAME.yaml", .doc = "file that says what happens under faults, for --contract"},
@@ -373,12 +365,9 @@ static int scenario_check(struct keys_reader *r, struct scenario_spec *s, const 
         conf_expect_check(r, node_get(map, SLICE("expect")), s->is_command) ||
         conf_expect_check(r, node_get(map, SLICE("under-faults")), s->is_command))
         return -1;
-    s->expect.given = node_get(map, SLICE("expect")) != NULL;
-    s->under_faults.given = node_get(map, SLICE("under-faults")) != NULL;
     for (uint32_t i = 0; i < s->headers.n; i++)
         if (slice_eq_nocase(s->headers.at[i].name, SLICE("content-type")))
             s->content_type = SLICE("");
-    s->timeout_given = s->timeout_ns != 0;
     if (!s->timeout_given)
         s->timeout_ns = SECONDS(s->is_command ? 120 : 30);
     return 0;
@@ -404,6 +393,7 @@ int conf_scenario(struct keys_reader *r, const struct key *key, void *into,
                               .under_faults = {.body = SLICE(""), .contains = SLICE("")},
                               .line = pair->line,
                               .col = pair->col};
+    c->own = false;
     vec_push(&c->requests, NULL);
     int status = keys_name(r, pair->key, pair->line, pair->col, "the name of a scenario", false) ||
                          keys_read(r, &scenario_keys, &s, pair->value)

@@ -248,6 +248,8 @@ static int read_typed(struct keys_reader *r, const struct key *key, void *into,
 static int read_key(struct keys_reader *r, const struct key *key, void *into,
                     const struct node *value)
 {
+    if (key->given)
+        *(bool *)((char *)into + key->given) = true;
     if (read_typed(r, key, into, value))
         return -1;
     return key->read && key->type != KEY_LIST ? key->read(r, key, into, value) : 0;

@@ -78,6 +78,7 @@ struct key {
     const char *schema;   /* of its value, or of an item: where the type does not say it */
     const char *fallback; /* what holds without it, for people; NULL: nothing */
     const char *doc;
+    size_t given; /* where a bool is that becomes true with the key; 0: there is none */
 };
 
 /* What a map may have. */

@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     MUST(c->services.n || c->simulate.n);
     MUST(c->modes.n && c->modes.n <= MODE_LIST_MAX);
-    MUST(c->search.jobs && c->search.baselines && c->settle_ns > 0 && c->quiet_ns >= -1);
+    MUST(c->search.jobs && c->search.options.baselines && c->settle_ns > 0 && c->quiet_ns >= -1);
     for (uint32_t i = 0; i < c->services.n; i++)
         check_service(c, &c->services.at[i]);
     for (uint32_t i = 0; i < c->scenarios.n; i++)

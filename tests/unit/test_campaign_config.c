@@ -226,16 +226,16 @@ static void test_whole(void **state)
     is_text(node_at(c->judge, SLICE("effects/0"))->text, "users POST /x: 1");
     assert_int_equal(c->scenarios.at[0].limit_ns, 700 * SECOND / 1000);
     assert_int_equal(c->scenarios.at[1].limit_ns, 0);
-    assert_int_equal(c->search.assume, 1u << REDUCE_MODES | 1u << REDUCE_RETRIES);
-    assert_int_equal(c->search.max_faults, 3);
-    assert_int_equal(c->search.t_way, 2);
-    assert_true(c->search.audit > 2.4 && c->search.audit < 2.6);
-    is_text(c->search.order, "random");
-    assert_int_equal(c->search.seed, 9);
+    assert_int_equal(c->search.options.assume, 1u << REDUCE_MODES | 1u << REDUCE_RETRIES);
+    assert_int_equal(c->search.options.max_faults, 3);
+    assert_int_equal(c->search.options.t_way, 2);
+    assert_true(c->search.options.audit > 2.4 && c->search.options.audit < 2.6);
+    assert_int_equal(c->search.options.order, order_find(SLICE("random")));
+    assert_int_equal(c->search.options.seed, 9);
     assert_int_equal(c->search.max_runs, 1000);
     assert_int_equal(c->search.budget_ns, 600 * SECOND);
     assert_int_equal(c->search.jobs, 4);
-    assert_int_equal(c->search.baselines, 5);
+    assert_int_equal(c->search.options.baselines, 5);
     assert_int_equal(c->search.check_every, 0);
     assert_int_equal(c->identify.level, IDENTIFY_TRACE);
     assert_int_equal(c->identify.payload, PAYLOAD_ON);
@@ -261,10 +261,10 @@ static void test_defaults(void **state)
     assert_int_equal(c->modes.n, 7);
     assert_false(c->modes_given);
     assert_int_equal(c->propagate.n, 3);
-    assert_int_equal(c->search.assume, 0);
-    is_text(c->search.order, "soon");
+    assert_int_equal(c->search.options.assume, 0);
+    assert_int_equal(c->search.options.order, order_find(SLICE("soon")));
     assert_int_equal(c->search.jobs, 1);
-    assert_int_equal(c->search.baselines, 3);
+    assert_int_equal(c->search.options.baselines, 3);
     assert_int_equal(c->search.check_every, 100);
     assert_int_equal(c->identify.level, IDENTIFY_AUTO);
     assert_int_equal(c->identify.payload, PAYLOAD_AUTO);
@@ -586,7 +586,7 @@ static void test_environment(void **state)
     is_text(c->services.at[0].run, "echo $PATH ${X} $$ $1 $(pwd) $");
     assert_int_equal(c->services.at[0].port, 81);
     is_text(c->scenarios.at[0].body, "{\"price\": \"$o$$ne{x}\", \"list\": [1, \"o$$ne{x}\"]}");
-    assert_true(c->search.audit > 4.9 && c->search.audit < 5.1);
+    assert_true(c->search.options.audit > 4.9 && c->search.options.audit < 5.1);
     campaign_config_free(c);
 }
 
