@@ -9,20 +9,17 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-
-struct starter_variable {
-    slice name, value;
-};
+#include "data/keys.h"
 
 struct starter_service {
     slice name;
-    slice host;    /* empty: 127.0.0.1 */
-    uint16_t port; /* 0: not known */
-    slice run;     /* empty: it runs already */
-    slice listen;  /* empty: not given */
-    slice why_not; /* why it is left out, for people; empty: it is not */
+    slice host;     /* empty: 127.0.0.1 */
+    uint16_t port;  /* 0: not known */
+    slice run;      /* empty: it runs already */
+    uint16_t proxy; /* where its proxy listens; 0: at any port */
+    slice why_not;  /* why it is left out, for people; empty: it is not */
     VEC(slice) notes;
-    VEC(struct starter_variable) env; /* of one that is started */
+    struct text_pairs env; /* of one that is started */
 };
 
 struct starter {
@@ -55,8 +52,5 @@ int starter_compose_text(struct starter *s, slice text, struct err *e) MUST_USE;
 
 /* The file. 0, or -1 with *e: what was told does not make a configuration. */
 int starter_text(const struct starter *s, struct buf *out, struct err *e) MUST_USE;
-
-/* The service of this name, added when there is none; NULL: the name is not allowed. */
-struct starter_service *starter_find(struct starter *s, slice name, struct err *e);
 
 #endif
