@@ -5,7 +5,6 @@
  * in plain text. */
 #include "config/reach.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 #include "config/placeholder.h"
@@ -39,19 +38,11 @@ static bool is_given(const struct campaign_config *c, uint32_t service)
     return given;
 }
 
-static bool is_asked(const struct campaign_config *c, uint32_t service)
-{
-    for (uint32_t i = 0; i < c->scenarios.n; i++)
-        if (c->scenarios.at[i].is_command || c->scenarios.at[i].service == service)
-            return true;
-    return false;
-}
-
 /* ---- addresses in plain text ---- */
 
 static bool is_host_byte(char c)
 {
-    return isalnum((unsigned char)c) || c == '.' || c == '-' || c == '_';
+    return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '_';
 }
 
 /* HOST:PORT or unix:PATH, cut at its last colon. */
@@ -81,15 +72,14 @@ static bool literal_at(const struct service_spec *s, slice text, size_t at, slic
                        slice *literal)
 {
     size_t end = at + 1 + port.n, start = at;
-    if (!slice_starts(slice_from(text, at + 1), port) ||
-        (end < text.n && isdigit((unsigned char)text.p[end])))
+    if (!slice_starts(slice_from(text, at + 1), port) || (end < text.n && is_digit(text.p[end])))
         return false;
     while (start > 0 && is_host_byte(text.p[start - 1]))
         start--;
     if (!is_host_of(s, (slice){text.p + start, at - start}))
         return false;
     if (start >= 3 && memcmp(text.p + start - 3, "://", 3) == 0)
-        for (start -= 3; start > 0 && isalpha((unsigned char)text.p[start - 1]);)
+        for (start -= 3; start > 0 && is_letter(text.p[start - 1]);)
             start--;
     *literal = (slice){text.p + start, end - start};
     return true;
@@ -112,15 +102,6 @@ static bool has_literal(const struct service_spec *s, slice text, bool whole, sl
     return false;
 }
 
-/* The word of a command that ends where the address begins: STOCK_URL= */
-static slice word_before(slice text, slice literal)
-{
-    const char *start = literal.p;
-    while (start > text.p && !strchr(" \t\n\"'", start[-1]))
-        start--;
-    return (slice){start, (size_t)(literal.p - start)};
-}
-
 static void find_told(const struct campaign_config *c, uint32_t service, struct reach *out)
 {
     const struct service_spec *callee = &c->services.at[service];
@@ -137,7 +118,10 @@ static void find_told(const struct campaign_config *c, uint32_t service, struct 
             }
         out->in_env = false;
         if (has_literal(callee, s->run, false, &out->literal)) {
-            out->before = word_before(s->run, out->literal);
+            const char *start = out->literal.p; /* of the word it is in: STOCK_URL=http://... */
+            while (start > s->run.p && !strchr(" \t\n\"'", start[-1]))
+                start--;
+            out->before = (slice){start, (size_t)(out->literal.p - start)};
             return;
         }
     }
@@ -146,33 +130,15 @@ static void find_told(const struct campaign_config *c, uint32_t service, struct 
 
 void reach_of(const struct campaign_config *c, uint32_t service, struct reach *out)
 {
-    *out = (struct reach){.given = is_given(c, service), .asked = is_asked(c, service)};
+    *out = (struct reach){.given = is_given(c, service)};
+    for (uint32_t i = 0; i < c->scenarios.n; i++)
+        out->asked |= c->scenarios.at[i].is_command || c->scenarios.at[i].service == service;
     find_told(c, service, out);
 }
 
 /* ---- words ---- */
 
-/* The placeholder that belongs in its place. */
-static const char *placeholder_for(slice literal)
-{
-    size_t colon = slice_find(literal, ':');
-    return colon == literal.n                                       ? "port"
-           : slice_starts(slice_from(literal, colon), SLICE("://")) ? "url"
-                                                                    : "address";
-}
-
-static void say_told(const struct campaign_config *c, uint32_t service, const struct reach *r,
-                     struct buf *out)
-{
-    const char *name = c->services.at[service].name.p, *word = placeholder_for(r->literal);
-    buf_addf(out, "%s is told where %s itself listens (%.*s%s%.*s in its `%s`), so its calls ",
-             c->services.at[r->told].name.p, name, SLICE_ARG(r->before), r->in_env ? ": " : "",
-             SLICE_ARG(r->literal), r->in_env ? "env" : "run");
-    buf_addf(out, "go past Outfox. Write {%s:%s} in place of %.*s", word, name,
-             SLICE_ARG(r->literal));
-}
-
-/* Somebody who may be the caller: whom a request goes to, else the first other that we start. */
+/* The likely caller: the service that a request goes to, else the first other that we start. */
 static const char *likely_caller(const struct campaign_config *c, uint32_t service)
 {
     for (uint32_t i = 0; i < c->scenarios.n; i++) {
@@ -191,8 +157,8 @@ static void say_env(slice name, struct buf *out)
 {
     buf_adds(out, "`env: { ");
     for (size_t i = 0; i < name.n; i++) {
-        unsigned char byte = (unsigned char)name.p[i];
-        buf_addc(out, isalnum(byte) ? (char)toupper(byte) : '_');
+        char c = name.p[i];
+        buf_addc(out, (char)(is_lower(c) ? c - 32 : is_upper(c) || is_digit(c) ? c : '_'));
     }
     buf_addf(out, "_URL: \"{url:%.*s}\" }`", SLICE_ARG(name));
 }
@@ -223,9 +189,17 @@ void reach_remedy(const struct campaign_config *c, uint32_t service, struct buf 
     const struct service_spec *s = &c->services.at[service];
     struct reach r;
     reach_of(c, service, &r);
-    if (r.told != UINT32_MAX)
-        say_told(c, service, &r, out);
-    else if (!r.given)
+    if (r.told != UINT32_MAX) {
+        size_t colon = slice_find(r.literal, ':');
+        const char *word = colon == r.literal.n ? "port" /* the placeholder in its place */
+                           : slice_starts(slice_from(r.literal, colon), SLICE("://")) ? "url"
+                                                                                      : "address";
+        buf_addf(out, "%s is told where %s itself listens (%.*s%s%.*s in its `%s`), so its calls ",
+                 c->services.at[r.told].name.p, s->name.p, SLICE_ARG(r.before),
+                 r.in_env ? ": " : "", SLICE_ARG(r.literal), r.in_env ? "env" : "run");
+        buf_addf(out, "go past Outfox. Write {%s:%s} in place of %.*s", word, s->name.p,
+                 SLICE_ARG(r.literal));
+    } else if (!r.given)
         say_nobody(c, service, out);
     else if (s->listen.n)
         buf_addf(out, "Outfox stands in front of %s at %.*s: let its callers use that address",
@@ -241,7 +215,7 @@ static bool find_url(slice text, slice *url)
     if (!at)
         return false;
     const char *start = at, *end = at + 3;
-    while (start > text.p && isalpha((unsigned char)start[-1]))
+    while (start > text.p && is_letter(start[-1]))
         start--;
     while (end < text.p + text.n && (is_host_byte(*end) || *end == ':'))
         end++;
@@ -264,25 +238,6 @@ static void say_foreign(const struct service_spec *s, struct buf *out)
         buf_addf(out, " (%.*s)", SLICE_ARG(before));
 }
 
-static void tell_none(const struct campaign_config *c, void (*tell)(void *, const char *),
-                      void *ctx)
-{
-    struct buf text = BUF_INIT(1000);
-    if (c->services.n == 1) {
-        buf_addf(&text,
-                 "%s is the only service here, so no call can be made to fail: add the services "
-                 "that it calls",
-                 c->services.at[0].name.p);
-        say_foreign(&c->services.at[0], &text);
-    } else {
-        buf_adds(&text, "no service is given the address of another, so no call can be made to "
-                        "fail. Where one calls another, write, for example, ");
-        say_env(c->services.at[c->services.n - 1].name, &text);
-    }
-    tell(ctx, buf_text(&text));
-    buf_deinit(&text);
-}
-
 void reach_check(const struct campaign_config *c, void (*tell)(void *ctx, const char *text),
                  void *ctx)
 {
@@ -298,6 +253,20 @@ void reach_check(const struct campaign_config *c, void (*tell)(void *ctx, const 
             tell(ctx, buf_text(&text));
         buf_deinit(&text);
     }
-    if (!any && c->services.n)
-        tell_none(c, tell, ctx);
+    if (any || !c->services.n)
+        return;
+    struct buf text = BUF_INIT(1000);
+    if (c->services.n == 1) {
+        buf_addf(&text,
+                 "%s is the only service here, so no call can be made to fail: add the services "
+                 "that it calls",
+                 c->services.at[0].name.p);
+        say_foreign(&c->services.at[0], &text);
+    } else {
+        buf_adds(&text, "no service is given the address of another, so no call can be made to "
+                        "fail. Where one calls another, write, for example, ");
+        say_env(c->services.at[c->services.n - 1].name, &text);
+    }
+    tell(ctx, buf_text(&text));
+    buf_deinit(&text);
 }

@@ -1,9 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/card.h"
 
+#include "base/clock.h"
 #include "report/words.h"
 
-enum { CARD_TEXT_MAX = 1 << 20 };
+/* Below SPAN_TOLD_NS, when something happened is nothing to wonder about. */
+enum { CARD_TEXT_MAX = 1 << 20, SPAN_TOLD_NS = MS(100) };
+
+/* "the client gets 200 or 503"; nothing when that is not known. */
+static void add_then(const struct finding *finding, struct buf *out)
+{
+    bool command = finding->n_statuses && outcome_kind(finding->status[0]) == OUT_EXIT;
+    for (uint32_t i = 0; i < finding->n_statuses; i++) {
+        outcome o = finding->status[i];
+        buf_adds(out, i > 0     ? (i + 1 < finding->n_statuses ? ", " : " or ")
+                      : command ? "the command ends with exit code "
+                                : "the client gets ");
+        if (command && outcome_kind(o) == OUT_EXIT)
+            buf_addf(out, "%u", (unsigned)outcome_code(o));
+        else
+            outcome_print(o, out);
+    }
+}
+
+/* What it was like in one run; NULL: nothing that add_then does not say. */
+static const char *detail_left(const struct finding *finding)
+{
+    struct buf status = BUF_INIT(64); /* what add_then says, as a detail begins with it */
+    outcome first = finding->n_statuses ? finding->status[0] : 0;
+    bool command = outcome_kind(first) == OUT_EXIT;
+    const char *detail = finding->detail;
+    buf_adds(&status, command ? "exit " : "status ");
+    if (command)
+        buf_addf(&status, "%u", (unsigned)outcome_code(first));
+    else if (first)
+        outcome_print(first, &status);
+    if (detail && slice_starts(slice_of(detail), buf_slice(&status))) {
+        const char *rest = detail + status.n;
+        detail = *rest == 0 ? NULL : strncmp(rest, ": ", 2) == 0 ? rest + 2 : detail;
+    }
+    buf_deinit(&status);
+    return detail;
+}
+
+/* Do times matter: did something take long, or was something waited for? */
+static bool times_matter(const struct remark *r)
+{
+    int64_t first = INT64_MAX, last = 0;
+    for (uint32_t i = 0; i < r->n_evidence; i++) {
+        const struct evidence *x = &r->evidence[i];
+        if (x->end_ns <= x->start_ns)
+            continue; /* not known */
+        first = x->start_ns < first ? x->start_ns : first;
+        last = x->end_ns > last ? x->end_ns : last;
+    }
+    return last > first && last - first >= SPAN_TOLD_NS;
+}
+
+/* "the retry: checkout > payment POST /charge #1  200"; when, where times matter. */
+static void add_evidence(const struct summary *s, const struct remark *r, uint32_t i,
+                         struct buf *out)
+{
+    const struct evidence *x = &r->evidence[i];
+    words_add(out, s->names, x->seen ? "%s: %c  %o" : "%s: %c", x->role, x->call, x->seen);
+    if (x->mode != MODE_NONE) {
+        buf_adds(out, "  <- injected ");
+        mode_print(x->mode, out);
+    }
+    if (x->end_ns > x->start_ns && times_matter(r)) {
+        buf_adds(out, "  (from ");
+        buf_add_ns(out, x->start_ns / MS(1) * MS(1));
+        buf_adds(out, " to ");
+        buf_add_ns(out, x->end_ns / MS(1) * MS(1));
+        buf_addc(out, ')');
+    }
+}
 
 /* The text, which is kept and cleared; NULL: there is none. */
 static const char *keep(struct card *c, struct buf *text)
@@ -14,42 +85,43 @@ static const char *keep(struct card *c, struct buf *text)
 }
 
 /* id: NULL: none yet. */
-static void tell(struct card *c, const char *id)
+static void fill_card(struct card *c, const char *id)
 {
     const struct finding *f = c->finding;
     const struct remark *r = c->remark;
-    struct finding as = f ? *f : words_as_finding(r);
+    struct finding of_remark = {.faultload = r ? r->faultload : FAULTLOAD_EMPTY};
+    const struct finding *as = f ? f : &of_remark;
     struct buf text = BUF_INIT(CARD_TEXT_MAX);
     c->id = id ? arena_copy(&c->keep, id, strlen(id)) : NULL;
     if (f) {
         c->title = f->why;
-        c->kind = c->s->ids ? words_kind(f->kind) : NULL;
-        c->state = c->s->ids ? words_state(f->state) : NULL;
-        words_then(f, &text);
+        c->kind = c->s->ids ? words_kind[f->kind] : NULL;
+        c->state = c->s->ids ? words_state[f->state] : NULL;
+        add_then(f, &text);
         c->then = keep(c, &text);
         c->detail = f->detail;
-        c->rest = words_detail(f);
+        c->rest = detail_left(f);
     } else {
         c->warning = r->severity == SEVERITY_WARNING;
         buf_addf(&text, "%s: %s", r->oracle, r->why);
         c->title = keep(c, &text);
         for (; c->n_evidence < r->n_evidence; c->n_evidence++) {
-            words_evidence(c->s, r, c->n_evidence, &text);
+            add_evidence(c->s, r, c->n_evidence, &text);
             c->evidence[c->n_evidence] = keep(c, &text);
         }
         buf_addf(&text, "outfox oracles %s", r->oracle);
         c->about = keep(c, &text);
     }
-    words_finding_runs(c->s, &as, c->plain, c->seen, &text);
+    words_finding(c->s, as, c->plain, c->seen, &text);
     c->when = keep(c, &text);
-    faultload_print(c->s->names, c->s->faultloads, as.faultload, &text);
+    faultload_print(c->s->names, c->s->faultloads, as->faultload, &text);
     c->faultload = keep(c, &text);
     if (!id)
-        words_replay_faultload(c->s, as.faultload, &text);
+        words_replay_faultload(c->s, as->faultload, &text);
     else if (f)
         words_replay(c->s, f, &text);
     else
-        words_replay_run(c->s, as.faultload, r->number, &text);
+        words_replay_run(c->s, as->faultload, r->number, &text);
     c->replay = keep(c, &text);
     buf_deinit(&text);
 }
@@ -78,7 +150,7 @@ void card_finding(struct card *c, const struct report_source *source, uint32_t s
     *c = (struct card){.s = s, .finding = &s->findings.at[i]};
     read_runs(c, source, scenario, c->finding->faultload);
     words_id(s, c->finding, &id);
-    tell(c, buf_text(&id));
+    fill_card(c, buf_text(&id));
     buf_deinit(&id);
 }
 
@@ -93,14 +165,14 @@ void card_remark(struct card *c, const struct report_source *source, uint32_t sc
     char digits[DIGITS_MOST + 1] = {0};
     slice text = slice_of_u64(number, digits);
     read_runs(c, source, scenario, c->remark->faultload);
-    tell(c, text.p);
+    fill_card(c, text.p);
 }
 
 void card_news(struct card *c, const struct summary *s, const struct finding *f,
                const struct remark *r, const struct trace *plain, const struct trace *seen)
 {
     *c = (struct card){.s = s, .finding = f, .remark = r, .plain = plain, .seen = seen};
-    tell(c, NULL);
+    fill_card(c, NULL);
 }
 
 void card_deinit(struct card *c)

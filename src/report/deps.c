@@ -20,38 +20,28 @@ void words_dep_call(const struct names *names, uid u, struct buf *out)
     element_print(names, uid_element(names, u), out);
 }
 
-/* The modes in which the request fails: "500, 502 and 503". */
-static uint32_t add_hard_modes(const struct dep *d, struct buf *out)
-{
-    uint32_t all = 0, n = 0;
-    for (uint32_t i = 0; i < d->ways.n; i++)
-        all += d->ways.at[i].fails;
-    for (uint32_t i = 0; i < d->ways.n; i++) {
-        if (!d->ways.at[i].fails)
-            continue;
-        buf_adds(out, n == 0 ? "" : n + 1 < all ? ", " : " and ");
-        label_print(d->ways.at[i].label, out);
-        n++;
-    }
-    return all;
-}
-
 /* Of a mode that decides, or of all: what becomes of the request, and what absorbs a failure. */
 static void add_effect(const struct summary *s, const struct dep *d, struct buf *out)
 {
     static const char *const by[DEP_BYS] = {[DEP_BY_VALUE] = "%v goes on without it",
                                             [DEP_BY_RETRY] = "%v tries again",
                                             [DEP_BY_OTHER] = "%v calls %e instead"};
-    struct buf modes = BUF_INIT(4096);
-    uint32_t hard = add_hard_modes(d, &modes);
     bool soft = d->by != DEP_BY_NOTHING && d->at != UID_NONE;
-    if (hard && soft)
-        buf_addf(out, "the request fails at %s; else ", buf_text(&modes));
-    else if (hard)
-        buf_adds(out, "the request fails");
-    if (soft)
+    uint32_t hard = 0, n = 0;
+    for (uint32_t i = 0; i < d->ways.n; i++)
+        hard += d->ways.at[i].fails;
+    if (hard)
+        buf_adds(out, soft ? "the request fails at " : "the request fails");
+    for (uint32_t i = 0; i < d->ways.n && soft; i++) /* "500, 502 and 503" */
+        if (d->ways.at[i].fails) {
+            buf_adds(out, n == 0 ? "" : n + 1 < hard ? ", " : " and ");
+            label_print(d->ways.at[i].label, out);
+            n++;
+        }
+    if (soft) {
+        buf_adds(out, hard ? "; else " : "");
         words_add(out, s->names, by[d->by], d->at, d->instead);
-    buf_deinit(&modes);
+    }
 }
 
 /* Was nothing seen but failures that pass? */
@@ -365,14 +355,7 @@ static void add_quoted(slice text, struct buf *out)
 }
 
 /* A graph, in which each %s is such a text. */
-static void put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct buf *out, const char *format, ...)
-{
-    va_list texts;
-    va_start(texts, format);
-    escape_addv(out, add_quoted, format, texts);
-    va_end(texts);
-}
+#define put(out, ...) escape_addf(out, add_quoted, __VA_ARGS__)
 
 static const char *service_of(const struct names *names, uid u)
 {

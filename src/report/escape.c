@@ -127,12 +127,15 @@ void escape_github(slice text, bool property, struct buf *out)
     }
 }
 
-void escape_addv(struct buf *out, void (*escape)(slice text, struct buf *out), const char *format,
-                 va_list texts)
+void escape_addf(struct buf *out, void (*escape)(slice text, struct buf *out), const char *format,
+                 ...)
 {
+    va_list texts;
+    va_start(texts, format);
     for (const char *at; (at = strstr(format, "%s")); format = at + 2) {
         buf_add(out, (slice){format, (size_t)(at - format)});
         escape(slice_of(va_arg(texts, const char *)), out);
     }
+    va_end(texts);
     buf_adds(out, format);
 }

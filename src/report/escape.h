@@ -23,7 +23,7 @@ void escape_code(slice text, const char *language, struct buf *out);
 void escape_github(slice text, bool property, struct buf *out);
 
 /* Adds a format in which each %s is a text that goes through `escape`; it knows nothing else. */
-void escape_addv(struct buf *out, void (*escape)(slice text, struct buf *out), const char *format,
-                 va_list texts) __attribute__((format(printf, 3, 0)));
+void escape_addf(struct buf *out, void (*escape)(slice text, struct buf *out), const char *format,
+                 ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -4,33 +4,25 @@
 #include "report/report.h"
 #include "report/words.h"
 
-const char *explain_name(enum explain_kind kind)
-{
-    static const char *const names[EXPLAIN_KINDS] = {
-        [EXPLAIN_RUN] = "run",
-        [EXPLAIN_REDUNDANT] = "redundant",
-        [EXPLAIN_IMPOSSIBLE] = "impossible",
-        [EXPLAIN_REDUCED] = "reduced",
-        [EXPLAIN_OPEN] = "open",
-        [EXPLAIN_UNSEEN] = "unseen",
-        [EXPLAIN_TIMING] = "timing",
-    };
-    return names[kind];
-}
+const char *const explain_names[EXPLAIN_KINDS] = {
+    [EXPLAIN_RUN] = "run",
+    [EXPLAIN_REDUNDANT] = "redundant",
+    [EXPLAIN_IMPOSSIBLE] = "impossible",
+    [EXPLAIN_REDUCED] = "reduced",
+    [EXPLAIN_OPEN] = "open",
+    [EXPLAIN_UNSEEN] = "unseen",
+    [EXPLAIN_TIMING] = "timing",
+};
 
-const char *policy_name(enum policy policy)
-{
-    static const char *const names[POLICIES] = {
-        [POLICY_NONE] = "none",
-        [POLICY_DOWNSTREAM] = "downstream dependency",
-        [POLICY_EXCLUSION] = "point exclusion",
-        [POLICY_INCLUSION] = "point inclusion",
-        [POLICY_UNREACHABLE] = "unreachability",
-        [POLICY_PROPAGATION] = "upstream propagation",
-        [POLICY_ENCAPSULATION] = "service encapsulation",
-    };
-    return names[policy];
-}
+const char *const policy_names[POLICIES] = {
+    [POLICY_NONE] = "none",
+    [POLICY_DOWNSTREAM] = "downstream dependency",
+    [POLICY_EXCLUSION] = "point exclusion",
+    [POLICY_INCLUSION] = "point inclusion",
+    [POLICY_UNREACHABLE] = "unreachability",
+    [POLICY_PROPAGATION] = "upstream propagation",
+    [POLICY_ENCAPSULATION] = "service encapsulation",
+};
 
 static void in_run(const struct names *names, const struct faultloads *fl,
                    const struct explanation *x, struct buf *out)
@@ -138,6 +130,6 @@ void report_explanations(const struct explanations *all, struct buf *out)
         words_explanation(names, fl, x, out);
         buf_adds(out, ".\n");
         if (x->policy != POLICY_NONE)
-            buf_addf(out, "Other tools call this: %s.\n", policy_name(x->policy));
+            buf_addf(out, "Other tools call this: %s.\n", policy_names[x->policy]);
     }
 }

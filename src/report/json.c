@@ -216,25 +216,16 @@ static void put_remark(struct doc *d, const struct card *c)
     json_map_end(&d->j);
 }
 
-static void put_findings(struct doc *d, const struct report_source *source, uint32_t scenario)
+/* The cards of a scenario: its findings, or what oracles say. */
+static void put_cards(struct doc *d, const struct report_source *source, uint32_t scenario,
+                      bool remarks)
 {
-    json_list(&d->j, "findings");
-    for (uint32_t i = 0; i < source->scenarios[scenario]->findings.n; i++) {
+    const struct summary *s = source->scenarios[scenario];
+    json_list(&d->j, remarks ? "remarks" : "findings");
+    for (uint32_t i = 0; i < (remarks ? s->remarks.n : s->findings.n); i++) {
         struct card c;
-        card_finding(&c, source, scenario, i);
-        put_finding(d, &c);
-        card_deinit(&c);
-    }
-    json_list_end(&d->j);
-}
-
-static void put_remarks(struct doc *d, const struct report_source *source, uint32_t scenario)
-{
-    json_list(&d->j, "remarks");
-    for (uint32_t i = 0; i < source->scenarios[scenario]->remarks.n; i++) {
-        struct card c;
-        card_remark(&c, source, scenario, i);
-        put_remark(d, &c);
+        (remarks ? card_remark : card_finding)(&c, source, scenario, i);
+        (remarks ? put_remark : put_finding)(d, &c);
         card_deinit(&c);
     }
     json_list_end(&d->j);
@@ -313,7 +304,7 @@ static void put_suspects(struct doc *d, const struct summary *s)
     for (uint32_t i = 0; i < s->n_suspects; i++) {
         const struct suspect *x = &s->suspects[i];
         json_map(&d->j, NULL);
-        json_text(&d->j, "kind", suspect_name(x->kind));
+        json_text(&d->j, "kind", suspect_names[x->kind]);
         put_call(d, "call", s->names, x->point);
         put_faultload(d, "faultload", s, x->faultload);
         words_suspect(s, x, &d->text);
@@ -331,8 +322,8 @@ static void put_summary(struct doc *d, const struct report_source *source, uint3
     json_text(&d->j, "scenario", s->scenario);
     json_text(&d->j, "verdict", report_verdict(s));
     put_figures(d, s);
-    put_findings(d, source, scenario);
-    put_remarks(d, source, scenario);
+    put_cards(d, source, scenario, false);
+    put_cards(d, source, scenario, true);
     json_uint(&d->j, "remarks_total", s->remarks.n + s->more_remarks);
     json_uint(&d->j, "failed_runs", s->failed_runs);
     json_list(&d->j, "unsure");
@@ -404,8 +395,8 @@ static void put_explanation(struct doc *d, const struct explanations *all, uint3
 {
     const struct explanation *x = &all->explanation[i];
     put_faultload(d, "faultload", all->s, all->faultload[i]);
-    json_text(&d->j, "answer", explain_name(x->kind));
-    json_text(&d->j, "policy", policy_name(x->policy));
+    json_text(&d->j, "answer", explain_names[x->kind]);
+    json_text(&d->j, "policy", policy_names[x->policy]);
     json_text(&d->j, "reduction", x->reduction);
     if (x->run == UINT32_MAX)
         json_nil(&d->j, "run");
@@ -460,7 +451,7 @@ void report_replay_json(const char *system, const struct summary *s, const struc
     else
         json_nil(&d.j, "shows");
     put_run(&d, faulty, s->names);
-    put_remarks(&d, &source, 0);
+    put_cards(&d, &source, 0, true);
     json_map(&d.j, "without_faults");
     put_run(&d, plain, s->names);
     json_map_end(&d.j);

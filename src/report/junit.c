@@ -166,14 +166,7 @@ static void add_text(slice text, struct buf *out)
 }
 
 /* XML, in which each %s is a text that means nothing in it. */
-static void put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct buf *out, const char *format, ...)
-{
-    va_list texts;
-    va_start(texts, format);
-    escape_addv(out, add_text, format, texts);
-    va_end(texts);
-}
+#define put(out, ...) escape_addf(out, add_text, __VA_ARGS__)
 
 static void put_seconds(struct buf *out, int64_t ns)
 {
@@ -181,15 +174,12 @@ static void put_seconds(struct buf *out, int64_t ns)
     buf_addf(out, "%lld.%06lld", (long long)(ns / SECONDS(1)), (long long)(ns / 1000 % 1000000));
 }
 
-static void put_property(struct buf *out, const char *name, const char *value)
-{
-    put(out, "      <property name=\"%s\" value=\"%s\"/>\n", name, value);
-}
+#define PROPERTY "      <property name=\"%s\" value=\"%s\"/>\n"
 
 static void put_count(struct buf *out, const char *name, uint64_t value)
 {
-    buf_addf(out, "      <property name=\"%s\" value=\"%llu\"/>\n", name,
-             (unsigned long long)value);
+    char digits[DIGITS_MOST + 1] = {0};
+    put(out, PROPERTY, name, slice_of_u64(value, digits).p);
 }
 
 static void put_properties(const struct suite *x, struct buf *out)
@@ -201,25 +191,25 @@ static void put_properties(const struct suite *x, struct buf *out)
         mode_print(s->modes[i], &text);
     }
     buf_adds(out, "    <properties>\n");
-    put_property(out, "version", x->source->version);
-    put_property(out, "file", x->source->file);
-    put_property(out, "verdict", report_verdict(s));
-    put_property(out, "modes", buf_text(&text));
+    put(out, PROPERTY, "version", x->source->version);
+    put(out, PROPERTY, "file", x->source->file);
+    put(out, PROPERTY, "verdict", report_verdict(s));
+    put(out, PROPERTY, "modes", buf_text(&text));
     buf_clear(&text);
     if (words_untried(s, &text))
-        put_property(out, "not_tried", buf_text(&text));
-    put_property(out, "order", s->order);
+        put(out, PROPERTY, "not_tried", buf_text(&text));
+    put(out, PROPERTY, "order", s->order);
     put_count(out, "seed", s->seed);
     put_count(out, "runs", s->runs);
     put_count(out, "points", s->points);
     if (s->stopped)
-        put_property(out, "stopped_by", s->stopped);
+        put(out, PROPERTY, "stopped_by", s->stopped);
     if (summary_warnings(s))
         put_count(out, "warnings", summary_warnings(s));
     if (x->left_out)
         put_count(out, "cases_left_out", x->left_out);
     if (x->unread)
-        put_property(out, "incomplete", "not all runs could be read from the store");
+        put(out, PROPERTY, "incomplete", "not all runs could be read from the store");
     buf_adds(out, "    </properties>\n");
     buf_deinit(&text);
 }
@@ -242,7 +232,7 @@ static void put_failure(const struct suite *x, const struct junit_case *c, struc
     if (f) {
         buf_adds(&text, "finding ");
         words_id(x->s, f, &text);
-        buf_addf(&text, ": %s, %s\n", words_kind(f->kind), words_state(f->state));
+        buf_addf(&text, ": %s, %s\n", words_kind[f->kind], words_state[f->state]);
     }
     if (c->detail)
         buf_addf(&text, "%s\n", c->detail);
@@ -274,7 +264,7 @@ static void put_case(struct suite *x, const struct junit_case *c, struct buf *ou
     if (c->faultload == FAULTLOAD_EMPTY)
         buf_adds(&name, "without faults");
     else
-        words_finding(x->s, &only, &name);
+        words_finding(x->s, &only, NULL, NULL, &name);
     if (name.full || map_count(&x->names, hash_slice(buf_slice(&name))) > 1) {
         buf_clear(&name);
         name.full = false;

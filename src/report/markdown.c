@@ -29,14 +29,7 @@ static void add_sentence(slice text, struct buf *out)
 }
 
 /* Markdown, in which each %s is a sentence that means nothing in it. */
-static void put(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct buf *out, const char *format, ...)
-{
-    va_list texts;
-    va_start(texts, format);
-    escape_addv(out, add_sentence, format, texts);
-    va_end(texts);
-}
+#define put(out, ...) escape_addf(out, add_sentence, __VA_ARGS__)
 
 static void add_verdict(struct buf *out, const struct summary *s)
 {
@@ -73,20 +66,6 @@ static void add_table(struct buf *out, const struct report_source *source)
     if (source->n > ROWS_MAX)
         buf_addf(out, "| ... and %u more | | | | |\n", (unsigned)(source->n - ROWS_MAX));
     buf_addc(out, '\n');
-}
-
-/* How to go on; it is the same command for all that ended early. */
-static void add_resume(struct buf *out, const struct report_source *source)
-{
-    for (uint32_t i = 0; i < source->n; i++) {
-        const char *command = words_resume(source->scenarios[i]);
-        if (!command)
-            continue;
-        buf_adds(out, "To go on from there:\n\n");
-        escape_code(slice_of(command), "sh", out);
-        buf_addc(out, '\n');
-        return;
-    }
 }
 
 static void add_details(struct buf *out, const char *title, slice text)
@@ -142,8 +121,8 @@ static void add_card(struct buf *out, const struct card *c)
     buf_adds(out, c->warning ? "\n</details>\n\n" : "\n");
 }
 
-/* Adds it and ends it; true: there was no room. */
-static bool leave_out(struct buf *out, struct card *c)
+/* Ends the card; false: there was no room for it. */
+static bool add_fitting(struct buf *out, struct card *c)
 {
     struct buf one = BUF_INIT(4 * FINDING_MAX);
     add_card(&one, c);
@@ -152,22 +131,10 @@ static bool leave_out(struct buf *out, struct card *c)
         buf_add(out, buf_slice(&one));
     buf_deinit(&one);
     card_deinit(c);
-    return !fits;
+    return fits;
 }
 
 /* How many are left out. */
-static uint64_t add_findings(struct buf *out, const struct report_source *source, uint32_t scenario)
-{
-    const struct summary *s = source->scenarios[scenario];
-    uint64_t left_out = s->more_findings;
-    for (uint32_t i = 0; i < s->findings.n; i++) {
-        struct card c;
-        card_finding(&c, source, scenario, i);
-        left_out += leave_out(out, &c);
-    }
-    return left_out;
-}
-
 static uint64_t add_remarks(struct buf *out, const struct report_source *source, uint32_t scenario,
                             enum severity severity)
 {
@@ -180,7 +147,7 @@ static uint64_t add_remarks(struct buf *out, const struct report_source *source,
     for (uint32_t i = 0; i < shown.n; i++) {
         struct card c;
         card_remark(&c, source, scenario, shown.at[i]);
-        shown.left_out += leave_out(out, &c);
+        shown.left_out += !add_fitting(out, &c);
     }
     return shown.left_out;
 }
@@ -231,7 +198,12 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
         words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
         escape_code(buf_slice(&text), "sh", &one);
     }
-    uint64_t left_out = s->broken ? 0 : add_findings(&one, source, scenario);
+    uint64_t left_out = s->broken ? 0 : s->more_findings;
+    for (uint32_t i = 0; i < s->findings.n && !s->broken; i++) {
+        struct card c;
+        card_finding(&c, source, scenario, i);
+        left_out += !add_fitting(&one, &c);
+    }
     left_out += add_remarks(&one, source, scenario, SEVERITY_FINDING);
     add_left_out(&one, left_out, "finding", "findings");
     add_left_out(&one, add_remarks(&one, source, scenario, SEVERITY_WARNING), "warning",
@@ -255,7 +227,14 @@ void report_markdown(const struct report_source *source, struct buf *out)
     struct buf text = BUF_INIT(DOCUMENT_MAX);
     put(&text, "# Outfox: %s\n\n", source->system);
     add_table(&text, source);
-    add_resume(&text, source);
+    const char *command = NULL; /* how to go on: the same for all that ended early */
+    for (uint32_t i = 0; i < source->n && !command; i++)
+        command = words_resume(source->scenarios[i]);
+    if (command) {
+        buf_adds(&text, "To go on from there:\n\n");
+        escape_code(slice_of(command), "sh", &text);
+        buf_addc(&text, '\n');
+    }
     if (source->error)
         put(&text, "> **It could not go on**: %s\n\n", source->error);
     for (uint32_t i = 0; i < source->n; i++)

@@ -246,11 +246,6 @@ void progress_sentence(const struct progress_facts *f, double runs_per_s, struct
     buf_deinit(&left);
 }
 
-void progress_text(const char *text, uint32_t width, struct buf *out)
-{
-    (void)add_name(out, text, width ? width - 1 : 0);
-}
-
 /* ---- when and where ---- */
 
 struct progress {
@@ -358,31 +353,19 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
     }
 }
 
-void progress_event(struct progress *p, const struct event *event, int64_t now_ns)
+void progress_note(struct progress *p, const char *text)
 {
-    static const char *const phases[RUN_PURPOSES] = {
-        [RUN_BASELINE] = "baseline", [RUN_SEARCH] = "search",     [RUN_AUDIT] = "search",
-        [RUN_CHECK] = "search",      [RUN_SHRINK] = "confirming", [RUN_CONFIRM] = "confirming",
-        [RUN_REPLAY] = "replay"};
-    if (event->type == EVENT_CAMPAIGN) {
-        p->max_runs = event->max_runs;
-        p->max_time_ns = event->max_time_ns;
-    } else if (event->type == EVENT_WAITING) {
-        progress_waiting(p, event->text, now_ns);
-    } else if (event->type == EVENT_RUN_BEGINS) {
-        struct progress_facts facts = {.runs = event->runs,
-                                       .queued = event->queued,
-                                       .findings = event->found,
-                                       .elapsed_ns = event->at_ns,
-                                       .max_time_ns = p->max_time_ns,
-                                       .max_runs = p->max_runs,
-                                       .scenario = event->scenario,
-                                       .phase = phases[event->purpose]};
-        progress_show(p, &facts, now_ns);
-    }
+    if (p->line.n)
+        buf_adds(&p->update, CLEAR);
+    emit(p);
+    (void)fputs(text, p->out); /* it may be of any length */
+    buf_addc(&p->update, '\n');
+    buf_add(&p->update, buf_slice(&p->line));
+    emit(p);
 }
 
-void progress_waiting(struct progress *p, const char *text, int64_t now_ns)
+/* While there are no runs: what is waited for. A log gets it only when that takes long. */
+static void show_waiting(struct progress *p, const char *text, int64_t now_ns)
 {
     if (!p->wait_ns) {
         p->wait_ns = now_ns;
@@ -396,19 +379,32 @@ void progress_waiting(struct progress *p, const char *text, int64_t now_ns)
         return;
     }
     buf_clear(&p->line);
-    progress_text(text, width_of(p->out), &p->line);
+    (void)add_name(&p->line, text, width_of(p->out) - 1);
     redraw(p);
 }
 
-void progress_note(struct progress *p, const char *text)
+void progress_event(struct progress *p, const struct event *event, int64_t now_ns)
 {
-    if (p->line.n)
-        buf_adds(&p->update, CLEAR);
-    emit(p);
-    (void)fputs(text, p->out); /* it may be of any length */
-    buf_addc(&p->update, '\n');
-    buf_add(&p->update, buf_slice(&p->line));
-    emit(p);
+    static const char *const phases[RUN_PURPOSES] = {
+        [RUN_BASELINE] = "baseline", [RUN_SEARCH] = "search",     [RUN_AUDIT] = "search",
+        [RUN_CHECK] = "search",      [RUN_SHRINK] = "confirming", [RUN_CONFIRM] = "confirming",
+        [RUN_REPLAY] = "replay"};
+    if (event->type == EVENT_CAMPAIGN) {
+        p->max_runs = event->max_runs;
+        p->max_time_ns = event->max_time_ns;
+    } else if (event->type == EVENT_WAITING) {
+        show_waiting(p, event->text, now_ns);
+    } else if (event->type == EVENT_RUN_BEGINS) {
+        struct progress_facts facts = {.runs = event->runs,
+                                       .queued = event->queued,
+                                       .findings = event->found,
+                                       .elapsed_ns = event->at_ns,
+                                       .max_time_ns = p->max_time_ns,
+                                       .max_runs = p->max_runs,
+                                       .scenario = event->scenario,
+                                       .phase = phases[event->purpose]};
+        progress_show(p, &facts, now_ns);
+    }
 }
 
 void progress_end(struct progress *p)

@@ -36,9 +36,6 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
 /* The same from what happens in a campaign: runs, and what is waited for. */
 void progress_event(struct progress *p, const struct event *event, int64_t now_ns);
 
-/* The same while there are no runs: what is waited for. A log gets it only when that takes long. */
-void progress_waiting(struct progress *p, const char *text, int64_t now_ns);
-
 /* A line of its own, above the one that is redrawn. */
 void progress_note(struct progress *p, const char *text);
 
@@ -61,8 +58,5 @@ void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t w
 
 /* The same as a sentence. */
 void progress_sentence(const struct progress_facts *f, double runs_per_s, struct buf *out);
-
-/* As much of a text as fits into such a line. */
-void progress_text(const char *text, uint32_t width, struct buf *out);
 
 #endif

@@ -137,7 +137,7 @@ void report_found(const struct summary *s, const struct finding *f, const struct
     if (f)
         buf_addf(out, "\n  then    %s%s%s", c.then ? c.then : "", c.then && c.rest ? ": " : "",
                  c.rest    ? c.rest
-                 : !c.then ? words_kind(f->kind)
+                 : !c.then ? words_kind[f->kind]
                            : "");
     buf_addf(out, "\n  replay  %s%s%s", st->dim, c.replay, st->off);
     card_deinit(&c);

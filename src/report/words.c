@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Words for calls, modes, commands, for what is suspect, for what oracles say, and for what was not
- * tried. */
+ * Words for calls, modes, commands, for what is suspect and for what was not tried. */
 #include "report/words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/clock.h"
-
-/* Below that, when something happened is nothing to wonder about. */
-enum { SPAN_TOLD_NS = MS(100) };
 
 void words_number(double n, struct buf *out)
 {
@@ -43,8 +39,7 @@ void words_call(const struct names *names, uid u, struct buf *out)
     element_print(names, uid_element(names, u), out);
 }
 
-/* What follows the verb of a mode. */
-static void words_argument(mode m, struct buf *out)
+void words_mode(mode m, struct buf *out)
 {
     static const char *const corrupt[CORRUPT_KINDS] = {
         [CORRUPT_EMPTY] = "answers with an empty body",
@@ -52,6 +47,7 @@ static void words_argument(mode m, struct buf *out)
         [CORRUPT_REMOVE] = "answers without the field ",
         [CORRUPT_NULL] = "answers with null in the field ",
     };
+    buf_adds(out, mode_rows[mode_kind(m)].verb);
     unsigned number = (unsigned)mode_argument(m);
     switch (mode_rows[mode_kind(m)].argument) {
     case ARG_STATUS:
@@ -72,12 +68,6 @@ static void words_argument(mode m, struct buf *out)
     case ARG_NONE:
     case ARG_KINDS: break;
     }
-}
-
-void words_mode(mode m, struct buf *out)
-{
-    buf_adds(out, mode_rows[mode_kind(m)].verb);
-    words_argument(m, out);
     if (mode_lost(m))
         buf_adds(out, " after the work is done");
 }
@@ -111,61 +101,19 @@ void words_add(struct buf *out, const struct names *names, const char *format, .
     buf_adds(out, format);
 }
 
-const char *words_kind(enum finding_kind kind)
-{
-    static const char *const words[FINDING_KINDS] = {
-        [FINDING_EXPECTATION] = "the expectation does not hold",
-        [FINDING_HANG] = "the scenario hangs",
-        [FINDING_CRASH] = "a service dies",
-        [FINDING_BLAST] = "the system stays broken afterwards",
-        [FINDING_CONTRACT] = "the contract does not hold",
-    };
-    return words[kind];
-}
+const char *const words_kind[FINDING_KINDS] = {
+    [FINDING_EXPECTATION] = "the expectation does not hold",
+    [FINDING_HANG] = "the scenario hangs",
+    [FINDING_CRASH] = "a service dies",
+    [FINDING_BLAST] = "the system stays broken afterwards",
+    [FINDING_CONTRACT] = "the contract does not hold",
+};
 
-const char *words_state(enum finding_state state)
-{
-    static const char *const words[FINDING_STATES] = {
-        [FINDING_SEEN] = "seen once",
-        [FINDING_CONFIRMED] = "confirmed by a second run",
-        [FINDING_FLAKY] = "flaky: it did not happen again",
-    };
-    return words[state];
-}
-
-void words_then(const struct finding *finding, struct buf *out)
-{
-    bool command = finding->n_statuses && outcome_kind(finding->status[0]) == OUT_EXIT;
-    for (uint32_t i = 0; i < finding->n_statuses; i++) {
-        outcome o = finding->status[i];
-        buf_adds(out, i > 0     ? (i + 1 < finding->n_statuses ? ", " : " or ")
-                      : command ? "the command ends with exit code "
-                                : "the client gets ");
-        if (command && outcome_kind(o) == OUT_EXIT)
-            buf_addf(out, "%u", (unsigned)outcome_code(o));
-        else
-            outcome_print(o, out);
-    }
-}
-
-const char *words_detail(const struct finding *finding)
-{
-    struct buf status = BUF_INIT(64); /* what words_then says, as a detail begins with it */
-    outcome first = finding->n_statuses ? finding->status[0] : 0;
-    bool command = outcome_kind(first) == OUT_EXIT;
-    const char *detail = finding->detail;
-    buf_adds(&status, command ? "exit " : "status ");
-    if (command)
-        buf_addf(&status, "%u", (unsigned)outcome_code(first));
-    else if (first)
-        outcome_print(first, &status);
-    if (detail && slice_starts(slice_of(detail), buf_slice(&status))) {
-        const char *rest = detail + status.n;
-        detail = *rest == 0 ? NULL : strncmp(rest, ": ", 2) == 0 ? rest + 2 : detail;
-    }
-    buf_deinit(&status);
-    return detail;
-}
+const char *const words_state[FINDING_STATES] = {
+    [FINDING_SEEN] = "seen once",
+    [FINDING_CONFIRMED] = "confirmed by a second run",
+    [FINDING_FLAKY] = "flaky: it did not happen again",
+};
 
 static const struct stop_row {
     const char *by, *words;
@@ -189,8 +137,7 @@ static const struct stop_row *stop_row(const char *by)
 
 const char *words_stopped(const char *by)
 {
-    const struct stop_row *row = stop_row(by);
-    return row ? row->words : by;
+    return stop_row(by) ? stop_row(by)->words : by;
 }
 
 const char *words_resume(const struct summary *s)
@@ -283,15 +230,11 @@ void words_replay(const struct summary *s, const struct finding *finding, struct
     buf_deinit(&id);
 }
 
-const char *suspect_name(enum suspect_kind kind)
-{
-    static const char *const names[SUSPECT_KINDS] = {
-        [SUSPECT_NOT_FIRED] = "fault-not-fired", [SUSPECT_STEP] = "unstable-handler",
-        [SUSPECT_MISSING] = "unstable-call",     [SUSPECT_BLOCKED] = "given-up",
-        [SUSPECT_AUDIT] = "assumption-wrong",    [SUSPECT_NOT_SHOWN] = "outcome-not-shown",
-    };
-    return names[kind];
-}
+const char *const suspect_names[SUSPECT_KINDS] = {
+    [SUSPECT_NOT_FIRED] = "fault-not-fired", [SUSPECT_STEP] = "unstable-handler",
+    [SUSPECT_MISSING] = "unstable-call",     [SUSPECT_BLOCKED] = "given-up",
+    [SUSPECT_AUDIT] = "assumption-wrong",    [SUSPECT_NOT_SHOWN] = "outcome-not-shown",
+};
 
 /* What follows where it is known why a fault met no call. */
 static const char *const causes[CAUSES] = {
@@ -355,44 +298,6 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
                   x->point, x->outcome, x->n);
         break;
     case SUSPECT_KINDS: break;
-    }
-}
-
-/* ---- what oracles say ---- */
-
-struct finding words_as_finding(const struct remark *r)
-{
-    return (struct finding){.faultload = r->faultload, .number = r->number ? r->number - 1 : 0};
-}
-
-/* Do times matter: did something take long, or was something waited for? */
-static bool times_matter(const struct remark *r)
-{
-    int64_t first = INT64_MAX, last = 0;
-    for (uint32_t i = 0; i < r->n_evidence; i++) {
-        const struct evidence *x = &r->evidence[i];
-        if (x->end_ns <= x->start_ns)
-            continue; /* not known */
-        first = x->start_ns < first ? x->start_ns : first;
-        last = x->end_ns > last ? x->end_ns : last;
-    }
-    return last > first && last - first >= SPAN_TOLD_NS;
-}
-
-void words_evidence(const struct summary *s, const struct remark *r, uint32_t i, struct buf *out)
-{
-    const struct evidence *x = &r->evidence[i];
-    words_add(out, s->names, x->seen ? "%s: %c  %o" : "%s: %c", x->role, x->call, x->seen);
-    if (x->mode != MODE_NONE) {
-        buf_adds(out, "  <- injected ");
-        mode_print(x->mode, out);
-    }
-    if (x->end_ns > x->start_ns && times_matter(r)) {
-        buf_adds(out, "  (from ");
-        buf_add_ns(out, x->start_ns / MS(1) * MS(1));
-        buf_adds(out, " to ");
-        buf_add_ns(out, x->end_ns / MS(1) * MS(1));
-        buf_addc(out, ')');
     }
 }
 

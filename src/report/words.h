@@ -14,24 +14,14 @@
  *   %v  the service of a call; "the client" for none               %m  a mode, as words_mode has it */
 void words_add(struct buf *out, const struct names *names, const char *format, ...);
 
-/* "payment POST /charge answers 500, 502 or 503 and cart GET /items is reset": a finding's faults.
- */
-void words_finding(const struct summary *s, const struct finding *finding, struct buf *out);
-
-/* The same, and what became of retries: "and its retry succeeds". From a run without faults and one
- * that shows the finding; either may be NULL. */
-void words_finding_runs(const struct summary *s, const struct finding *finding,
-                        const struct trace *plain, const struct trace *seen, struct buf *out);
+/* "payment POST /charge answers 500, 502 or 503 and cart GET /items is reset": a finding's faults;
+ * from a run without faults and one that shows it (or NULL) what became of retries, too: "and its
+ * retry succeeds". */
+void words_finding(const struct summary *s, const struct finding *finding,
+                   const struct trace *plain, const struct trace *seen, struct buf *out);
 
 /* "an expectation does not hold"; "confirmed by a second run". */
-const char *words_kind(enum finding_kind kind);
-const char *words_state(enum finding_state state);
-
-/* "the client gets 200 or 503"; nothing when that is not known. */
-void words_then(const struct finding *finding, struct buf *out);
-
-/* What it was like in one run; NULL: nothing that words_then does not say. */
-const char *words_detail(const struct finding *finding);
+extern const char *const words_kind[FINDING_KINDS], *const words_state[FINDING_STATES];
 
 /* Why an exploration ended before it was done, for example "it was interrupted". */
 const char *words_stopped(const char *by);
@@ -73,10 +63,9 @@ void remedy_deinit(struct remedy *r);
 void words_explanation(const struct names *names, const struct faultloads *fl,
                        const struct explanation *x, struct buf *out);
 
-/* "impossible", "redundant" ...; the name of a policy. Also used in JSON. */
-const char *explain_name(enum explain_kind kind);
-const char *policy_name(enum policy policy);
-const char *suspect_name(enum suspect_kind kind);
+/* "impossible", "redundant" ...; also used in JSON. */
+extern const char *const explain_names[EXPLAIN_KINDS], *const policy_names[POLICIES],
+                                                           *const suspect_names[SUSPECT_KINDS];
 
 /* "3", or "checkout/3": what a finding of a campaign is replayed by. */
 void words_id(const struct summary *s, const struct finding *finding, struct buf *out);
@@ -90,16 +79,6 @@ void words_replay_faultload(const struct summary *s, faultload f, struct buf *ou
 /* The same for the faultload of a run, by what there is: number: of the run, from 1; 0: not known.
  */
 void words_replay_run(const struct summary *s, faultload f, uint64_t number, struct buf *out);
-
-/* ---- what oracles say ---- */
-
-/* Its faultload as that of a finding, which has words. */
-struct finding words_as_finding(const struct remark *r);
-
-/* "the retry: checkout > payment POST /charge #1  200"; when, where times matter. */
-void words_evidence(const struct summary *s, const struct remark *r, uint32_t i, struct buf *out);
-
-/* ---- */
 
 /* A word for a shell, in quotes where it needs them. */
 void words_quoted(slice word, struct buf *out);

@@ -209,8 +209,8 @@ static void words_retries(const struct telling *t, struct buf *out)
     }
 }
 
-void words_finding_runs(const struct summary *s, const struct finding *finding,
-                        const struct trace *plain, const struct trace *seen, struct buf *out)
+void words_finding(const struct summary *s, const struct finding *finding,
+                   const struct trace *plain, const struct trace *seen, struct buf *out)
 {
     struct telling t = {.s = s, .finding = finding, .plain = plain, .seen = seen};
     uint64_t product = 1;
@@ -235,9 +235,4 @@ void words_finding_runs(const struct summary *s, const struct finding *finding,
     if (!t.every && finding->n_alike)
         buf_addf(out, ", or in %llu other %s of modes", (unsigned long long)finding->n_alike,
                  plural(finding->n_alike, "combination", "combinations"));
-}
-
-void words_finding(const struct summary *s, const struct finding *finding, struct buf *out)
-{
-    words_finding_runs(s, finding, NULL, NULL, out);
 }

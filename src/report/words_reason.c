@@ -202,7 +202,7 @@ void words_reason_seen(const struct summary *s, const struct reason *r, struct b
         buf_adds(out, "in a run without faults");
     } else {
         buf_adds(out, "when ");
-        words_finding(s, &as, out);
+        words_finding(s, &as, NULL, NULL, out);
     }
     if (r->given_up)
         buf_adds(out, "; faults there were given up");

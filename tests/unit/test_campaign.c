@@ -60,7 +60,7 @@ static int explore_text(struct lab *lab, const char *yaml, struct search **searc
 static void assert_words(const struct summary *s, uint32_t finding, const char *expected)
 {
     struct buf text = BUF_INIT(10000);
-    words_finding(s, &s->findings.at[finding], &text);
+    words_finding(s, &s->findings.at[finding], NULL, NULL, &text);
     assert_string_equal(buf_text(&text), expected);
     buf_deinit(&text);
 }

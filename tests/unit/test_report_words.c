@@ -71,7 +71,7 @@ static void test_words(void **state)
         desk_calls(&d, retries[i].plain, &plain);
         desk_calls(&d, retries[i].seen, &seen);
         bool known = plain.calls.n > 0;
-        words_finding_runs(&d.summary, &f, known ? &plain : NULL, known ? &seen : NULL, &out);
+        words_finding(&d.summary, &f, known ? &plain : NULL, known ? &seen : NULL, &out);
         assert_string_equal(buf_text(&out), retries[i].words);
         buf_deinit(&out);
         vec_deinit(&plain.calls);
