@@ -155,8 +155,8 @@ static int add_variable(struct expansion *x, const struct node *at, slice inside
         valid = is_letter(name.p[i]) || is_digit(name.p[i]) || name.p[i] == '_';
     if (!valid)
         return err_set(x->e, at->line, at->col,
-                       "\"${%.*s}\" is neither ${NAME} nor ${NAME:-default}: write $${ for a ${ "
-                       "that the shell shall see",
+                       "\"${%.*s}\" is neither ${NAME} nor ${NAME:-default}; write $${ to "
+                       "pass ${ on to the shell",
                        SHORT(inside));
     char text[VARIABLE_MAX + 1];
     memcpy(text, name.p, name.n);
@@ -164,14 +164,14 @@ static int add_variable(struct expansion *x, const struct node *at, slice inside
     const char *value = getenv(text);
     if (!value && !fallback.p)
         return err_set(x->e, at->line, at->col,
-                       "the environment variable %s is not set: set it, or write ${%s:-default}",
-                       text, text);
+                       "environment variable %s is not set: set it, or write ${%s:-default}", text,
+                       text);
     /* as in shells, :- also stands in for an empty value */
     slice used = value && (*value || !fallback.p) ? slice_of(value) : fallback;
     x->grown += used.n;
     if (x->grown > GROWTH_MAX)
         return err_set(x->e, at->line, at->col,
-                       "with the values of environment variables the file has more than 4 MiB");
+                       "the file exceeds 4 MiB once its environment variables are expanded");
     buf_add(out, used);
     return 0;
 }
@@ -287,7 +287,8 @@ static int placeholder_check(struct keys_reader *r, const struct conf_text *t,
     case PLACEHOLDER_TEXT: return 0;
     case PLACEHOLDER_WRONG:
         return err_set(r->e, t->line, t->col,
-                       "\"%s\": %.*s is no placeholder; did you mean {%s:%.*s}? ({%.*s} is text)",
+                       "\"%s\": %.*s is not a placeholder; did you mean {%s:%.*s}? (write "
+                       "{%.*s} for the literal text)",
                        t->key, SHORT(p->text), p->near, SHORT(p->name), SHORT(p->text));
     case PLACEHOLDER_URL:
     case PLACEHOLDER_PORT:
@@ -300,8 +301,9 @@ static int placeholder_check(struct keys_reader *r, const struct conf_text *t,
         return 0;
     slice word = {p->text.p + 1, p->text.n - 2};
     return err_set(r->e, t->line, t->col,
-                   "\"%s\": %.*s of which service? Write {%.*s:NAME} ({%.*s} is text)", t->key,
-                   SHORT(p->text), SHORT(word), SHORT(p->text));
+                   "\"%s\": %.*s of which service? Write {%.*s:NAME}, or {%.*s} for "
+                   "the literal text",
+                   t->key, SHORT(p->text), SHORT(word), SHORT(p->text));
 }
 
 /* ---- requests ---- */
@@ -309,8 +311,8 @@ static int placeholder_check(struct keys_reader *r, const struct conf_text *t,
 static int request_fail(struct keys_reader *r, const struct node *at)
 {
     return keys_fail(r, at,
-                     "\"request\" is METHOD {url:SERVICE}/path, SERVICE METHOD /path, or SERVICE "
-                     "package.Service/Method; not \"%.*s\"",
+                     "\"request\" must be METHOD {url:SERVICE}/path, SERVICE METHOD "
+                     "/path or SERVICE package.Service/Method, not \"%.*s\"",
                      SHORT(at->text));
 }
 
@@ -334,8 +336,8 @@ static int request_set(struct keys_reader *r, const struct node *at, slice metho
         return -1;
     if (!conf_target_ok(target))
         return keys_fail(r, at,
-                         "the path of \"request\" starts with / and is ASCII without blanks and #: "
-                         "write other letters as %%XX, not \"%.*s\"",
+                         "the path of \"request\" must start with / and be ASCII without "
+                         "spaces or #, not \"%.*s\"; write other characters as %%XX",
                          SHORT(target));
     s->method = slice_copy(r->arena, method);
     s->target = slice_copy(r->arena, target);
@@ -419,9 +421,9 @@ static int ignore_check(struct keys_reader *r, const struct vocabulary *v, const
     if (status)
         return keys_fail(r, at, "\"ignore\": %s", inner.text);
     return more ? keys_fail(r, at,
-                            "\"ignore\" has calls such as SERVICE METHOD /path, SERVICE "
-                            "package.Service/Method or SERVICE, with * for any service, method and "
-                            "part of a path; not \"%.*s\"",
+                            "\"ignore\" takes calls such as SERVICE METHOD /path, SERVICE "
+                            "package.Service/Method or SERVICE, with * for any service, method "
+                            "or part of a path, not \"%.*s\"",
                             SHORT(at->text))
                 : 0;
 }
@@ -477,23 +479,23 @@ static int addresses_check(const struct service_spec *a, const struct service_sp
     if (behind && a->run.n && b->run.n && a->port && a->port == b->port &&
         slice_eq(a->host, b->host))
         return err_set(e, a->line, a->col,
-                       "the services \"%.*s\" and \"%.*s\" have the same port %u: change one, or "
-                       "leave it out and use {port}",
+                       "services \"%.*s\" and \"%.*s\" have the same port %u: change one, "
+                       "or leave it out and use {port}",
                        SHORT(b->name), SHORT(a->name), a->port);
     if (!listen_parts(a->listen, &host, &port))
         return 0;
     if (behind && listen_parts(b->listen, &other, &port_b) && port == port_b &&
         same_place(host, other))
         return err_set(e, a->line, a->col,
-                       "the services \"%.*s\" and \"%.*s\" have the same `listen`, port %u: each "
-                       "proxy needs an address of its own; change one",
+                       "services \"%.*s\" and \"%.*s\" have the same `listen` port %u: "
+                       "each proxy needs its own address; change one",
                        SHORT(b->name), SHORT(a->name), (unsigned)port);
     bool itself = b->run.n ? b->port == port && same_place(host, b->host)
                            : listen_parts(b->address, &other, &port_b) && port == port_b &&
                                  same_place(host, other);
     return itself ? err_set(e, a->line, a->col,
-                            "`listen` of \"%.*s\" is where \"%.*s\" itself listens, port %u: it is "
-                            "the address of the proxy in front of it; give it another port",
+                            "`listen` of \"%.*s\" is where \"%.*s\" itself listens, port %u; "
+                            "it is the address of the proxy in front of it: choose another port",
                             SHORT(a->name), SHORT(b->name), (unsigned)port)
                   : 0;
 }
@@ -587,12 +589,11 @@ static int config_read(struct keys_reader *r, const struct node *root, bool file
     const struct node *simulate = node_get(root, SLICE("simulate"));
     const struct node *services = node_get(root, SLICE("services"));
     if (simulate && services)
-        return keys_fail(r, simulate,
-                         "\"simulate\" stands in place of \"services\": leave one out");
+        return keys_fail(r, simulate, "\"simulate\" replaces \"services\": remove one of them");
     if (!simulate && !services)
-        return keys_fail(r, root, "\"services\" is missing, or \"simulate\" in its place");
+        return keys_fail(r, root, "\"services\" is missing (or \"simulate\" instead)");
     if (!simulate && !node_get(root, SLICE("scenarios")))
-        return keys_fail(r, root, "\"scenarios\" is missing: what shall be exercised?");
+        return keys_fail(r, root, "\"scenarios\" is missing: add what to exercise");
     if (!c->store.n)
         c->store = conf_path(c, SLICE(".outfox/campaign.db"));
     if (!c->logs.n)
@@ -660,8 +661,8 @@ static int config_find(char path[PATH_MAX], struct err *e)
             break;
     }
     return err_set(e, 0, 0,
-                   "there is no " FILE_NAME " in this directory or above it: name a file, or let "
-                   "outfox init write one");
+                   "there is no " FILE_NAME " in this directory or above it: name a file, or "
+                   "create one with outfox init");
 }
 
 int campaign_config_load(const char *path, struct campaign_config **out, struct err *e)
@@ -700,7 +701,7 @@ static void warn_dir(const char *what, slice name, slice dir,
     struct buf text = BUF_INIT(600);
     if (dir.n && (stat(dir.p, &about) || !S_ISDIR(about.st_mode))) {
         buf_addf(&text,
-                 "`dir` of the %s %.*s: there is no directory %.*s. A path is relative to the "
+                 "`dir` of %s %.*s: no directory %.*s; paths are relative to the "
                  "directory of this file",
                  what, SLICE_ARG(name), SLICE_ARG(dir));
         tell(ctx, buf_text(&text));
@@ -715,12 +716,11 @@ void config_warn(const struct campaign_config *c, void (*tell)(void *ctx, const 
         const struct service_spec *s = &c->services.at[i];
         struct buf text = BUF_INIT(600);
         if (!config_tells_port(s)) {
-            buf_addf(
-                &text,
-                "%s is not told where to listen: neither `run` nor `env` has {port}. Write it "
-                "where %s takes its port from, for example `env: { PORT: \"{port}\" }`; or add "
-                "`port: N` if it always listens on port N",
-                s->name.p, s->name.p);
+            buf_addf(&text,
+                     "%s is not told where to listen: neither `run` nor `env` contains {port}. "
+                     "Put it where %s reads its port from, for example `env: { PORT: \"{port}\" "
+                     "}`, or add `port: N` if it always listens on port N",
+                     s->name.p, s->name.p);
             tell(ctx, buf_text(&text));
         }
         buf_deinit(&text);

@@ -70,8 +70,7 @@ int conf_method(struct keys_reader *r, const struct node *at, slice method)
     const char *near = err_nearest(slice_of(upper), known, sizeof known / sizeof *known);
     if (!near || slice_is(method, near))
         return 0;
-    return keys_fail(r, at, "there is no method \"%.*s\"; did you mean \"%s\"?", SHORT(method),
-                     near);
+    return keys_fail(r, at, "unknown method \"%.*s\"; did you mean \"%s\"?", SHORT(method), near);
 }
 
 int as_path(struct keys_reader *r, const struct key *key, void *into, const struct node *value)
@@ -96,7 +95,7 @@ int as_variable(struct keys_reader *r, const struct key *key, void *into,
 {
     if (!pair->key.n || slice_find(pair->key, '=') < pair->key.n)
         return err_set(r->e, pair->line, pair->col,
-                       "\"%.*s\" is no name of an environment variable", SHORT(pair->key));
+                       "\"%.*s\" is not a valid name of an environment variable", SHORT(pair->key));
     return as_command(r, key, into, pair->value);
 }
 
@@ -161,7 +160,7 @@ static int read_url(struct keys_reader *r, const struct key *key, struct service
     buf_deinit(&text);
     return ok ? 0
               : keys_fail(r, value,
-                          "\"%s\" is HOST:PORT or https://HOST, without a path, not \"%.*s\"",
+                          "\"%s\" must be HOST:PORT or https://HOST without a path, not \"%.*s\"",
                           key->name, SHORT(value->text));
 }
 
@@ -173,12 +172,13 @@ static int read_address(struct keys_reader *r, const struct key *key, void *into
     if (slice_starts(text, SLICE("http://")) || slice_starts(text, SLICE("https://"))) {
         if (!listens)
             return read_url(r, key, into, value);
-        return keys_fail(r, value, "\"%s\" is HOST:PORT without http://, not \"%.*s\"", key->name,
-                         SHORT(text));
+        return keys_fail(r, value, "\"%s\" must be HOST:PORT without http://, not \"%.*s\"",
+                         key->name, SHORT(text));
     }
     if (slice_starts(text, SLICE("unix:")) ? text.n > 5 : is_address(text, !listens))
         return 0;
-    return keys_fail(r, value, "\"%s\" is HOST:PORT, [IPV6]:PORT, PORT or unix:PATH, not \"%.*s\"",
+    return keys_fail(r, value,
+                     "\"%s\" must be HOST:PORT, [IPV6]:PORT, PORT or unix:PATH, not \"%.*s\"",
                      key->name, SHORT(text));
 }
 
@@ -188,8 +188,8 @@ static int check_host(struct keys_reader *r, const struct key *key, void *into,
     (void)into;
     if (is_host(value->text) || is_ipv6(value->text))
         return 0;
-    return keys_fail(r, value, "\"%s\" is a name or an IP address, not \"%.*s\"", key->name,
-                     SHORT(value->text));
+    return keys_fail(r, value, "\"%s\" must be a host name or an IP address, not \"%.*s\"",
+                     key->name, SHORT(value->text));
 }
 
 static int check_host_header(struct keys_reader *r, const struct key *key, void *into,
@@ -199,7 +199,7 @@ static int check_host_header(struct keys_reader *r, const struct key *key, void 
     slice text = value->text;
     if (is_host(text) || is_address(text, true))
         return 0;
-    return keys_fail(r, value, "\"%s\" is keep, NAME or NAME:PORT, not \"%.*s\"", key->name,
+    return keys_fail(r, value, "\"%s\" must be keep, NAME or NAME:PORT, not \"%.*s\"", key->name,
                      SHORT(text));
 }
 
@@ -216,8 +216,8 @@ static int read_ready(struct keys_reader *r, const struct key *key, void *into,
     }
     if (!slice_word(&rest, &method) || !slice_word(&rest, &target) || slice_word(&rest, &more) ||
         !slice_is_token(method) || !conf_target_ok(target))
-        return keys_fail(r, value, "\"%s\" is tcp, none or METHOD /path, not \"%.*s\"", key->name,
-                         SHORT(value->text));
+        return keys_fail(r, value, "\"%s\" must be tcp, none or METHOD /path, not \"%.*s\"",
+                         key->name, SHORT(value->text));
     if (conf_method(r, value, method))
         return -1;
     s->ready = READY_HTTP;
@@ -229,35 +229,35 @@ static int read_ready(struct keys_reader *r, const struct key *key, void *into,
 /* clang-format off */
 static const struct key service_rows[] = {
     {"port", KEY_U16, offsetof(struct service_spec, port), .least = 0, .most = 65535,
-     .fallback = "0", .doc = "where it listens; 0: a free port, in {port}"},
+     .fallback = "0", .doc = "port that it listens on; 0: a free one, passed as {port}"},
     {"host", KEY_TEXT, offsetof(struct service_spec, host), .read = check_host,
-     .fallback = "127.0.0.1", .doc = "address at which it listens"},
+     .fallback = "127.0.0.1", .doc = "address that it listens on"},
     {"address", KEY_TEXT, offsetof(struct service_spec, address), .read = read_address,
-     .doc = "of a service that runs already: HOST:PORT or unix:PATH"},
+     .doc = "for a service that is already running: HOST:PORT or unix:PATH"},
     {"tls", KEY_SWITCH, offsetof(struct service_spec, tls),
-     .fallback = "false", .doc = "it speaks TLS"},
+     .fallback = "false", .doc = "the service uses TLS"},
     {"host-header", KEY_TEXT, offsetof(struct service_spec, host_header), .read = check_host_header,
-     .fallback = "the address's", .doc = "Host that it gets: NAME, or keep for the one that the caller sent"},
+     .fallback = "the address's", .doc = "Host header that it receives: NAME, or keep for the one the caller sent"},
     {"insecure", KEY_SWITCH, offsetof(struct service_spec, insecure),
-     .fallback = "false", .doc = "its certificate is not verified"},
+     .fallback = "false", .doc = "do not verify its certificate"},
     {"ca", KEY_TEXT, offsetof(struct service_spec, ca), .read = as_path,
-     .fallback = "the system's", .doc = "authority of its certificate, PEM"},
+     .fallback = "the system's", .doc = "CA of its certificate, a PEM file"},
     {"listen", KEY_TEXT, offsetof(struct service_spec, listen), .read = read_address,
-     .fallback = "any port", .doc = "where callers that Outfox does not start reach it: the proxy's address"},
+     .fallback = "any port", .doc = "address of its proxy, for callers that Outfox does not start"},
     {"run", KEY_TEXT, offsetof(struct service_spec, run), .read = as_command,
-     .doc = "command that starts it, for /bin/sh"},
+     .doc = "command that starts it, run by /bin/sh"},
     {"dir", KEY_TEXT, offsetof(struct service_spec, dir), .read = as_path,
      .fallback = "the file's directory", .doc = "working directory of the command"},
     {"env", KEY_PAIRS, offsetof(struct service_spec, env), .pair = as_variable,
      .doc = "environment variables of the command"},
     {"ready", KEY_OTHER, .read = read_ready, .schema = "\"type\": \"string\"",
-     .fallback = "tcp", .doc = "when it is ready: tcp (it accepts connections), none (at once), or a request such as GET /health that is answered with 2xx or 3xx"},
+     .fallback = "tcp", .doc = "when it is ready: tcp (it accepts connections), none (immediately), or a request such as GET /health that must return 2xx or 3xx"},
     {"ready-within", KEY_DURATION, offsetof(struct service_spec, ready_ns), .least = 1,
-     .fallback = "30s", .doc = "time to get ready"},
+     .fallback = "30s", .doc = "time to become ready"},
     {"stop-within", KEY_DURATION, offsetof(struct service_spec, stop_ns), .least = 0,
-     .fallback = "3s", .doc = "time to end by itself after SIGTERM"},
+     .fallback = "3s", .doc = "time to exit after SIGTERM"},
     {"restart", KEY_WORD, offsetof(struct service_spec, restart), .words = restart_names,
-     .fallback = "when-dead", .doc = "each-run: it is started anew before every run, so that a cache or circuit breaker in it forgets the runs before; when-dead: only when it died"},
+     .fallback = "when-dead", .doc = "each-run: restart it before every run, so that caches and circuit breakers in it forget earlier runs; when-dead: only when it has died"},
 };
 static const struct keys service_keys = {"a service", "service", KEY_ROWS(service_rows),
     .schema = "\"oneOf\": [{\"required\": [\"run\"]}, {\"required\": [\"address\"]}]"};
@@ -269,16 +269,16 @@ static const struct pairing {
     bool together; /* only together; else never */
     const char *why;
 } pairings[] = {
-    {"address", "run", false, "a service that is started has \"port\" and \"host\""},
-    {"address", "port", false, "the address has a port already"},
-    {"address", "host", false, "the address has a host already"},
-    {"port", "run", true, "of one that runs already give \"address: 127.0.0.1:PORT\""},
-    {"host", "run", true, "of one that runs already give \"address: HOST:PORT\""},
-    {"dir", "run", true, "it is for the command"},
-    {"env", "run", true, "it is for the command"},
-    {"stop-within", "run", true, "only what was started is stopped"},
+    {"address", "run", false, "a service that Outfox starts has \"port\" and \"host\""},
+    {"address", "port", false, "the address already has a port"},
+    {"address", "host", false, "the address already has a host"},
+    {"port", "run", true, "for a service that is already running, set \"address: 127.0.0.1:PORT\""},
+    {"host", "run", true, "for a service that is already running, set \"address: HOST:PORT\""},
+    {"dir", "run", true, "it applies to the command"},
+    {"env", "run", true, "it applies to the command"},
+    {"stop-within", "run", true, "Outfox stops only what it starts"},
     {"restart", "run", true,
-     "Outfox restarts only what it starts; let `before` of the scenario bring its state back"},
+     "Outfox restarts only what it starts; reset its state with `before` of the scenario"},
 };
 
 static const struct node_pair *pair_of(const struct node *map, const char *key)
@@ -296,7 +296,7 @@ static int service_check(struct keys_reader *r, const struct service_spec *s,
         const struct pairing *p = &pairings[i];
         const struct node_pair *key = pair_of(map, p->key);
         if (key && !pair_of(map, p->other) == p->together)
-            return err_set(r->e, key->line, key->col, "\"%s\" does not go %s \"%s\": %s", p->key,
+            return err_set(r->e, key->line, key->col, "\"%s\" cannot be used %s \"%s\": %s", p->key,
                            p->together ? "without" : "with", p->other, p->why);
     }
     for (int i = 0; i < 2 && !s->tls; i++) {
@@ -304,15 +304,15 @@ static int service_check(struct keys_reader *r, const struct service_spec *s,
         const struct node_pair *key = pair_of(map, name);
         if (key)
             return err_set(r->e, key->line, key->col,
-                           "\"%s\" does not go without \"tls\": it is about certificates", name);
+                           "\"%s\" cannot be used without \"tls\": it applies to certificates",
+                           name);
     }
     if (s->run.n || s->address.n)
         return 0;
-    return err_set(
-        r->e, s->line, s->col,
-        "the service \"%.*s\" needs \"run\", the command that starts it, or \"address\", "
-        "where it runs already",
-        SHORT(s->name));
+    return err_set(r->e, s->line, s->col,
+                   "service \"%.*s\" needs \"run\", the command that starts it, or "
+                   "\"address\", where it is already running",
+                   SHORT(s->name));
 }
 
 struct service_spec conf_service(const struct campaign_config *c, const struct node_pair *pair)
@@ -356,8 +356,7 @@ static int read_version(struct keys_reader *r, const struct key *key, void *into
     (void)into;
     if (slice_is(value->text, "1"))
         return 0;
-    return keys_fail(r, value, "\"%s\" must be 1, the only version of this file that there is",
-                     key->name);
+    return keys_fail(r, value, "\"%s\" must be 1, the only version of this format", key->name);
 }
 
 static int check_name(struct keys_reader *r, const struct key *key, void *into,
@@ -367,7 +366,7 @@ static int check_name(struct keys_reader *r, const struct key *key, void *into,
     bool ok = value->text.n <= 100;
     for (size_t i = 0; i < value->text.n; i++)
         ok &= (unsigned char)value->text.p[i] >= 0x20 && value->text.p[i] != 0x7f;
-    return ok ? 0 : keys_fail(r, value, "\"%s\" is one line of at most 100 bytes", key->name);
+    return ok ? 0 : keys_fail(r, value, "\"%s\" must be one line of at most 100 bytes", key->name);
 }
 
 static int add_mode(struct keys_reader *r, const struct key *key, void *into,
@@ -409,8 +408,8 @@ static int read_audit(struct keys_reader *r, const struct key *key, void *into,
         return -1;
     double number = strtod(value->text.p, &end);
     if (!value->text.n || *end || !(number >= 0 && number <= 100))
-        return keys_fail(r, value, "\"%s\" is a percentage from 0 to 100, not \"%.*s\"", key->name,
-                         SHORT(value->text));
+        return keys_fail(r, value, "\"%s\" must be a percentage from 0 to 100, not \"%.*s\"",
+                         key->name, SHORT(value->text));
     c->search.options.audit = number;
     return 0;
 }
@@ -444,7 +443,7 @@ static int check_fields(struct keys_reader *r, const struct key *key, void *into
     (void)into;
     for (uint32_t i = 0; i < value->n; i++)
         if (!slice_is_token(value->list[i]->text))
-            return keys_fail(r, value->list[i], "\"%s\": \"%.*s\" is no name of a header",
+            return keys_fail(r, value->list[i], "\"%s\": \"%.*s\" is not a valid header name",
                              key->name, SHORT(value->list[i]->text));
     return 0;
 }
@@ -452,9 +451,9 @@ static int check_fields(struct keys_reader *r, const struct key *key, void *into
 /* clang-format off */
 static const struct key simulate_rows[] = {
     {"file", KEY_TEXT, offsetof(struct campaign_config, simulate), .read = as_path, .needed = "file",
-     .doc = "the file; must be there"},
+     .doc = "the file; required"},
     {"propagate", KEY_TEXTS, offsetof(struct campaign_config, propagate), .read = check_fields,
-     .fallback = "traceparent, tracestate, baggage", .doc = "headers that its services pass on"},
+     .fallback = "traceparent, tracestate, baggage", .doc = "headers that its services propagate"},
 };
 static const struct keys simulate_keys = {"simulate", "simulate", KEY_ROWS(simulate_rows)};
 /* clang-format on */
@@ -479,92 +478,92 @@ static int read_simulate(struct keys_reader *r, const struct key *key, void *int
 
 static const struct key search_rows[] = {
     {"assume", KEY_LIST, .read = add_assume, .word = reduction_word,
-     .fallback = "none", .doc = "reductions: less work under an assumption each"},
+     .fallback = "none", .doc = "reductions: less work, each under an assumption"},
     {"max-faults", KEY_U32, offsetof(struct campaign_config, search.options.max_faults), .least = 1, .most = UINT32_MAX,
-     .fallback = "no bound", .doc = "at most so many faults at a time"},
+     .fallback = "no bound", .doc = "at most this many faults at a time"},
     {"t-way", KEY_U32, offsetof(struct campaign_config, search.options.t_way), .least = 2, .most = 4,
-     .fallback = "off", .doc = "faults that are absorbed on their own: every 2, 3 or 4 of them together"},
+     .fallback = "off", .doc = "combine faults that are absorbed on their own: every 2, 3 or 4 of them"},
     {"audit", KEY_OTHER, .read = read_audit,
      .schema = "\"type\": \"number\", \"minimum\": 0, \"maximum\": 100",
-     .fallback = "0", .doc = "per cent of what the reductions skip that is run after all, and compared"},
+     .fallback = "0", .doc = "percentage of what the reductions skip that is run anyway, and compared"},
     {"order", KEY_WORD, offsetof(struct campaign_config, search.options.order), .word = order_word,
      .given = offsetof(struct campaign_config, search.order_given),
-     .fallback = "soon", .doc = "which faultload comes next"},
+     .fallback = "soon", .doc = "which faultload is tried next"},
     {"seed", KEY_U64, offsetof(struct campaign_config, search.options.seed), .least = 0, .most = INT64_MAX,
-     .fallback = "0", .doc = "for everything that is drawn at random"},
+     .fallback = "0", .doc = "seed for everything random"},
     {"max-runs", KEY_U64, offsetof(struct campaign_config, search.max_runs), .least = 1, .most = INT64_MAX,
-     .fallback = "no bound", .doc = "stop after so many runs of a scenario"},
+     .fallback = "no bound", .doc = "stop after this many runs of a scenario"},
     {"budget", KEY_DURATION, offsetof(struct campaign_config, search.budget_ns), .least = 1,
      .fallback = "no bound", .doc = "stop after this time"},
     {"jobs", KEY_U32, offsetof(struct campaign_config, search.jobs), .least = 1, .most = 64,
-     .fallback = "1", .doc = "runs at a time, where the services pass a trace context on"},
+     .fallback = "1", .doc = "runs at a time, if the services propagate a trace context"},
     {"baselines", KEY_U32, offsetof(struct campaign_config, search.options.baselines), .least = 1, .most = 16,
-     .fallback = "3", .doc = "fault-free runs at the beginning, to learn what is stable"},
+     .fallback = "3", .doc = "fault-free runs at the start, to learn what is stable"},
     {"check-every", KEY_U32, offsetof(struct campaign_config, search.check_every), .least = 0, .most = UINT32_MAX,
-     .fallback = "100", .doc = "runs between two that check without faults that the system still works; 0: never"},
+     .fallback = "100", .doc = "runs between fault-free checks that the system still works; 0: never"},
 };
 static const struct keys search_keys = {"search", "search", KEY_ROWS(search_rows)};
 
 static const struct key identify_rows[] = {
     {"level", KEY_WORD, offsetof(struct campaign_config, identify.level), .words = identify_level_names,
-     .fallback = "auto", .doc = "how the caller of a call is known; auto finds it out"},
+     .fallback = "auto", .doc = "how the caller of a call is identified; auto detects it"},
     {"payload", KEY_WORD, offsetof(struct campaign_config, identify.payload), .words = identify_payload_names,
      .fallback = "auto", .doc = "is the body part of a call's name? auto: where it is stable and tells calls apart"},
     {"predecessors", KEY_SWITCH, offsetof(struct campaign_config, identify.predecessors),
-     .fallback = "false", .doc = "are the calls before it part of a call's name?"},
+     .fallback = "false", .doc = "are earlier calls part of a call's name?"},
     {"normalise", KEY_TEXTS, offsetof(struct campaign_config, identify.normalise), .most = 100, .read = check_normalise,
      .fallback = "none", .doc = "rules REGEX -> TEXT for paths"},
     {"headers", KEY_TEXTS, offsetof(struct campaign_config, identify.headers), .read = check_fields,
-     .fallback = "none", .doc = "further headers that carry a trace id"},
+     .fallback = "none", .doc = "additional headers that carry a trace id"},
 };
 static const struct keys identify_keys = {"identify", "identify", KEY_ROWS(identify_rows)};
 
 static const struct key secrets_rows[] = {
     {"hide", KEY_TEXTS, offsetof(struct campaign_config, secrets.hide), .read = check_fields,
-     .fallback = "none", .doc = "further names whose values are kept and printed as [secret]"},
+     .fallback = "none", .doc = "additional names whose values are stored and printed as [secret]"},
     {"show", KEY_TEXTS, offsetof(struct campaign_config, secrets.show), .read = check_fields,
-     .fallback = "none", .doc = "names that are no secret after all"},
+     .fallback = "none", .doc = "names that are not secret"},
 };
 static const struct keys secrets_keys = {"secrets", "secrets", KEY_ROWS(secrets_rows)};
 
 static const struct key config_rows[] = {
     {"version", KEY_OTHER, .read = read_version, .needed = "version: 1", .schema = "\"const\": 1",
-     .doc = "version of the file's format: 1; must be there"},
+     .doc = "version of the file format: 1; required"},
     {"name", KEY_TEXT, offsetof(struct campaign_config, name), .read = check_name,
      .fallback = "the directory's name", .doc = "name of the system, in reports"},
     {"env", KEY_PAIRS, offsetof(struct campaign_config, env), .pair = as_variable,
-     .doc = "environment variables of all services with run and of all commands; their own env wins"},
+     .doc = "environment variables of all commands and all services with run; their own env takes precedence"},
     {"services", KEY_EACH, .least = 1, .most = SERVICES_MAX, .pair = add_service, .inner = &service_keys,
      .doc = "the services, by name"},
     {"simulate", KEY_OTHER, .read = read_simulate, .inner = &simulate_keys,
      .schema = "\"anyOf\": [{\"type\": \"string\"}, {\"$ref\": \"#/$defs/simulate\"}]",
-     .doc = "instead of services: the file of a simulated system, which is served"},
+     .doc = "instead of services: the file of a simulated system, run as real servers"},
     {"scenarios", KEY_EACH, .least = 1, .most = SCENARIOS_MAX, .pair = conf_scenario, .inner = &scenario_keys,
-     .fallback = "of a simulated system: those of its file", .doc = "what is exercised, by name"},
+     .fallback = "for a simulated system: those in its file", .doc = "what to exercise, by name"},
     {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode, .schema = SCALAR,
      .given = offsetof(struct campaign_config, modes_given),
-     .fallback = "errors", .doc = "ways to fail that are tried, or sets of them: errors, standard, thorough"},
+     .fallback = "errors", .doc = "ways to fail, or sets of them: errors, standard, thorough"},
     {"ignore", KEY_TEXTS, offsetof(struct campaign_config, ignore), .read = keep_ignore,
-     .fallback = "none", .doc = "calls that are let through unseen: SERVICE INTERFACE, with *"},
+     .fallback = "none", .doc = "calls that are passed through and never faulted: SERVICE INTERFACE, with *"},
     {"search", KEY_MAP, .inner = &search_keys,
      .fallback = "exact", .doc = "how combinations are searched"},
     {"identify", KEY_MAP, .inner = &identify_keys,
-     .fallback = "found out", .doc = "how calls are named"},
+     .fallback = "detected", .doc = "how calls are named"},
     {"judge", KEY_NODE, offsetof(struct campaign_config, judge), .inner = &judge_keys,
-     .fallback = "of a simulated system: as its file says", .doc = "what the oracles need to know, and which of them are heard"},
+     .fallback = "for a simulated system: as in its file", .doc = "what the oracles need to know, and how severe their remarks are"},
     {"secrets", KEY_MAP, .inner = &secrets_keys,
-     .fallback = "password, token, cookie ...", .doc = "names of headers, fields and variables whose values are not kept"},
+     .fallback = "password, token, cookie ...", .doc = "names of headers, fields and variables whose values are not stored"},
     {"quiet", KEY_OTHER, .read = read_quiet,
      .schema = "\"anyOf\": [{\"const\": \"auto\"}, {\"$ref\": \"#/$defs/duration\"}]",
-     .fallback = "auto", .doc = "after the answer: how long calls that begin later are waited for; auto learns it"},
+     .fallback = "auto", .doc = "how long to wait after the answer for calls that begin later; auto learns it"},
     {"settle", KEY_DURATION, offsetof(struct campaign_config, settle_ns), .least = 1,
-     .fallback = "5s", .doc = "at the end of a run: how long open calls are waited for"},
+     .fallback = "5s", .doc = "how long to wait at the end of a run for open calls"},
     {"store", KEY_TEXT, offsetof(struct campaign_config, store), .read = as_path,
-     .fallback = ".outfox/campaign.db", .doc = "file in which runs and findings are kept"},
+     .fallback = ".outfox/campaign.db", .doc = "file that stores runs and findings"},
     {"logs", KEY_TEXT, offsetof(struct campaign_config, logs), .read = as_path,
      .fallback = ".outfox/logs", .doc = "directory for the output of services"},
     {"connections", KEY_WORD, offsetof(struct campaign_config, connections), .words = connections_names,
-     .fallback = "fresh", .doc = "fresh: every call of a run has a connection of its own; reuse: connections are kept, as pools do"},
+     .fallback = "fresh", .doc = "fresh: every call has its own connection; reuse: connections are kept open, as in a pool"},
     {"fault-header", KEY_SWITCH, offsetof(struct campaign_config, fault_header),
      .fallback = "true", .doc = "injected answers carry the header x-outfox-fault"},
 };

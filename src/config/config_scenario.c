@@ -24,14 +24,14 @@ static int check_field(struct keys_reader *r, const struct key *key, void *into,
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (slice_eq_nocase(pair->key, slice_of(ours[i])))
             return err_set(r->e, pair->line, pair->col,
-                           "the header \"%s\" is set for each connection: leave it out", ours[i]);
+                           "header \"%s\" is set for each connection: remove it", ours[i]);
     if (!slice_is_token(pair->key))
-        return err_set(r->e, pair->line, pair->col, "\"%.*s\" is no name of a header",
+        return err_set(r->e, pair->line, pair->col, "\"%.*s\" is not a valid header name",
                        SHORT(pair->key));
     for (size_t i = 0; i < pair->value->text.n; i++) {
         unsigned char c = (unsigned char)pair->value->text.p[i];
         if (c < 0x20 || c == 0x7f)
-            return keys_fail(r, pair->value, "the value of a header is one line");
+            return keys_fail(r, pair->value, "the value of a header must be one line");
     }
     return 0;
 }
@@ -72,8 +72,8 @@ static int add_status(struct keys_reader *r, const struct key *key, void *into,
         return -1;
     if (!status_parse(value->text, &status))
         return keys_fail(r, value,
-                         "\"%s\" is a status such as 200, 2xx to 5xx, 400-499, or grpc:0 to "
-                         "grpc:16, not \"%.*s\"",
+                         "\"%s\" must be a status such as 200, 2xx to 5xx, 400-499, or "
+                         "grpc:0 to grpc:16, not \"%.*s\"",
                          key->name, SHORT(value->text));
     vec_push(&expect->status, status);
     return 0;
@@ -84,8 +84,8 @@ static int pointer_check(struct keys_reader *r, const struct node_pair *pair)
     if (pointer_valid(pair->key))
         return 0;
     return err_set(r->e, pair->line, pair->col,
-                   "\"%.*s\" is no JSON pointer: it starts with \"/\", as in /items/0/id, "
-                   "and ~ is written ~0",
+                   "\"%.*s\" is not a JSON pointer: start it with \"/\", as in "
+                   "/items/0/id, and write ~ as ~0",
                    SHORT(pair->key));
 }
 
@@ -106,7 +106,7 @@ static int read_body_expected(struct keys_reader *r, const struct key *key, void
     struct expect_spec *expect = into;
     if (value->type == NODE_MAP || value->type == NODE_LIST)
         return keys_fail(r, value,
-                         "\"%s\" is text; for values in JSON write json: { /pointer: value }",
+                         "\"%s\" must be text; for values in JSON write json: { /pointer: value }",
                          key->name);
     expect->body = value->text;
     return keys_want_scalar(r, key->name, value);
@@ -118,11 +118,11 @@ static int condition_add(struct keys_reader *r, struct expect_spec *expect,
     struct err inner = {0};
     if (value->type == NODE_LIST || value->type == NODE_MAP)
         return keys_fail(r, value,
-                         "a condition is text, such as at least 10; put text with [ or { in "
-                         "quotes");
+                         "a condition must be text, such as at least 10; quote text that "
+                         "contains [ or {");
     if (condition_parse(value->text, r->arena, &where.condition, &inner))
         return keys_fail(r, value, "%s%s", inner.text,
-                         value->type == NODE_STR ? "" : "; values that are equal stand in `json`");
+                         value->type == NODE_STR ? "" : "; for equality use `json`");
     vec_push(&expect->where, where);
     return 0;
 }
@@ -143,8 +143,8 @@ static int about_parse(struct keys_reader *r, const struct node_pair *pair,
     if (!slice_is(word, "header") || !slice_word(&rest, &name) || !slice_is_token(name) ||
         slice_trim(rest).n)
         return err_set(r->e, pair->line, pair->col,
-                       "\"where\" is about /pointer, header NAME, body, or of a command output, "
-                       "not \"%.*s\"",
+                       "\"where\" takes /pointer, header NAME, body or, for a command, "
+                       "output; not \"%.*s\"",
                        SHORT(pair->key));
     out->about = ABOUT_HEADER;
     out->name = slice_copy(r->arena, name);
@@ -161,7 +161,7 @@ static int add_where(struct keys_reader *r, const struct key *key, void *into,
     if (about_parse(r, pair, &where))
         return -1;
     if (several && wanted->n == 0)
-        return keys_fail(r, wanted, "there is no condition in it");
+        return keys_fail(r, wanted, "the list of conditions is empty");
     for (uint32_t k = 0; k < (several ? wanted->n : 1); k++)
         if (condition_add(r, expect, where, several ? wanted->list[k] : wanted))
             return -1;
@@ -180,9 +180,10 @@ static int add_alternative(struct keys_reader *r, const struct key *key, void *i
     struct expect_spec one = {.given = true, .body = SLICE(""), .contains = SLICE("")};
     int status = -1;
     if (value->type != NODE_MAP || value->n == 0)
-        keys_fail(r, value, "an alternative of \"%s\" is a map such as { status: 503 }", key->name);
+        keys_fail(r, value, "an alternative of \"%s\" must be a map such as { status: 503 }",
+                  key->name);
     else if (node_get(value, SLICE("any-of")))
-        keys_fail(r, value, "an alternative has no \"%s\" of its own", key->name);
+        keys_fail(r, value, "an alternative cannot have its own \"%s\"", key->name);
     else
         status = keys_read(r, &expect_keys, &one, value);
     vec_push(&expect->any_of, one); /* also a wrong one: it is freed with the whole */
@@ -196,16 +197,16 @@ static const struct key expect_rows[] = {
     {"status", KEY_LIST, .least = 1, .most = STATUSES_MAX, .alone = true, .read = add_status, .schema = SCALAR,
      .fallback = "2xx, grpc:0", .doc = "status of the answer, or a list of them: 200, 2xx, 400-499, grpc:0"},
     {"json", KEY_EACH, .pair = add_value, .schema = "",
-     .doc = "values in the answer, each under its JSON pointer"},
+     .doc = "values in the answer, by JSON pointer"},
     {"headers", KEY_PAIRS, offsetof(struct expect_spec, headers), .pair = check_field,
      .doc = "headers of the answer and their values"},
     {"body", KEY_OTHER, .read = read_body_expected, .given = offsetof(struct expect_spec, has_body),
      .schema = "\"$ref\": \"#/$defs/text\"",
      .doc = "the whole body of the answer"},
     {"contains", KEY_TEXT, offsetof(struct expect_spec, contains),
-     .doc = "text that is in the answer, or in what the command prints"},
+     .doc = "text that the answer, or the output of the command, contains"},
     {"within", KEY_DURATION, offsetof(struct expect_spec, within_ns), .least = 1,
-     .fallback = "the timeout", .doc = "time in which the answer comes, or the command ends"},
+     .fallback = "the timeout", .doc = "time within which the answer arrives, or the command ends"},
     {"where", KEY_EACH, .pair = add_where,
      .schema = "\"type\": [\"string\", \"null\", \"array\"], \"items\": {\"type\": [\"string\", \"null\"]}",
      .doc = "conditions on values: /pointer, header NAME, body or output: present, at least 10, matches REGEX ..."},
@@ -232,7 +233,7 @@ static int conf_fits(struct keys_reader *r, const struct node *map, bool command
         for (size_t k = 0; k < n; k++)
             if (slice_is(map->map[i].key, fits[k].key) && fits[k].command != command)
                 return err_set(r->e, map->map[i].line, map->map[i].col,
-                               "\"%s\" is for a scenario with \"%s\", and this one has \"%s\"",
+                               "\"%s\" applies to a scenario with \"%s\", but this one has \"%s\"",
                                fits[k].key, command ? "request" : "command",
                                command ? "command" : "request");
     return 0;
@@ -244,8 +245,8 @@ static int where_check(struct keys_reader *r, const struct node *where, bool com
     for (uint32_t i = 0; where && i < where->n; i++)
         if (slice_is(where->map[i].key, "output") != command)
             return err_set(r->e, where->map[i].line, where->map[i].col,
-                           command ? "of a command \"where\" is about output, not \"%.*s\""
-                                   : "\"%.*s\" is of a command: of a request write body",
+                           command ? "for a command, \"where\" takes output, not \"%.*s\""
+                                   : "\"%.*s\" applies to a command; for a request write body",
                            SHORT(where->map[i].key));
     return 0;
 }
@@ -258,8 +259,8 @@ static int twice_check(struct keys_reader *r, const struct node *map, const stru
         const struct node *inner = node_get(one, slice_of(single[i]));
         if (inner && node_get(map, slice_of(single[i])))
             return keys_fail(r, inner,
-                             "\"%s\" stands beside \"any-of\" too, where it is for all "
-                             "alternatives: leave one out",
+                             "\"%s\" is also set next to \"any-of\", where it applies to all "
+                             "alternatives: remove one",
                              single[i]);
     }
     return 0;
@@ -307,7 +308,7 @@ static int read_body(struct keys_reader *r, const struct key *key, void *into,
     if (!json.full)
         s->body = slice_copy(r->arena, buf_slice(&json));
     s->content_type = SLICE("application/json");
-    int status = json.full ? keys_fail(r, value, "\"%s\" has more than 16 MiB", key->name) : 0;
+    int status = json.full ? keys_fail(r, value, "\"%s\" exceeds 16 MiB", key->name) : 0;
     buf_deinit(&json);
     return status;
 }
@@ -322,20 +323,20 @@ static const struct key scenario_rows[] = {
      .schema = "\"type\": [\"string\", \"number\", \"boolean\", \"object\", \"array\"]",
      .doc = "body of the request; a map or list is sent as JSON"},
     {"command", KEY_TEXT, offsetof(struct scenario_spec, command), .read = as_command,
-     .doc = "instead of a request: a command, for /bin/sh"},
+     .doc = "instead of a request: a command, run by /bin/sh"},
     {"dir", KEY_TEXT, offsetof(struct scenario_spec, dir), .read = as_path,
      .fallback = "the file's directory", .doc = "working directory of its commands"},
     {"env", KEY_PAIRS, offsetof(struct scenario_spec, env), .pair = as_variable,
      .doc = "environment variables of its commands"},
     {"before", KEY_TEXT, offsetof(struct scenario_spec, before), .read = as_command,
-     .doc = "command before every run: brings state back"},
+     .doc = "command before every run, to reset state"},
     {"after", KEY_TEXT, offsetof(struct scenario_spec, after), .read = as_command,
      .doc = "command after every run"},
     {"timeout", KEY_DURATION, offsetof(struct scenario_spec, timeout_ns), .least = 1,
      .given = offsetof(struct scenario_spec, timeout_given),
-     .fallback = "30s, of a command 2m", .doc = "time for a run; one that takes longer hangs"},
+     .fallback = "30s, for a command 2m", .doc = "time limit of a run; one that takes longer hangs"},
     {"limit", KEY_DURATION, offsetof(struct scenario_spec, limit_ns), .least = 1,
-     .fallback = "that of judge", .doc = "how long it may take under one fault; slower is what the oracle over-limit says"},
+     .fallback = "as in judge", .doc = "how long it may take under one fault; the oracle over-limit reports slower runs"},
     {"expect", KEY_MAP, offsetof(struct scenario_spec, expect), .inner = &expect_keys,
      .given = offsetof(struct scenario_spec, expect.given),
      .fallback = "status 2xx, or exit 0", .doc = "what must hold"},
@@ -343,7 +344,7 @@ static const struct key scenario_rows[] = {
      .given = offsetof(struct scenario_spec, under_faults.given),
      .fallback = "as expect", .doc = "what must hold instead when a fault was injected"},
     {"contract", KEY_TEXT, offsetof(struct scenario_spec, contract), .read = as_path,
-     .fallback = "resilience/NAME.yaml", .doc = "file that says what happens under faults, for --contract"},
+     .fallback = "resilience/NAME.yaml", .doc = "file that describes what happens under faults, for --contract"},
 };
 const struct keys scenario_keys = {"a scenario", "scenario", KEY_ROWS(scenario_rows),
     .schema = "\"oneOf\": [{\"required\": [\"request\"]}, {\"required\": [\"command\"]}]"};
@@ -358,8 +359,8 @@ static int scenario_check(struct keys_reader *r, struct scenario_spec *s, const 
     if (request == s->is_command)
         return err_set(r->e, s->line, s->col,
                        request
-                           ? "the scenario \"%.*s\" has \"request\" and \"command\": leave one out"
-                           : "the scenario \"%.*s\" needs \"request\" or \"command\"",
+                           ? "scenario \"%.*s\" has both \"request\" and \"command\": remove one"
+                           : "scenario \"%.*s\" needs \"request\" or \"command\"",
                        SHORT(s->name));
     if (conf_fits(r, map, s->is_command, fits, sizeof fits / sizeof *fits) ||
         conf_expect_check(r, node_get(map, SLICE("expect")), s->is_command) ||

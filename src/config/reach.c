@@ -167,20 +167,20 @@ static void say_nobody(const struct campaign_config *c, uint32_t service, struct
 {
     const struct service_spec *s = &c->services.at[service];
     const char *caller = likely_caller(c, service);
-    buf_addf(out, "no service is given {url:%s}, so no call to %s can be made to fail. ", s->name.p,
+    buf_addf(out, "no service is given {url:%s}, so no call to %s can be faulted. ", s->name.p,
              s->name.p);
     if (caller) {
         buf_addf(out, "Add it to the service that calls %s, for example to %s: ", s->name.p,
                  caller);
         say_env(s->name, out);
-        buf_adds(out, ", with the name of the variable that it reads");
+        buf_adds(out, ", with the variable that it reads");
         return;
     }
     slice host, port = own_port(s, &host);
     uint64_t number = 5000;
     if (!slice_to_u64(port, 65535 - LISTEN_OFFSET, &number))
         number = 5000;
-    buf_addf(out, "Add `listen: 127.0.0.1:%u` to %s, and let its callers use that address",
+    buf_addf(out, "Add `listen: 127.0.0.1:%u` to %s, and point its callers to that address",
              (unsigned)number + LISTEN_OFFSET, s->name.p);
 }
 
@@ -194,15 +194,16 @@ void reach_remedy(const struct campaign_config *c, uint32_t service, struct buf 
         const char *word = colon == r.literal.n ? "port" /* the placeholder in its place */
                            : slice_starts(slice_from(r.literal, colon), SLICE("://")) ? "url"
                                                                                       : "address";
-        buf_addf(out, "%s is told where %s itself listens (%.*s%s%.*s in its `%s`), so its calls ",
+        buf_addf(out,
+                 "%s is given the address of %s itself (%.*s%s%.*s in its `%s`), so its calls ",
                  c->services.at[r.told].name.p, s->name.p, SLICE_ARG(r.before),
                  r.in_env ? ": " : "", SLICE_ARG(r.literal), r.in_env ? "env" : "run");
-        buf_addf(out, "go past Outfox. Write {%s:%s} in place of %.*s", word, s->name.p,
+        buf_addf(out, "bypass Outfox. Write {%s:%s} instead of %.*s", word, s->name.p,
                  SLICE_ARG(r.literal));
     } else if (!r.given)
         say_nobody(c, service, out);
     else if (s->listen.n)
-        buf_addf(out, "Outfox stands in front of %s at %.*s: let its callers use that address",
+        buf_addf(out, "Outfox listens for calls to %s at %.*s: point its callers to that address",
                  s->name.p, SLICE_ARG(s->listen));
 }
 
@@ -258,13 +259,13 @@ void reach_check(const struct campaign_config *c, void (*tell)(void *ctx, const 
     struct buf text = BUF_INIT(1000);
     if (c->services.n == 1) {
         buf_addf(&text,
-                 "%s is the only service here, so no call can be made to fail: add the services "
-                 "that it calls",
+                 "%s is the only service, so no call can be faulted: add the "
+                 "services that it calls",
                  c->services.at[0].name.p);
         say_foreign(&c->services.at[0], &text);
     } else {
-        buf_adds(&text, "no service is given the address of another, so no call can be made to "
-                        "fail. Where one calls another, write, for example, ");
+        buf_adds(&text, "no service is given the address of another, so no call can be "
+                        "faulted. Where one calls another, write for example ");
         say_env(c->services.at[c->services.n - 1].name, &text);
     }
     tell(ctx, buf_text(&text));

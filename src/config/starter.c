@@ -46,8 +46,7 @@ static struct starter_service *find_service(struct starter *s, slice name, struc
             return &s->services.at[i];
     if (!name_valid(name, false)) {
         err_set(e, 0, 0,
-                "the name of a service has 1 to 100 letters, digits, \"-\" and \"_\"; \"%.*s\" has "
-                "not",
+                "invalid service name \"%.*s\": use 1 to 100 letters, digits, \"-\" or \"_\"",
                 SHORT(name));
         return NULL;
     }
@@ -83,7 +82,7 @@ int starter_add_service(struct starter *s, slice text, struct err *e)
         return err_set(e, 0, 0, "--service takes NAME=PORT or NAME=HOST:PORT, not \"%.*s\"",
                        SHORT(text));
     if (service->port)
-        return err_set(e, 0, 0, "the service \"%.*s\" is there twice", SHORT(service->name));
+        return err_set(e, 0, 0, "service \"%.*s\" is given twice", SHORT(service->name));
     service->port = (uint16_t)port;
     if (colon)
         service->host = slice_copy(&s->arena, (slice){rest.p, colon - 1});
@@ -97,7 +96,7 @@ int starter_add_run(struct starter *s, slice text, struct err *e)
     if (!service)
         return -1;
     if (service->run.n)
-        return err_set(e, 0, 0, "--run is there twice for \"%.*s\"", SHORT(service->name));
+        return err_set(e, 0, 0, "--run is given twice for \"%.*s\"", SHORT(service->name));
     service->run = slice_copy(&s->arena, rest);
     service->why_not = (slice){0};
     return 0;
@@ -186,9 +185,9 @@ static void ports_read(struct starter *s, struct starter_service *service, const
     }
     if (service->port)
         return;
-    service->why_not = slice_of(
-        other ? arena_printf(&s->arena, "left out, because it speaks %s and not HTTP", other)
-              : "left out, because it publishes no port (or \"ports\" does not say which)");
+    service->why_not =
+        slice_of(other ? arena_printf(&s->arena, "left out because it speaks %s, not HTTP", other)
+                       : "left out because it publishes no port (or \"ports\" does not say which)");
 }
 
 /* ---- a docker-compose file: who calls whom ---- */
@@ -265,11 +264,11 @@ static void variable_read(struct starter *s, slice name, slice key, slice value)
             continue;
         if (!callee->proxy)
             callee->proxy = proxy_port(s, callee->port);
-        vec_push(&callee->notes, slice_of(arena_printf(
-                                     &s->arena,
-                                     "%.*s calls it: in the compose file let %.*s of %.*s point to "
-                                     "host.docker.internal:%u",
-                                     SHORT(name), SHORT(key), SHORT(name), callee->proxy)));
+        vec_push(&callee->notes,
+                 slice_of(arena_printf(&s->arena,
+                                       "%.*s calls it: in the compose file, point %.*s of %.*s to "
+                                       "host.docker.internal:%u",
+                                       SHORT(name), SHORT(key), SHORT(name), callee->proxy)));
     }
 }
 
@@ -308,13 +307,14 @@ static int compose_read(struct starter *s, int status, const struct node *root, 
         bool anchors = strstr(e->text, "anchors") != NULL;
         if (anchors)
             snprintf(e->text, sizeof e->text,
-                     "anchors, aliases and tags are not read: \"docker compose config >flat.yml\" "
-                     "writes the file without them");
+                     "anchors, aliases and tags are not supported: \"docker compose "
+                     "config >flat.yml\" writes the file without them");
         return -1;
     }
     const struct node *services = node_get(root, SLICE("services"));
     if (!services || services->type != NODE_MAP)
-        return err_set(e, root->line, root->col, "no docker-compose file: it has no \"services\"");
+        return err_set(e, root->line, root->col,
+                       "not a docker-compose file: it has no \"services\"");
     if (services->n > SERVICES_MAX)
         return err_set(e, services->line, services->col, "more than %d services", SERVICES_MAX);
     for (uint32_t i = 0; i < services->n; i++) {
@@ -407,7 +407,7 @@ static void add_started(const struct starter_service *service, struct buf *out)
     if (service->port)
         buf_addf(out, "    port: %u\n", service->port);
     else
-        buf_adds(out, told ? "    # no port: a free one is chosen and put in place of {port}\n"
+        buf_adds(out, told ? "    # no port: Outfox puts a free one in place of {port}\n"
                            : "    # port: 5000       # where it listens; or write {port} in the "
                              "command\n");
     if (service->host.n) {
@@ -417,13 +417,13 @@ static void add_started(const struct starter_service *service, struct buf *out)
     }
     add_listen(service, out);
     buf_adds(out, "    # ready: GET /health  # default: as soon as it accepts connections\n"
-                  "    # restart: each-run  # if it has a cache or a circuit breaker: forgotten "
-                  "before every run\n");
+                  "    # restart: each-run  # if it has a cache or circuit breaker: reset before "
+                  "every run\n");
     if (!service->env.n)
         buf_adds(out, "    # env: { OTHER_URL: \"{url:OTHER}\" }  # where this service finds "
                       "OTHER: the proxy\n");
     else
-        buf_adds(out, "    env: # of the compose file, with the proxies in place of services\n");
+        buf_adds(out, "    env: # from the compose file, with proxies in place of services\n");
     for (uint32_t i = 0; i < service->env.n; i++) {
         buf_addf(out, "      %.*s: ", SLICE_ARG(service->env.at[i].name));
         add_value(service->env.at[i].value, out);
@@ -455,7 +455,7 @@ static void add_service(const struct starter_service *service, struct buf *out)
     buf_adds(out, "    address: ");
     buf_add_json_string(out, buf_slice(&address));
     buf_deinit(&address);
-    buf_adds(out, "  # it runs already\n");
+    buf_adds(out, "  # already running\n");
     add_listen(service, out);
     if (!service->proxy)
         buf_adds(out, "    # listen: 127.0.0.1:15000  # a fixed address for callers that Outfox "
@@ -464,8 +464,8 @@ static void add_service(const struct starter_service *service, struct buf *out)
 
 static void add_scenarios(const struct starter *s, slice first, struct buf *out)
 {
-    buf_adds(out, "\n# What is exercised. {url:NAME} is the address of a service behind its proxy."
-                  "\nscenarios:\n");
+    buf_adds(out, "\n# What to exercise. {url:NAME} is the address of a service behind its proxy.\n"
+                  "scenarios:\n");
     for (uint32_t i = 0; i < s->scenarios.n; i++) {
         const struct starter_scenario *scenario = &s->scenarios.at[i];
         buf_addf(out, "  scenario-%u:\n    %s: ", i + 1, scenario->command ? "command" : "request");
@@ -476,7 +476,7 @@ static void add_scenarios(const struct starter *s, slice first, struct buf *out)
                           "services are\n");
         else
             buf_adds(out, "    expect: { status: 2xx }\n");
-        buf_adds(out, "    # before: ./reset-state.sh     # brings state back before every run\n");
+        buf_adds(out, "    # before: ./reset-state.sh     # resets state before every run\n");
     }
     if (!s->scenarios.n)
         buf_addf(out,
@@ -487,12 +487,12 @@ static void add_scenarios(const struct starter *s, slice first, struct buf *out)
 }
 
 static const char ending[] =
-    "\n# How calls are made to fail: an error, a broken connection, a lost reply, no answer at all.\n"
-    "# `errors` takes less time, `thorough` tries more; `outfox modes` lists all ways.\n"
+    "\n# How calls fail: an error, a broken connection, a lost reply, no answer at all.\n"
+    "# `errors` takes less time, `thorough` tries more; `outfox modes` lists all modes.\n"
     "modes: standard\n"
-    "\n# Calls that shall never fail.\n"
+    "\n# Calls that must never fail.\n"
     "ignore: [\"* GET /health\"]\n"
-    "\n# Take this out to try all combinations, which may take long.\n"
+    "\n# Remove this to try all combinations, which may take long.\n"
     "search: { max-faults: 2 }\n";
 
 int starter_text(const struct starter *s, struct buf *out, struct err *e)
@@ -502,16 +502,19 @@ int starter_text(const struct starter *s, struct buf *out, struct err *e)
         first++;
     if (first == s->services.n)
         return err_set(e, 0, 0,
-                       s->origin.n ? "no service of %.*s can be reached over HTTP from here: "
-                                     "publish its port (\"ports\"), or add --service NAME=PORT"
-                                   : "no service is named%.*s: add --service NAME=PORT, --run "
-                                     "NAME=COMMAND or --compose FILE",
+                       s->origin.n
+                           ? "no service in %.*s can be reached over HTTP from here: publish "
+                             "its port (\"ports\"), or add --service NAME=PORT"
+                           : "no service is given%.*s: add --service NAME=PORT, --run "
+                             "NAME=COMMAND or --compose FILE",
                        SHORT(s->origin));
     if (s->schema.n)
         buf_addf(out, "# yaml-language-server: $schema=%.*s\n", SLICE_ARG(s->schema));
     buf_adds(out,
-             "# A campaign of Outfox. outfox validate checks this file, outfox run explores.\n"
-             "version: 1\n\n# The services between which calls are made to fail.\nservices:\n");
+             "# A campaign of Outfox: `outfox validate` checks this file, `outfox run` explores.\n"
+             "version: 1\n"
+             "\n# The services; the calls between them are faulted.\n"
+             "services:\n");
     for (uint32_t i = 0; i < s->services.n; i++)
         add_service(&s->services.at[i], out);
     add_scenarios(s, s->services.at[first].name, out);
@@ -519,7 +522,7 @@ int starter_text(const struct starter *s, struct buf *out, struct err *e)
     struct campaign_config *check;
     struct err inner = {0};
     if (out->full)
-        return err_set(e, 0, 0, "the file would have more than 1 MiB");
+        return err_set(e, 0, 0, "the file would exceed 1 MiB");
     if (campaign_config_parse(buf_slice(out), "", &check, &inner))
         return err_set(e, 0, 0, "%s", inner.text);
     campaign_config_free(check);

@@ -584,12 +584,12 @@ static const struct {
     enum policy policy;
     const char *name, *why;
 } policy_rows[] = {
-    {POLICY_DOWNSTREAM, "downstream", "a fault below a call that fails itself cannot happen"},
+    {POLICY_DOWNSTREAM, "downstream", "a fault below a call that itself fails cannot happen"},
     {POLICY_EXCLUSION, "exclusion", "the other faults keep the call from being made"},
-    {POLICY_INCLUSION, "inclusion", "the call is only made after a failure that is not there"},
+    {POLICY_INCLUSION, "inclusion", "the call is only made after a failure that does not happen"},
     {POLICY_UNREACHABLE, "unreachability", "the caller itself is not reached"},
     {POLICY_ENCAPSULATION, "encapsulation",
-     "every service has met these outcomes, by the same faults or by errors passed up"},
+     "every service has seen these outcomes, from the same faults or from errors passed up"},
 };
 
 static void add_skip(struct summary *out, const char *name, const char *why, double n)

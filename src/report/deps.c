@@ -23,15 +23,15 @@ void words_dep_call(const struct names *names, uid u, struct buf *out)
 /* Of a mode that decides, or of all: what becomes of the request, and what absorbs a failure. */
 static void add_effect(const struct summary *s, const struct dep *d, struct buf *out)
 {
-    static const char *const by[DEP_BYS] = {[DEP_BY_VALUE] = "%v goes on without it",
-                                            [DEP_BY_RETRY] = "%v tries again",
+    static const char *const by[DEP_BYS] = {[DEP_BY_VALUE] = "%v continues without it",
+                                            [DEP_BY_RETRY] = "%v retries",
                                             [DEP_BY_OTHER] = "%v calls %e instead"};
     bool soft = d->by != DEP_BY_NOTHING && d->at != UID_NONE;
     uint32_t hard = 0, n = 0;
     for (uint32_t i = 0; i < d->ways.n; i++)
         hard += d->ways.at[i].fails;
     if (hard)
-        buf_adds(out, soft ? "the request fails at " : "the request fails");
+        buf_adds(out, soft ? "the request fails with " : "the request fails");
     for (uint32_t i = 0; i < d->ways.n && soft; i++) /* "500, 502 and 503" */
         if (d->ways.at[i].fails) {
             buf_adds(out, n == 0 ? "" : n + 1 < hard ? ", " : " and ");
@@ -39,7 +39,7 @@ static void add_effect(const struct summary *s, const struct dep *d, struct buf 
             n++;
         }
     if (soft) {
-        buf_adds(out, hard ? "; else " : "");
+        buf_adds(out, hard ? "; otherwise " : "");
         words_add(out, s->names, by[d->by], d->at, d->instead);
     }
 }
@@ -88,9 +88,9 @@ void words_dep(const struct summary *s, const struct dep *d, struct buf *out)
     if (d->ways.n)
         add_effect(s, d, out);
     if (only_passing(d) && d->by == DEP_BY_RETRY)
-        buf_adds(out, "; that it fails for good was not tried");
+        buf_adds(out, "; a lasting failure was not tried");
     else if (d->retried)
-        buf_adds(out, "; a retry absorbs a failure that passes");
+        buf_adds(out, "; a retry absorbs a transient failure");
 }
 
 /* ---- the matrix: cells ---- */
@@ -111,11 +111,11 @@ static const struct {
     const char *mark, *words;
 } cell_rows[CELLS] = {
     [CELL_HARD] = {"X", "the request fails"},
-    [CELL_VALUE] = {"v", "a value stands in, or nothing"},
+    [CELL_VALUE] = {"v", "a default value, or nothing, takes its place"},
     [CELL_OTHER] = {"o", "another call is made instead"},
-    [CELL_RETRY] = {"r", "a retry absorbs it; that it fails for good was not tried"},
+    [CELL_RETRY] = {"r", "a retry absorbs it; a lasting failure was not tried"},
     [CELL_SAME] = {"=", "its caller saw no failure"},
-    [CELL_LATE] = {".", "the request has failed before"},
+    [CELL_LATE] = {".", "the request has already failed"},
     [CELL_UNTRIED] = {"-", "not tried"},
 };
 

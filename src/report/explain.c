@@ -48,8 +48,7 @@ static void impossible(const struct names *names, const struct explanation *x, c
         words_add(out, names, "%v does not call %e any more when %s", x->handler, call, after);
     else if (x->policy == POLICY_INCLUSION)
         words_add(out, names,
-                  "%v calls %e only after a failure that nothing here brings about, for example "
-                  "when %s",
+                  "%v calls %e only after a failure that nothing here causes, for example when %s",
                   x->handler, call, after);
     else
         words_add(out, names,
@@ -93,8 +92,8 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
                       x->after);
         else
             words_add(out, names,
-                      "was not tried: what %v does after %s is not known (the budget ended before, "
-                      "or the mode is not among those in use)",
+                      "was not tried: what %v does after %s is not known (the budget "
+                      "ended first, or the mode is not in use)",
                       x->handler, buf_text(&after));
         break;
     case EXPLAIN_UNSEEN:
@@ -103,9 +102,9 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
         break;
     case EXPLAIN_TIMING:
         words_add(out, names,
-                  "was not run, and what it shows is not known: the answer of %c may come in time "
-                  "or too late for its caller, which depends on how long the faults take; replay "
-                  "it to see",
+                  "was not run, and what it shows is not known: the answer of %c may "
+                  "arrive in time or too late for its caller, depending on how long "
+                  "the faults take; replay it to see",
                   x->after);
         break;
     case EXPLAIN_KINDS: break;
@@ -118,7 +117,10 @@ void report_explanations(const struct explanations *all, struct buf *out)
     const struct names *names = all->s->names;
     const struct faultloads *fl = all->s->faultloads;
     if (all->n > 1)
-        buf_addf(out, "This means %u faultloads:\n\n", (unsigned)all->n);
+        buf_addf(out,
+                 "This matches %u faultloads:\n"
+                 "\n",
+                 (unsigned)all->n);
     for (uint32_t i = 0; i < all->n; i++) {
         const struct explanation *x = &all->explanation[i];
         if (all->n > 1) {

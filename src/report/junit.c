@@ -331,17 +331,17 @@ static void put_errors(const struct suite *x, struct buf *out)
 {
     const struct summary *s = x->s;
     if (gave_up(x)) {
-        open_case(x, "the campaign goes on to its end", out);
+        open_case(x, "campaign completes", out);
         put(out, "0\">\n      <error type=\"environment\" message=\"%s\"/>\n    </testcase>\n",
             x->source->error ? x->source->error : words_stopped(s->stopped));
     }
     if (!doubtful(x))
         return;
-    open_case(x, "the campaign is conclusive", out);
+    open_case(x, "campaign is conclusive", out);
     put(out, "0\">\n      <error type=\"inconclusive\" message=\"%s\">",
         s->doubt ? s->doubt : words_unsure(s));
     if (words_resume(s))
-        put(out, "to go on from there: %s\n", words_resume(s));
+        put(out, "to continue: %s\n", words_resume(s));
     for (uint32_t i = 0; i < s->reasons.n; i++) {
         struct buf text = BUF_INIT(TEXT_MAX);
         words_reason_line(s, &s->reasons.at[i], &text);

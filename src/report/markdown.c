@@ -117,7 +117,7 @@ static void add_card(struct buf *out, const struct card *c)
         buf_deinit(&calls);
     }
     if (c->finding && c->finding->log)
-        add_details(out, "the end of the log", slice_of(c->finding->log));
+        add_details(out, "last lines of the log", slice_of(c->finding->log));
     buf_adds(out, c->warning ? "\n</details>\n\n" : "\n");
 }
 
@@ -231,12 +231,16 @@ void report_markdown(const struct report_source *source, struct buf *out)
     for (uint32_t i = 0; i < source->n && !command; i++)
         command = words_resume(source->scenarios[i]);
     if (command) {
-        buf_adds(&text, "To go on from there:\n\n");
+        buf_adds(&text, "To continue:\n"
+                        "\n");
         escape_code(slice_of(command), "sh", &text);
         buf_addc(&text, '\n');
     }
     if (source->error)
-        put(&text, "> **It could not go on**: %s\n\n", source->error);
+        put(&text,
+            "> **The campaign could not continue**: %s\n"
+            "\n",
+            source->error);
     for (uint32_t i = 0; i < source->n; i++)
         add_scenario(&text, source, i);
     put(&text, "<sub>outfox %s</sub>\n", source->version);

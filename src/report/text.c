@@ -76,7 +76,7 @@ void text_what(const struct summary *s, struct buf *out)
         words_number((double)s->queued, out);
         buf_adds(out, plural(s->queued, " more was waiting.\n", " more were waiting.\n"));
     } else if (s->all_suspects) {
-        buf_adds(out, "made; what could not be tested is told under NOT SURE.\n");
+        buf_adds(out, "made; NOT SURE below says what could not be tested.\n");
     } else if (s->shards) {
         buf_addf(out, "of part %u of %u; ", (unsigned)s->shard + 1, (unsigned)s->shards);
         add_count(out, s->elsewhere, " faultload is", " faultloads are");
@@ -101,7 +101,7 @@ static void print_card(const struct card *c, bool calls, const struct style *st,
     if (c->kind) {
         const char *colour = f->state == FINDING_FLAKY ? st->yellow : "";
         buf_addf(out, "  what    %s, %s%s%s%s\n", c->kind, colour, c->state, *colour ? st->off : "",
-                 f->shrunk ? "; faults that it does not need were left out" : "");
+                 f->shrunk ? "; faults that it does not need were removed" : "");
     }
     buf_addf(out, "  when    %s\n", c->when);
     if (c->then)
@@ -117,7 +117,7 @@ static void print_card(const struct card *c, bool calls, const struct style *st,
     }
     if (f && f->log) { /* what the service that went wrong wrote, each line below the other */
         slice rest = slice_of(f->log), line;
-        buf_addf(out, "  log     of %s, when it was confirmed, ends with\n", f->log_of);
+        buf_addf(out, "  log     of %s, last lines when it was confirmed:\n", f->log_of);
         while (slice_cut(&rest, '\n', &line))
             buf_addf(out, "    %.*s\n", SLICE_ARG(line));
     }
@@ -133,7 +133,7 @@ void report_found(const struct summary *s, const struct finding *f, const struct
     card_news(&c, s, f, r, plain, seen);
     buf_addf(out, "%sFINDING%s  %s%s%s%s%s%s\n  when    %s", st->red, st->off, st->bold,
              several ? s->scenario : "", several ? ": " : "", c.title, st->off,
-             f && f->state == FINDING_FLAKY ? " (not in a second run)" : "", c.when);
+             f && f->state == FINDING_FLAKY ? " (not reproduced)" : "", c.when);
     if (f)
         buf_addf(out, "\n  then    %s%s%s", c.then ? c.then : "", c.then && c.rest ? ": " : "",
                  c.rest    ? c.rest
@@ -173,7 +173,7 @@ static void print_remarks(const struct report_source *source, uint32_t scenario,
         uint32_t most;
         const char *one, *many;
     } rows[] = {
-        {SEVERITY_FINDING, FINDINGS_SHOWN, "finding of an oracle", "findings of oracles"},
+        {SEVERITY_FINDING, FINDINGS_SHOWN, "oracle finding", "oracle findings"},
         {SEVERITY_WARNING, WARNINGS_SHOWN, "warning", "warnings"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -191,8 +191,9 @@ static void print_remarks(const struct report_source *source, uint32_t scenario,
                      plural(shown.left_out, rows[k].one, rows[k].many));
     }
     if (source->scenarios[scenario]->remarks.n)
-        buf_adds(out, "\n  `outfox oracles NAME` says what one of these means, why it matters and "
-                      "what to do.\n");
+        buf_adds(out,
+                 "\n  `outfox oracles NAME` explains what one of these means, why it matters and "
+                 "what to do.\n");
 }
 
 /* ---- what else is worth knowing ---- */
@@ -231,10 +232,11 @@ static void print_unsure(const struct summary *s, const struct style *st, struct
         buf_addf(out, "  ... and %u more; --json lists all\n",
                  (unsigned)(s->reasons.n - REASONS_SHOWN));
     if (s->all_suspects > told)
-        buf_addf(out,
-                 "  %llu more %s something was not as planned; only the first %llu were sorted\n",
-                 (unsigned long long)(s->all_suspects - told),
-                 plural(s->all_suspects - told, "time", "times"), (unsigned long long)told);
+        buf_addf(
+            out,
+            "  %llu more %s something did not go as planned; only the first %llu were analysed\n",
+            (unsigned long long)(s->all_suspects - told),
+            plural(s->all_suspects - told, "time", "times"), (unsigned long long)told);
 }
 
 static void print_notes(const struct summary *s, const struct style *st, struct buf *out)
@@ -276,13 +278,13 @@ static void print_runs(const struct summary *s, struct buf *out)
             out,
             s->skipped_known
                 ? "    nothing\n"
-                : "    not known: it takes an exact, complete and stable search without delays\n");
-    buf_addf(out, "  decisions of services seen: %llu", (unsigned long long)s->transcripts);
+                : "    unknown: this takes an exact, complete and stable search without delays\n");
+    buf_addf(out, "  service decisions seen: %llu", (unsigned long long)s->transcripts);
     if (s->repeats)
         buf_addf(out, "; runs repeated to learn what is stable: %llu",
                  (unsigned long long)s->repeats);
     if (s->audited)
-        buf_addf(out, "; skipped ones run as an audit: %llu", (unsigned long long)s->audited);
+        buf_addf(out, "; skipped runs made as an audit: %llu", (unsigned long long)s->audited);
     buf_addc(out, '\n');
 }
 
@@ -290,7 +292,7 @@ static void print_levels(const struct summary *s, struct buf *out)
 {
     if (s->levels.n == 0)
         return;
-    buf_adds(out, "  how calls are told apart, by the service that makes them\n");
+    buf_adds(out, "  how calls are identified, by calling service\n");
     for (uint32_t i = 0; i < s->levels.n; i++) {
         const struct summary_level *l = &s->levels.at[i];
         buf_addf(out, "    %-20s %8llu %s  ", l->service, (unsigned long long)l->calls,
@@ -361,7 +363,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
     if (!s->broken && begun)
         text_what(s, out);
     if (!s->broken && words_resume(s))
-        buf_addf(out, "  To go on from there: %s%s%s\n", st->bold, words_resume(s), st->off);
+        buf_addf(out, "  To continue: %s%s%s\n", st->bold, words_resume(s), st->off);
     if (!begun)
         return;
     print_findings(source, scenario, st, out);

@@ -200,7 +200,7 @@ void report_tree(const struct trace *trace, const struct names *names,
 static void print_marks(const struct drawing *d, struct buf *out)
 {
     static const char *const words[MARKS] = {NULL, "injected", "only with faults",
-                                             "only without faults", "with another outcome"};
+                                             "only without faults", "with a different outcome"};
     const char *before = "calls: ";
     for (int i = 1; i < MARKS; i++) {
         if (!d->count[i])
@@ -225,7 +225,7 @@ static void print_body(slice body, struct buf *out)
         buf_addc(out, '\n');
     }
     if (told < body.n)
-        buf_addf(out, "  ... %zu bytes in all\n", body.n);
+        buf_addf(out, "  ... %zu bytes in total\n", body.n);
 }
 
 void report_replay(const struct summary *s, const struct run *plain, const struct run *faulty,
@@ -268,16 +268,16 @@ void report_shown(const struct replayed *r, const struct style *style, struct bu
     struct buf why = BUF_INIT(1 << 12);
     escape_line(slice_of(r->why), &why);
     if (r->shows)
-        buf_addf(out, "%sfinding %s shows again%s: %s\n", style->red, r->id, style->off,
+        buf_addf(out, "%sfinding %s still occurs%s: %s\n", style->red, r->id, style->off,
                  buf_text(&why));
     else if (r->unsure)
-        buf_addf(out, "%sfinding %s does not show here, which proves nothing%s: %s\n",
+        buf_addf(out, "%sfinding %s did not occur here, which proves nothing%s: %s\n",
                  style->yellow, r->id, style->off,
                  r->unfired ? "not every fault fired"
                             : "one run alone cannot show it; run the campaign again");
     else
-        buf_addf(out, "%sfinding %s does not show any more%s: %s\n", style->green, r->id,
-                 style->off, buf_text(&why));
+        buf_addf(out, "%sfinding %s no longer occurs%s: %s\n", style->green, r->id, style->off,
+                 buf_text(&why));
     buf_deinit(&why);
 }
 
@@ -293,10 +293,10 @@ void report_replays(const struct replays *all, struct buf *out)
         return;
     }
     uint32_t gone = n - shown - unsure;
-    buf_addf(out, "%u finding%s replayed: %u show%s again", (unsigned)n, n == 1 ? "" : "s",
+    buf_addf(out, "%u finding%s replayed: %u still occur%s", (unsigned)n, n == 1 ? "" : "s",
              (unsigned)shown, shown == 1 ? "s" : "");
     if (gone)
-        buf_addf(out, ", %u %s not show any more", (unsigned)gone, gone == 1 ? "does" : "do");
+        buf_addf(out, ", %u no longer occur%s", (unsigned)gone, gone == 1 ? "s" : "");
     if (unsure)
         buf_addf(out, ", %u uncertain", (unsigned)unsure);
     buf_addc(out, '\n');

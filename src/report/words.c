@@ -112,20 +112,20 @@ const char *const words_kind[FINDING_KINDS] = {
 const char *const words_state[FINDING_STATES] = {
     [FINDING_SEEN] = "seen once",
     [FINDING_CONFIRMED] = "confirmed by a second run",
-    [FINDING_FLAKY] = "flaky: it did not happen again",
+    [FINDING_FLAKY] = "flaky: not reproduced by a second run",
 };
 
 static const struct stop_row {
     const char *by, *words;
     bool resumes; /* --resume goes on from there */
-} stop_rows[] = {{"runs", "the budget of runs was used up", true},
-                 {"time", "the budget of time was used up", true},
+} stop_rows[] = {{"runs", "the run budget was used up", true},
+                 {"time", "the time budget was used up", true},
                  {"interrupt", "it was interrupted", true},
-                 {"finding", "the first finding ended it", true},
-                 {"error", "a run was impossible", true},
+                 {"finding", "it stopped at the first finding", true},
+                 {"error", "a run could not be made", true},
                  {"not-run", "it was not explored", true},
-                 {"unstable", "it was stopped, since most faults met no call", false},
-                 {"polling", "it was stopped, since a service calls others all the time", false}};
+                 {"unstable", "it was stopped because most faults met no call", false},
+                 {"polling", "it was stopped because a service calls others all the time", false}};
 
 static const struct stop_row *stop_row(const char *by)
 {
@@ -240,15 +240,15 @@ const char *const suspect_names[SUSPECT_KINDS] = {
 static const char *const causes[CAUSES] = {
     [CAUSE_PAYLOAD] = ": the call came with another payload, so its payload differs between "
                       "runs; leave the payload out of its name (identify: { payload: off })",
-    [CAUSE_INTERFACE] = ": instead came \"%c\", so its path may differ between runs; add a "
+    [CAUSE_INTERFACE] = ": \"%c\" came instead, so its path may differ between runs; add a "
                         "rule to \"normalise\"",
     [CAUSE_COUNT] = ": the call came less often than before, so the order or number of equal "
                     "calls differs between runs, as with polling",
     [CAUSE_ABSENT] = ": its caller did not call it this time, so something besides the "
                      "outcomes of its calls decides: a cache or circuit breaker that outlives "
                      "a run, time or chance",
-    [CAUSE_UNFIT] = ": the call came, but its answer cannot be altered in this way: there is "
-                    "no such field, no JSON, or nothing to cut",
+    [CAUSE_UNFIT] = ": the call came, but its answer cannot be altered in this way: it "
+                    "has no such field, is not JSON, or has nothing to cut",
 };
 
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)
@@ -261,7 +261,7 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
         words_add(out, s->names, cause ? cause : "", x->other);
         break;
     case SUSPECT_STEP:
-        words_add(out, s->names, "%c went on differently after the same outcomes", x->point);
+        words_add(out, s->names, "%c behaved differently after the same outcomes", x->point);
         if (x->call != UID_NONE)
             words_add(out, s->names,
                       x->cause == CAUSE_EXTRA ? " (an earlier run did not call %e)"
@@ -278,7 +278,7 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
                   x->point, x->n);
         break;
     case SUSPECT_BLOCKED:
-        words_add(out, s->names, "faults at calls like %c are tried no more", x->point);
+        words_add(out, s->names, "faults at calls like %c are no longer tried", x->point);
         words_add(out, s->names, cause ? cause : "", x->other);
         break;
     case SUSPECT_AUDIT:
@@ -288,13 +288,13 @@ void words_suspect(const struct summary *s, const struct suspect *x, struct buf 
         break;
     case SUSPECT_NOT_SHOWN:
         words_add(out, s->names,
-                  x->n ? "no run showed what happens when %c ends with %l: that depends on how "
-                         "long its answer takes, and %u other ways to bring it about were either "
-                         "too slow or too fast for its caller; change the caller's timeout, or "
-                         "replay such a case by hand"
-                       : "no run showed what happens when %c ends with %l: faults that brought it "
-                         "about in another place did something else here, so the service depends "
-                         "on something besides its request and the outcomes of its calls",
+                  x->n ? "no run showed what happens when %c ends with %l: that depends on "
+                         "how long its answer takes, and %u other ways to cause it were "
+                         "either too slow or too fast for its caller; change the caller's "
+                         "timeout, or replay such a case by hand"
+                       : "no run showed what happens when %c ends with %l: faults that caused it "
+                         "elsewhere had another effect here, so the service depends on something "
+                         "besides its request and the outcomes of its calls",
                   x->point, x->outcome, x->n);
         break;
     case SUSPECT_KINDS: break;
@@ -309,8 +309,8 @@ enum failing { FAIL_ERROR, FAIL_BROKEN, FAIL_LOST, FAIL_NO_ANSWER, FAILINGS };
 static const char *const failing_words[FAILINGS] = {
     [FAIL_ERROR] = "error answers",
     [FAIL_BROKEN] = "broken connections",
-    [FAIL_LOST] = "lost replies (they show work that is done twice)",
-    [FAIL_NO_ANSWER] = "missing answers (they show missing timeouts)",
+    [FAIL_LOST] = "lost replies (which reveal work done twice)",
+    [FAIL_NO_ANSWER] = "missing answers (which reveal missing timeouts)",
 };
 
 static enum failing failing_of(mode m)

@@ -52,7 +52,8 @@ static const struct {
                         "%C stops calling %c after failures, and remembers that in later runs",
                         {FIX_RESTART, FIX_BEFORE}},
     [REASON_CACHE] = {"cache",
-                      "%C does not call %c again after an answer: it remembers that in later runs",
+                      "%C does not call %c again after an answer, and remembers that in "
+                      "later runs",
                       {FIX_RESTART, FIX_BEFORE}},
     [REASON_GROWTH] = {"data of earlier runs",
                        "%C calls %c more often from run to run: each leaves something behind",
@@ -72,11 +73,12 @@ static const struct {
          "%C calls %c in some runs and not in others, and the faults do not explain it",
          {FIX_RESTART, FIX_QUIET, FIX_IGNORE, FIX_BEFORE}},
     [REASON_REPLY] = {NULL,
-                      "%C answers differently from run to run, although its calls end alike",
+                      "%C answers differently from run to run, although its calls end "
+                      "the same way",
                       {FIX_RESTART, FIX_BEFORE}},
     [REASON_UNFIT] = {"a fault that does not fit",
-                      "the answer of %c cannot be altered so: no such field, no JSON, or nothing "
-                      "to cut",
+                      "the answer of %c cannot be altered in this way: it has no such "
+                      "field, is not JSON, or has nothing to cut",
                       {FIX_MODES}},
     [REASON_TIMING] = {"timing", NULL, {FIX_END}},
     [REASON_ASSUMPTION] = {"wrong assumption", NULL, {FIX_END}},
@@ -180,7 +182,7 @@ static void add_filled(const struct summary *s, const struct reason *r, const ch
 
 const char *words_reason_title(const struct reason *r)
 {
-    return rows[r->kind].title ? rows[r->kind].title : "cause not known";
+    return rows[r->kind].title ? rows[r->kind].title : "unknown cause";
 }
 
 void words_reason(const struct summary *s, const struct reason *r, struct buf *out)
@@ -205,7 +207,7 @@ void words_reason_seen(const struct summary *s, const struct reason *r, struct b
         words_finding(s, &as, NULL, NULL, out);
     }
     if (r->given_up)
-        buf_adds(out, "; faults there were given up");
+        buf_adds(out, "; faults there are no longer tried");
 }
 
 /* ---- what helps ---- */

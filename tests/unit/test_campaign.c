@@ -127,7 +127,7 @@ static const struct {
      "cannot happen: front does not call c GET / any more when items GET / ends with 203"},
     {"front GET / > d GET / : 503",
      "cannot happen: front calls d GET / only after a failure that nothing "
-     "here brings about, for example when items GET / ends with 203"},
+     "here causes, for example when items GET / ends with 203"},
     {"front GET / > items GET / : 503 & front GET / > items GET / > db GET / : 503",
      "cannot happen: items > db GET / is only called by a service that is itself never reached"},
     {"front GET / > items GET / > db GET / : 503", "was run"},

@@ -59,7 +59,7 @@ static void test_text(void **state)
     d.summary.findings.at[0].state = FINDING_FLAKY;
     d.summary.findings.at[0].status[0] = OUTCOME(OUT_EXIT, 4);
     text = desk_print(&d, print_text);
-    assert_has(text, "flaky: it did not happen again");
+    assert_has(text, "flaky: not reproduced by a second run");
     assert_has(text, "the command ends with exit code 4");
     desk_deinit(&d);
 }
@@ -102,7 +102,7 @@ static void test_replay(void **state)
         "  `- z GET /z                                                         200\n"
         "\n"
         "calls: 1 injected (!), 1 only with faults (+), 2 only without faults (-), "
-        "2 with another outcome (~)\n"
+        "2 with a different outcome (~)\n"
         "the client got 502 after 2ms:\n"
         "  | first\n"
         "  | ::error::x?[1m\n"

@@ -85,12 +85,12 @@ static void test_columns(void **state)
         "shop / buy: 2 dependencies: 1 conditional, 1 unknown\n"
         "\n"
         "                             500+3  delay:2s  reset\n"
-        "  conditional  a > b GET /b  X      =         v      the request fails at 500, 502, 503 and "
-        "504; else a goes on without it\n"
+        "  conditional  a > b GET /b  X      =         v      the request fails with 500, 502, 503 and "
+        "504; otherwise a continues without it\n"
         "  unknown      a > c GET /c  -      -         -      it never failed alone\n"
         "\n"
         "  X  the request fails\n"
-        "  v  a value stands in, or nothing\n"
+        "  v  a default value, or nothing, takes its place\n"
         "  =  its caller saw no failure\n"
         "  -  not tried\n"
         "  500+3: 500, 502, 503, 504\n");
@@ -107,7 +107,7 @@ static void test_titles(void **state)
     assert_string_equal(print(&d, &r, 1, print_text), "shop / buy: 0 dependencies\n");
     d.summary.stopped = "runs";
     assert_string_equal(print(&d, &r, 1, print_text),
-                        "shop / buy: 0 dependencies; incomplete: the budget of runs was used up\n");
+                        "shop / buy: 0 dependencies; incomplete: the run budget was used up\n");
     d.summary.broken = "it never works";
     assert_string_equal(print(&d, &r, 1, print_text),
                         "shop / buy: fails without any fault: it never works\n");

@@ -75,7 +75,7 @@ static void test_verdict(void **state)
     assert_string_equal(report_verdict(&d.summary), "ok");
     d.summary.stopped = "runs";
     assert_has(desk_print(&d, print_text),
-               "no finding, 3 warnings, but inconclusive: the budget of runs was used up\n");
+               "no finding, 3 warnings, but inconclusive: the run budget was used up\n");
     d.summary.remarks.at[0].severity = SEVERITY_FINDING;
     assert_has(desk_print(&d, print_text), "shop / buy: 1 finding, 2 warnings\n");
     assert_has(desk_print(&d, report_markdown), ":x: **1 finding**, 2 warnings |");
@@ -167,7 +167,7 @@ static void test_bound(void **state)
     for (int i = 0; i < 200; i++)
         desk_remark(&d, "leak", SEVERITY_FINDING, "four", PAY, PAY " #1");
     assert_int_equal(text_count(desk_print(&d, print_text), "\nFINDING "), 20);
-    assert_has(desk_print(&d, print_text), "... and 180 more findings of oracles;");
+    assert_has(desk_print(&d, print_text), "... and 180 more oracle findings;");
     assert_int_equal(text_count(desk_print(&d, report_junit), "<failure "), 200);
     text = desk_print(&d, report_github);
     assert_int_equal(text_count(text, "::error "), 10);
