@@ -9,7 +9,6 @@
 #include "campaign/judging.h"
 #include "cmd/cmd.h"
 #include "data/yaml.h"
-#include "report/deps.h"
 #include "report/progress.h"
 #include "report/report.h"
 #include "serve/serve.h"

@@ -3,7 +3,6 @@
  * What a stored campaign says: outfox explain (why a faultload was run, or not), outfox deps (which
  * calls the scenarios depend on). Their printers are also those of simulated systems. */
 #include "cmd/session.h"
-#include "report/deps.h"
 #include "report/report.h"
 
 /* ---- explain ---- */

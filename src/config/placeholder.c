@@ -3,11 +3,9 @@
 
 #include "base/err.h"
 
+/* From PLACEHOLDER_PORT on, in the order of their kinds. */
 enum { WORDS = 4 };
-
 static const char *const words[WORDS] = {"port", "host", "address", "url"};
-static const enum placeholder_kind kinds[WORDS] = {PLACEHOLDER_PORT, PLACEHOLDER_HOST,
-                                                   PLACEHOLDER_ADDRESS, PLACEHOLDER_URL};
 
 static bool is_name(char c)
 {
@@ -36,7 +34,7 @@ static bool read_form(slice s, struct placeholder *p)
     p->near = NULL;
     for (size_t i = 0; i < WORDS; i++)
         if (slice_is(word, words[i])) {
-            p->kind = kinds[i];
+            p->kind = (enum placeholder_kind)(PLACEHOLDER_PORT + i);
             return true;
         }
     p->kind = PLACEHOLDER_WRONG;

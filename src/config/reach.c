@@ -23,21 +23,6 @@ static bool names_service(slice text, slice name)
     return false;
 }
 
-static bool is_given(const struct campaign_config *c, uint32_t service)
-{
-    slice name = c->services.at[service].name;
-    bool given = c->services.at[service].listen.n > 0;
-    for (uint32_t i = 0; i < c->services.n && !given; i++) {
-        const struct service_spec *s = &c->services.at[i];
-        if (i == service)
-            continue;
-        given = names_service(s->run, name);
-        for (uint32_t k = 0; k < s->env.n && !given; k++)
-            given = names_service(s->env.at[k].value, name);
-    }
-    return given;
-}
-
 /* ---- addresses in plain text ---- */
 
 static bool is_host_byte(char c)
@@ -130,7 +115,15 @@ static void find_told(const struct campaign_config *c, uint32_t service, struct 
 
 void reach_of(const struct campaign_config *c, uint32_t service, struct reach *out)
 {
-    *out = (struct reach){.given = is_given(c, service)};
+    slice name = c->services.at[service].name;
+    *out = (struct reach){.given = c->services.at[service].listen.n > 0};
+    for (uint32_t i = 0; i < c->services.n; i++) {
+        const struct service_spec *s = &c->services.at[i];
+        bool other = i != service;
+        out->given |= other && names_service(s->run, name);
+        for (uint32_t k = 0; k < s->env.n && other; k++)
+            out->given |= names_service(s->env.at[k].value, name);
+    }
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         out->asked |= c->scenarios.at[i].is_command || c->scenarios.at[i].service == service;
     find_told(c, service, out);

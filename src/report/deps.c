@@ -3,17 +3,17 @@
  * Dependencies: the words for them; for people, as a matrix with a row for each call and a column
  * for each mode, in which modes that every call meets in the same way share a column; and for
  * Graphviz, as a graph of services with an edge for each call. */
-#include "report/deps.h"
-
 #include "base/index.h"
 #include "report/escape.h"
+#include "report/report.h"
 #include "report/words.h"
 
 enum { CALL_COLUMNS = 96, HEAD_COLUMNS = 12, PAIRS_SHOWN = 20, CAUSES_SHOWN = 4 };
 
 /* ---- words ---- */
 
-void words_dep_call(const struct names *names, uid u, struct buf *out)
+/* "users > bookings GET /bookings/[id]" */
+static void words_dep_call(const struct names *names, uid u, struct buf *out)
 {
     uid parent = uid_parent(names, u);
     words_add(out, names, parent == UID_NONE ? "" : "%v > ", parent);

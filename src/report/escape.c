@@ -73,20 +73,13 @@ void escape_markdown(slice text, struct buf *out)
     }
 }
 
-static size_t longest_ticks(slice text)
-{
-    size_t longest = 0, now = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        now = text.p[i] == '`' ? now + 1 : 0;
-        longest = now > longest ? now : longest;
-    }
-    return longest;
-}
-
 void escape_code(slice text, const char *language, struct buf *out)
 {
-    size_t ticks = longest_ticks(text) + 1;
-    ticks = ticks < 3 ? 3 : ticks;
+    size_t ticks = 3; /* one more than the longest run of them in the text */
+    for (size_t i = 0, now = 0; i < text.n; i++) {
+        now = text.p[i] == '`' ? now + 1 : 0;
+        ticks = now < ticks ? ticks : now + 1;
+    }
     for (size_t i = 0; i < ticks; i++)
         buf_addc(out, '`');
     buf_addf(out, "%s\n", language);

@@ -3,7 +3,6 @@
  * JSON for programs; the fields are described in docs/json.md. */
 #include "data/json.h"
 #include "report/card.h"
-#include "report/deps.h"
 #include "report/words.h"
 
 #define FIGURE_MAX 1e300 /* what is printed must not be rounded to more than a double holds */

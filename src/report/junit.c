@@ -98,18 +98,6 @@ static void collect_findings(struct suite *x)
     }
 }
 
-/* A larger faultload that fails for the same reason belongs to the finding within it. */
-static const struct finding *finding_within(const struct suite *x, const struct junit_case *c)
-{
-    for (uint32_t i = 0; i < x->s->findings.n; i++) {
-        const struct finding *f = &x->s->findings.at[i];
-        if (strcmp(f->why, c->why) == 0 &&
-            faultload_within(x->s->faultloads, f->faultload, c->faultload))
-            return f;
-    }
-    return NULL;
-}
-
 /* Did something besides the system end it? */
 static bool gave_up(const struct suite *x)
 {
@@ -144,8 +132,13 @@ static void collect(struct suite *x)
             x->errors++;
         else if (c->why)
             x->failures++;
-        if (c->why && !c->finding)
-            c->finding = finding_within(x, c);
+        /* a larger faultload that fails for the same reason belongs to the finding within it */
+        for (uint32_t k = 0; c->why && !c->finding && k < x->s->findings.n; k++) {
+            const struct finding *f = &x->s->findings.at[k];
+            if (strcmp(f->why, c->why) == 0 &&
+                faultload_within(x->s->faultloads, f->faultload, c->faultload))
+                c->finding = f;
+        }
         x->cases.at[n++] = *c;
     }
     x->cases.n = n;

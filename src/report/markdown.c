@@ -78,25 +78,18 @@ static void add_details(struct buf *out, const char *title, slice text)
     buf_deinit(&code);
 }
 
-/* A finding has a heading of its own, a warning is folded: its title is one line within a tag, where
- * Markdown means nothing. */
-static void add_title(struct buf *out, const struct card *c)
+static void add_card(struct buf *out, const struct card *c)
 {
-    struct buf line = BUF_INIT(SENTENCE_MAX), escaped = BUF_INIT(6 * SENTENCE_MAX);
-    if (c->warning) {
+    if (c->warning) { /* folded: the title is one line within a tag, where Markdown means nothing */
+        struct buf line = BUF_INIT(SENTENCE_MAX), escaped = BUF_INIT(6 * SENTENCE_MAX);
         escape_line(slice_of(c->title), &line);
         escape_xml(buf_slice(&line), &escaped);
         buf_addf(out, "<details><summary>%s</summary>\n\n", buf_text(&escaped));
+        buf_deinit(&line);
+        buf_deinit(&escaped);
     } else {
         put(out, "### Finding %s: %s\n\n", c->id, c->title);
     }
-    buf_deinit(&line);
-    buf_deinit(&escaped);
-}
-
-static void add_card(struct buf *out, const struct card *c)
-{
-    add_title(out, c);
     if (c->kind)
         buf_addf(out, "%s, %s.\n\n", c->kind, c->state);
     put(out, "- **when** %s\n", c->when);

@@ -178,20 +178,6 @@ static uint32_t columns_of(const struct piece piece[PIECES])
     return n;
 }
 
-static void make_bar(const struct progress_facts *f, uint32_t room, struct piece *bar)
-{
-    double share = progress_share(f);
-    if (share < 0 || room < BAR_LEAST + BAR_ROUND)
-        return;
-    uint32_t inside = room - BAR_ROUND < BAR_MOST ? room - BAR_ROUND : BAR_MOST;
-    uint32_t done = (uint32_t)(share * inside);
-    buf_addc(&bar->text, '[');
-    for (uint32_t i = 0; i < inside; i++)
-        buf_addc(&bar->text, i < done ? '#' : '-');
-    buf_addc(&bar->text, ']');
-    bar->columns = inside + 2;
-}
-
 void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t width,
                    const struct style *style, struct buf *out)
 {
@@ -204,7 +190,16 @@ void progress_line(const struct progress_facts *f, double runs_per_s, uint32_t w
         if (columns_of(piece) + (gives_way ? bar : 0) > most)
             piece[least_first[i]].columns = 0;
     }
-    make_bar(f, most - columns_of(piece), &piece[BAR]);
+    uint32_t room = most - columns_of(piece);
+    if (bar && room >= bar) { /* it takes what is left */
+        uint32_t inside = room - BAR_ROUND < BAR_MOST ? room - BAR_ROUND : BAR_MOST;
+        uint32_t done = (uint32_t)(progress_share(f) * inside);
+        buf_addc(&piece[BAR].text, '[');
+        for (uint32_t i = 0; i < inside; i++)
+            buf_addc(&piece[BAR].text, i < done ? '#' : '-');
+        buf_addc(&piece[BAR].text, ']');
+        piece[BAR].columns = inside + 2;
+    }
     bool first = true;
     for (int i = 0; i < PIECES; i++) {
         if (piece[i].columns) {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "core/event.h"
-#include "report/style.h"
+#include "report/report.h"
 
 struct progress_facts {
     uint64_t runs, queued, findings;

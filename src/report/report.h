@@ -5,13 +5,27 @@
 #ifndef OUTFOX_REPORT_REPORT_H
 #define OUTFOX_REPORT_REPORT_H
 
+#include "core/dependency.h"
 #include "core/run.h"
 #include "core/summary.h"
 #include "core/trace.h"
 #include "data/node.h"
-#include "report/style.h"
 
 #define REPORT_SCHEMA_VERSION 1
+
+/* Colours, or none: marks around words, which are empty without colour. */
+struct style {
+    const char *bold, *red, *green, *yellow, *dim, *off;
+};
+
+extern const struct style style_plain, style_colour;
+
+/* A terminal on which a line can be rewritten? */
+bool style_terminal(int fd);
+
+/* "auto", "always" or "never"; auto: a terminal, TERM not dumb, NO_COLOR empty. CLICOLOR_FORCE
+ * forces. */
+const struct style *style_for(int fd, const char *when);
 
 /* Is given one run, which lives during the call; 0: go on. Leaves *e alone. */
 typedef int (*report_each)(void *ctx, const struct run *run, struct err *e);
@@ -115,6 +129,19 @@ void report_shown(const struct replayed *result, const struct style *style, stru
 /* How many of all findings do: one line after theirs; the JSON document. */
 void report_replays(const struct replays *all, struct buf *out);
 void report_replays_json(const struct replays *all, struct buf *out);
+
+/* Dependencies of one scenario. The summary tells what was explored, and how far. */
+struct deps_report {
+    const struct summary *summary;
+    struct deps deps;
+};
+
+/* A matrix of dependencies and modes for each scenario; one JSON document; one directed graph for
+ * Graphviz, of which several scenarios are clusters. */
+void report_deps_text(const struct deps_report *list, uint32_t n, const struct style *style,
+                      struct buf *out);
+void report_deps_json(const struct deps_report *list, uint32_t n, struct buf *out);
+void report_deps_dot(const struct deps_report *list, uint32_t n, struct buf *out);
 
 /* What changed in a file, line by line. */
 void report_difference(const char *file, slice before, slice after, struct buf *out);

@@ -3,8 +3,11 @@
  * The summary for people: the verdict first, then each finding with the calls of a run that shows
  * it and how to replay it, then what else is worth knowing, then the figures. */
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/outlet.h"
 #include "report/card.h"
 #include "report/words.h"
 
@@ -16,6 +19,31 @@ enum {
     REASONS_SHOWN = 10,
     VOLATILE_SHOWN = 12
 };
+
+/* ---- colours ---- */
+
+const struct style style_plain = {"", "", "", "", "", ""};
+const struct style style_colour = {"\033[1m",  "\033[31m", "\033[32m",
+                                   "\033[33m", "\033[2m",  "\033[0m"};
+
+bool style_terminal(int fd)
+{
+    const char *term = getenv("TERM");
+    return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+const struct style *style_for(int fd, const char *when)
+{
+    const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE");
+    bool wanted = strcmp(when, "always") == 0;
+    if (strcmp(when, "auto") == 0 && !(none && none[0]))
+        wanted = (force && force[0] && strcmp(force, "0") != 0) || style_terminal(fd);
+    if (wanted)
+        outlet_colours(fd);
+    return wanted ? &style_colour : &style_plain;
+}
+
+/* ---- the verdict ---- */
 
 /* "no finding, 3 warnings, but inconclusive: the budget of runs was used up" */
 static void print_verdict(const struct summary *s, const struct style *st, struct buf *out)

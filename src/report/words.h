@@ -4,6 +4,7 @@
 #ifndef OUTFOX_REPORT_WORDS_H
 #define OUTFOX_REPORT_WORDS_H
 
+#include "core/dependency.h"
 #include "core/summary.h"
 #include "core/trace.h"
 
@@ -85,6 +86,9 @@ void words_quoted(slice word, struct buf *out);
 
 /* 1234567 as 1,234,567; large ones as 1.2e+27. */
 void words_number(double n, struct buf *out);
+
+/* What becomes of the request when a dependency fails, and why: "users calls it again". */
+void words_dep(const struct summary *s, const struct dep *d, struct buf *out);
 
 /* What was not tried, with the command that tries it. False: nothing is said. */
 bool words_untried(const struct summary *s, struct buf *out);

@@ -4,7 +4,7 @@
  * and bounds. */
 #include <stdlib.h>
 
-#include "report/deps.h"
+#include "report/report.h"
 #include "support/report_desk.h"
 #include "support/unit.h"
 
