@@ -239,48 +239,37 @@ static int conf_fits(struct keys_reader *r, const struct node *map, bool command
     return 0;
 }
 
-/* Of a command only what it prints can be looked at, of a request everything else. */
-static int where_check(struct keys_reader *r, const struct node *where, bool command)
-{
-    for (uint32_t i = 0; where && i < where->n; i++)
-        if (slice_is(where->map[i].key, "output") != command)
-            return err_set(r->e, where->map[i].line, where->map[i].col,
-                           command ? "for a command, \"where\" takes output, not \"%.*s\""
-                                   : "\"%.*s\" applies to a command; for a request write body",
-                           SHORT(where->map[i].key));
-    return 0;
-}
-
-/* A key beside `any-of` holds for all alternatives: another one in there could never hold too. */
-static int twice_check(struct keys_reader *r, const struct node *map, const struct node *one)
-{
-    static const char *const single[] = {"status", "exit", "body"};
-    for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
-        const struct node *inner = node_get(one, slice_of(single[i]));
-        if (inner && node_get(map, slice_of(single[i])))
-            return keys_fail(r, inner,
-                             "\"%s\" is also set next to \"any-of\", where it applies to all "
-                             "alternatives: remove one",
-                             single[i]);
-    }
-    return 0;
-}
-
 /* Does what is expected go with a command, or with a request? `map`: as it is in the file, or NULL. */
 static int conf_expect_check(struct keys_reader *r, const struct node *map, bool command)
 {
     static const struct conf_fit fits[] = {
         {"status", false}, {"json", false}, {"headers", false}, {"body", false}, {"exit", true},
     };
-    const struct node *any = map ? node_get(map, SLICE("any-of")) : NULL;
+    static const char *const single[] = {"status", "exit", "body"};
     if (!map)
         return 0;
-    if (conf_fits(r, map, command, fits, sizeof fits / sizeof *fits) ||
-        where_check(r, node_get(map, SLICE("where")), command))
+    const struct node *any = node_get(map, SLICE("any-of")), *where = node_get(map, SLICE("where"));
+    if (conf_fits(r, map, command, fits, sizeof fits / sizeof *fits))
         return -1;
-    for (uint32_t i = 0; any && i < any->n; i++)
-        if (twice_check(r, map, any->list[i]) || conf_expect_check(r, any->list[i], command))
+    for (uint32_t i = 0; where && i < where->n; i++) /* of a command only what it prints is seen */
+        if (slice_is(where->map[i].key, "output") != command)
+            return err_set(r->e, where->map[i].line, where->map[i].col,
+                           command ? "for a command, \"where\" takes output, not \"%.*s\""
+                                   : "\"%.*s\" applies to a command; for a request write body",
+                           SHORT(where->map[i].key));
+    for (uint32_t i = 0; any && i < any->n; i++) {
+        /* what is set beside `any-of` holds for all: another one in there could never hold too */
+        for (size_t k = 0; k < sizeof single / sizeof *single; k++) {
+            const struct node *inner = node_get(any->list[i], slice_of(single[k]));
+            if (inner && node_get(map, slice_of(single[k])))
+                return keys_fail(r, inner,
+                                 "\"%s\" is also set next to \"any-of\", where it applies to all "
+                                 "alternatives: remove one",
+                                 single[k]);
+        }
+        if (conf_expect_check(r, any->list[i], command))
             return -1;
+    }
     return 0;
 }
 

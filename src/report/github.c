@@ -99,24 +99,6 @@ static void annotate_remarks(struct annotating *a, uint32_t scenario, enum sever
     *(warning ? &a->warnings_left_out : &a->left_out) += shown.left_out;
 }
 
-static void annotate_scenario(struct annotating *a, uint32_t scenario)
-{
-    const struct summary *s = a->source->scenarios[scenario];
-    if (s->broken || s->doubt || s->reasons.n)
-        annotate_doubt(a, s);
-    if (s->broken) /* that it fails is no finding */
-        return;
-    for (uint32_t i = 0; i < s->findings.n; i++)
-        if (has_room(a, s->findings.at[i].state == FINDING_FLAKY)) {
-            struct card c;
-            card_finding(&c, a->source, scenario, i);
-            annotate_card(a, &c);
-        }
-    a->left_out += s->more_findings;
-    annotate_remarks(a, scenario, SEVERITY_FINDING);
-    annotate_remarks(a, scenario, SEVERITY_WARNING);
-}
-
 static void count_left_out(uint64_t n, const char *one, const char *many, struct buf *out)
 {
     if (n)
@@ -127,8 +109,22 @@ static void count_left_out(uint64_t n, const char *one, const char *many, struct
 void report_github(const struct report_source *source, struct buf *out)
 {
     struct annotating a = {.source = source, .out = out};
-    for (uint32_t i = 0; i < source->n; i++)
-        annotate_scenario(&a, i);
+    for (uint32_t i = 0; i < source->n; i++) {
+        const struct summary *s = source->scenarios[i];
+        if (s->broken || s->doubt || s->reasons.n)
+            annotate_doubt(&a, s);
+        if (s->broken) /* that it fails is no finding */
+            continue;
+        for (uint32_t k = 0; k < s->findings.n; k++)
+            if (has_room(&a, s->findings.at[k].state == FINDING_FLAKY)) {
+                struct card c;
+                card_finding(&c, source, i, k);
+                annotate_card(&a, &c);
+            }
+        a.left_out += s->more_findings;
+        annotate_remarks(&a, i, SEVERITY_FINDING);
+        annotate_remarks(&a, i, SEVERITY_WARNING);
+    }
     count_left_out(a.left_out, "finding has", "findings have", out);
     count_left_out(a.warnings_left_out, "warning has", "warnings have", out);
 }

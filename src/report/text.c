@@ -226,22 +226,6 @@ static void print_remarks(const struct report_source *source, uint32_t scenario,
 
 /* ---- what else is worth knowing ---- */
 
-static void print_reason(const struct summary *s, const struct reason *r, uint32_t number,
-                         const struct style *st, struct buf *out)
-{
-    struct remedy remedy;
-    buf_addf(out, "  %u. %s%s%s: ", (unsigned)number, st->bold, words_reason_title(r), st->off);
-    words_reason(s, r, out);
-    buf_adds(out, "\n     seen    ");
-    words_reason_seen(s, r, out);
-    buf_addc(out, '\n');
-    for (uint32_t i = 0; words_remedy(s, r, i, &remedy); i++) {
-        buf_addf(out, "     %-7s %s%s%s  # %s\n", remedy.verb, st->bold, buf_text(&remedy.line),
-                 st->off, buf_text(&remedy.where));
-        remedy_deinit(&remedy);
-    }
-}
-
 /* Why runs could not be relied on, and what helps. */
 static void print_unsure(const struct summary *s, const struct style *st, struct buf *out)
 {
@@ -252,9 +236,21 @@ static void print_unsure(const struct summary *s, const struct style *st, struct
              "\n%sNOT SURE%s  some runs did not go as planned, so not everything was tested. %s\n",
              st->yellow, st->off, s->ids ? "What helps, in outfox.yaml:" : "Likely why:");
     for (uint32_t i = 0; i < s->reasons.n; i++) {
-        if (i < REASONS_SHOWN)
-            print_reason(s, &s->reasons.at[i], i + 1, st, out);
-        told += s->reasons.at[i].times;
+        const struct reason *r = &s->reasons.at[i];
+        struct remedy remedy;
+        told += r->times;
+        if (i >= REASONS_SHOWN)
+            continue;
+        buf_addf(out, "  %u. %s%s%s: ", (unsigned)i + 1, st->bold, words_reason_title(r), st->off);
+        words_reason(s, r, out);
+        buf_adds(out, "\n     seen    ");
+        words_reason_seen(s, r, out);
+        buf_addc(out, '\n');
+        for (uint32_t k = 0; words_remedy(s, r, k, &remedy); k++) {
+            buf_addf(out, "     %-7s %s%s%s  # %s\n", remedy.verb, st->bold, buf_text(&remedy.line),
+                     st->off, buf_text(&remedy.where));
+            remedy_deinit(&remedy);
+        }
     }
     if (s->reasons.n > REASONS_SHOWN)
         buf_addf(out, "  ... and %u more; --json lists all\n",

@@ -18,6 +18,8 @@ enum { NAME_COLUMNS = 66, NAME_LEAST = 20, LINES_MAX = 2000, BODY_SHOWN = 2048, 
 enum mark { MARK_SAME, MARK_INJECTED, MARK_NEW, MARK_GONE, MARK_CHANGED, MARKS };
 
 static const char *const mark_text[MARKS] = {"  ", "! ", "+ ", "- ", "~ "};
+static const char *const mark_words[MARKS] = {NULL, "injected", "only with faults",
+                                              "only without faults", "with a different outcome"};
 
 /* One of the two runs. */
 struct side {
@@ -197,20 +199,6 @@ void report_tree(const struct trace *trace, const struct names *names,
 
 /* ---- one next to another ---- */
 
-static void print_marks(const struct drawing *d, struct buf *out)
-{
-    static const char *const words[MARKS] = {NULL, "injected", "only with faults",
-                                             "only without faults", "with a different outcome"};
-    const char *before = "calls: ";
-    for (int i = 1; i < MARKS; i++) {
-        if (!d->count[i])
-            continue;
-        buf_addf(out, "%s%u %s (%c)", before, (unsigned)d->count[i], words[i], mark_text[i][0]);
-        before = ", ";
-    }
-    buf_adds(out, before[0] == ',' ? "\n" : "calls: as without faults\n");
-}
-
 /* The beginning, each line behind a bar: what a service says must not look like one of ours. */
 static void print_body(slice body, struct buf *out)
 {
@@ -235,7 +223,14 @@ void report_replay(const struct summary *s, const struct run *plain, const struc
     const struct verdict *v = &faulty->verdict;
     draw(&d, &plain->trace, &faulty->trace, "");
     buf_adds(out, faulty->trace.calls.n ? "\n" : "no call was seen\n\n");
-    print_marks(&d, out);
+    const char *before = "calls: ";
+    for (int i = 1; i < MARKS; i++)
+        if (d.count[i]) {
+            buf_addf(out, "%s%u %s (%c)", before, (unsigned)d.count[i], mark_words[i],
+                     mark_text[i][0]);
+            before = ", ";
+        }
+    buf_adds(out, before[0] == ',' ? "\n" : "calls: as without faults\n");
     bool command = outcome_kind(v->status) == OUT_EXIT;
     words_add(out, s->names,
               command ? "the command ended with %s%o%s after " : "the client got %s%o%s after ",
