@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -93,6 +94,100 @@ static int close_to_others(struct store *s, struct err *e)
                            "make it and its directory accessible, or name another with --store", e);
     close(fd);
     return 0;
+}
+
+/* ---- the writer's lock ---- */
+
+/* A lock of the system (fcntl) on the file PATH.lock, which stays behind, empty.
+ *
+ * 1. The lock goes with the process, however it ends, and its children do not have it: a service
+ *    that outlives a killed campaign does not keep the next one out.
+ * 2. It can be asked who has it.
+ * 3. Such a lock belongs to the process, not to a descriptor: a second descriptor would be let in,
+ *    and closing it would drop the lock. So those that this process holds are listed, and a second
+ *    is refused before it is taken. */
+struct held {
+    int lock;
+    pid_t process; /* the list is inherited, the locks are not */
+    dev_t device;
+    ino_t file;
+};
+
+static VEC(struct held) all_held;
+static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static int refuse_second_writer(struct store *s, pid_t pid, struct err *e)
+{
+    char who[64] = "another process";
+    if (pid > 0)
+        snprintf(who, sizeof who, "process %ld", (long)pid);
+    return store_refused(
+        s, e,
+        "%s is writing to it; wait until it has finished, stop it, or name another with --store",
+        who);
+}
+
+static bool is_held(const struct stat *file)
+{
+    for (uint32_t i = 0; i < all_held.n; i++)
+        if (all_held.at[i].process == getpid() && all_held.at[i].device == file->st_dev &&
+            all_held.at[i].file == file->st_ino)
+            return true;
+    return false;
+}
+
+/* `name` is the file of the lock. */
+static int take_lock(struct store *s, const char *name, struct err *e)
+{
+    static const char writable[] = "make its directory writable, or name another with --store";
+    struct stat file;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (stat(name, &file) == 0 && is_held(&file)) /* before it is opened, see 3 */
+        return refuse_second_writer(s, getpid(), e);
+    int fd = file_open_private(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return path_failed(s, "it cannot be written", writable, e);
+    if (fcntl(fd, F_SETLK, &lock) == 0 && fstat(fd, &file) == 0) {
+        vec_push(&all_held, (struct held){fd, getpid(), file.st_dev, file.st_ino});
+        s->lock = fd;
+        return 0;
+    }
+    int result;
+    if (errno == EACCES || errno == EAGAIN) {
+        /* who keeps us out? */
+        bool known = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+        result = refuse_second_writer(s, known ? lock.l_pid : 0, e);
+    } else {
+        result = path_failed(s, "it cannot be locked against other writers", writable, e);
+    }
+    close(fd);
+    return result;
+}
+
+static int lock_take(struct store *s, struct err *e)
+{
+    struct buf name = BUF_INIT(STORE_TEXT_MAX);
+    buf_addf(&name, "%s.lock", s->path);
+    pthread_mutex_lock(&all_mutex);
+    int result = take_lock(s, buf_text(&name), e);
+    pthread_mutex_unlock(&all_mutex);
+    buf_deinit(&name);
+    return result;
+}
+
+static void lock_drop(struct store *s)
+{
+    if (s->lock < 0)
+        return;
+    pthread_mutex_lock(&all_mutex);
+    for (uint32_t i = 0; i < all_held.n; i++)
+        if (all_held.at[i].lock == s->lock)
+            all_held.at[i--] = all_held.at[--all_held.n];
+    if (all_held.n == 0)
+        vec_deinit(&all_held);
+    close(s->lock);
+    s->lock = -1;
+    pthread_mutex_unlock(&all_mutex);
 }
 
 /* ---- the connection ---- */

@@ -111,12 +111,6 @@ struct store {
 int store_open_as(const char *path, enum store_access access, const struct schema *schema,
                   struct store **out, struct err *e) MUST_USE;
 
-/* ---- lock.c ---- */
-
-/* Takes the writer's lock into s->lock; it goes with the process. */
-int lock_take(struct store *s, struct err *e) MUST_USE;
-void lock_drop(struct store *s);
-
 /* ---- sql.c ---- */
 
 /* *e from a code of SQLite, with the cause and the remedy; returns -1. */
