@@ -24,6 +24,11 @@
  * 4. What is given ahead of its turn changes nothing but `ahead`. */
 #include "search/search_int.h"
 
+/* Flights that are taken from the frontier, at most, in search of one that is observed without
+ * having been given; and that are given ahead of their turn. More than runs of a campaign are ever
+ * under way at once. */
+enum { FLIGHTS_AHEAD = 128 };
+
 static void remove_flight(struct flights *fs, uint32_t i)
 {
     fs->list.n--;
@@ -70,9 +75,9 @@ static bool worth(struct search *s, struct frontier_item item)
     else if (fate == FATE_EMPTY_ROW)
         tway_row_dropped(s, item.faultload);
     else if (fate == FATE_T_WAY)
-        search_skip(s, item, REDUCE_T_WAY);
+        skip_edge(s, item, REDUCE_T_WAY);
     else if (fate == FATE_MODES_ONCE)
-        search_skip(s, item, REDUCE_MODES_ONCE);
+        skip_edge(s, item, REDUCE_MODES_ONCE);
     return fate == FATE_RUN;
 }
 
@@ -390,11 +395,4 @@ void search_forget(struct search *s, faultload f)
         remove_flight(&s->flights, at);
     else
         s->flights.list.at[at].running = false;
-}
-
-void flights_deinit(struct flights *flights)
-{
-    vec_deinit(&flights->list);
-    vec_deinit(&flights->ahead);
-    map_deinit(&flights->early);
 }

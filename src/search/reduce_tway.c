@@ -432,9 +432,9 @@ static void ask_items(struct search *s)
         if (answer == TWAY_WAIT)
             t->waiting.at[kept++] = item;
         else if (answer == TWAY_SKIP && seen)
-            search_count_skip(s, item, REDUCE_T_WAY);
+            skip_faultload(s, item.faultload, REDUCE_T_WAY);
         else if (answer == TWAY_SKIP)
-            search_skip(s, item, REDUCE_T_WAY);
+            skip_edge(s, item, REDUCE_T_WAY);
         else if (seen)
             s->n_dropped++;
         else

@@ -13,29 +13,6 @@
 
 #include "base/hash.h"
 
-const struct reduction_row reduction_rows[REDUCTIONS] = {
-    [REDUCE_STATELESS] =
-        {"stateless",
-         "the same endpoint with the same payload behaves the same wherever it is called from",
-         true},
-    [REDUCE_MODES] = {"modes",
-                      "modes after which everything went on identically stay alike when further "
-                      "faults are added",
-                      true},
-    [REDUCE_MODES_ONCE] =
-        {"modes-once",
-         "modes that were alike at a call in one context are alike at it in every context", true},
-    [REDUCE_RETRIES] = {"retries", "a retry loop matters only when it fails once or for ever",
-                        true},
-    [REDUCE_MAX_FAULTS] =
-        {"max-faults", "what more than this many simultaneous faults would show does not matter",
-         false},
-    [REDUCE_T_WAY] =
-        {"t-way",
-         "of the calls whose failures are absorbed, how they end matters at most this many at a time",
-         false},
-};
-
 struct search *search_new(struct names *names, struct faultloads *fl,
                           const struct search_options *options)
 {
@@ -50,7 +27,8 @@ struct search *search_new(struct names *names, struct faultloads *fl,
     if (ASSUMES(s, REDUCE_MODES_ONCE))
         s->opt.assume |= 1u << REDUCE_MODES;
     s->audit_rng.state = options->seed + 1;
-    tree_init(&s->tree, ASSUMES(s, REDUCE_STATELESS));
+    s->tree.stateless = ASSUMES(s, REDUCE_STATELESS);
+    vec_push(&s->tree.nodes, (struct tree_node){0});
     frontier_init(&s->frontier, &order_ops[options->order], options->seed);
     return s;
 }
@@ -59,18 +37,35 @@ void search_free(struct search *s)
 {
     if (!s)
         return;
-    tree_deinit(&s->tree);
+    vec_deinit(&s->tree.nodes);
+    vec_deinit(&s->tree.root_of);
     frontier_deinit(&s->frontier);
-    flights_deinit(&s->flights);
-    reading_deinit(&s->reading);
+    trace_order_deinit(&s->reading.order);
+    vec_deinit(&s->reading.post);
+    vec_deinit(&s->reading.node);
+    vec_deinit(&s->reading.causes);
+    vec_deinit(&s->reading.below);
+    vec_deinit(&s->reading.busy);
+    vec_deinit(&s->reading.fired);
+    vec_deinit(&s->reading.prefix);
+    vec_deinit(&s->reading.handlers);
+    vec_deinit(&s->reading.ends);
+    vec_deinit(&s->flights.list);
+    vec_deinit(&s->flights.ahead);
+    map_deinit(&s->flights.early);
     vec_deinit(&s->runs);
     vec_deinit(&s->seen_in);
     vec_deinit(&s->shown);
     vec_deinit(&s->last);
     vec_deinit(&s->happy);
     vec_deinit(&s->flags);
-    replies_deinit(&s->replies);
-    late_deinit(&s->late);
+    vec_deinit(&s->replies.rows);
+    vec_deinit(&s->replies.prefixes);
+    map_deinit(&s->replies.row_of);
+    map_deinit(&s->replies.prefix_of);
+    map_deinit(&s->late.tries);
+    map_deinit(&s->late.ran);
+    map_deinit(&s->late.waited);
     vec_deinit(&s->suspects);
     map_deinit(&s->unfired);
     vec_deinit(&s->to_audit);
@@ -121,95 +116,41 @@ void search_queue(struct search *s, struct frontier_item item)
     frontier_push(&s->frontier, item, s->frontier.ops->score(s, item.faultload));
 }
 
-void search_count_skip(struct search *s, struct frontier_item item, enum reduction why)
+/* A candidate is admitted, built as the reductions want it, and placed: skipped, kept for a later
+ * phase of t-way, or queued. */
+void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
+                     bool duplicate)
 {
-    s->n_skipped[why]++;
-    if (audit_draws(s))
-        audit_add(s, item.faultload, why);
-}
-
-void search_skip(struct search *s, struct frontier_item item, enum reduction why)
-{
-    struct tree_node *edge = &s->tree.nodes.at[item.edge];
-    bool again = edge->state == EDGE_SKIPPED;
-    edge->state = EDGE_SKIPPED;
-    edge->why = (uint8_t)why;
-    if (!again)
-        search_count_skip(s, item, why);
-}
-
-/* Was this faultload queued as often as it may be? Nearly always an edge has a faultload of its
- * own. But a lasting fault stands for many, faults below a call may show themselves to its caller
- * in two ways (an answer, or a timeout before it), and where names or steps change from run to run,
- * new prefixes ask for the same faultload again. */
-static bool queued_before(struct search *s, faultload f)
-{
-    return map_count(&s->queued, faultload_key(s->fl, f)) > (s->n_suspects ? s->opt.attempts : 1);
-}
-
-/* Which reduction leaves this candidate out; REDUCTIONS: none. One that retries admit may become a
- * lasting fault. */
-static enum reduction reduced_by(struct search *s, const struct trace *trace, uint32_t call,
-                                 struct candidate *c, bool duplicate)
-{
-    struct candidate chosen = *c;
-    if (ASSUMES(s, REDUCE_RETRIES) && !retries_admit(s, trace, call, &chosen))
-        return REDUCE_RETRIES;
-    *c = chosen;
-    if (duplicate)
-        return REDUCE_MODES;
-    if (ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, c->causes) >= s->opt.max_faults)
-        return REDUCE_MAX_FAULTS;
-    return REDUCTIONS;
-}
-
-/* Has this search to show the edge, and has it not dealt with it? */
-static bool admits(struct search *s, const struct candidate *c)
-{
-    uint8_t state = s->tree.nodes.at[c->edge].state;
+    uint8_t state = s->tree.nodes.at[c.edge].state;
     bool tried = state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
-    return state != EDGE_SEEN && state != EDGE_QUEUED && (!tried || c->again) &&
-           !shard_elsewhere(s, c->causes, c->fault);
-}
+    if (state == EDGE_SEEN || state == EDGE_QUEUED || (tried && !c.again) ||
+        shard_elsewhere(s, c.causes, c.fault))
+        return;
 
-/* Where it goes: skipped (why: by which reduction, or REDUCTIONS), kept for a later phase of t-way,
- * or queued. again: although it was queued before. */
-static void place(struct search *s, struct frontier_item item, enum reduction why, bool later,
-                  bool again)
-{
-    if (why != REDUCTIONS) {
-        search_skip(s, item, why);
-    } else if (later) {
+    enum reduction why = reduce(s, trace, call, duplicate, &c);
+    if (why != REDUCTIONS && state == EDGE_SKIPPED)
+        return; /* skipped before, and counted then */
+    struct frontier_item item = {faultload_extend(s->fl, c.causes, c.fault), c.edge};
+    enum tway_answer answer = TWAY_RUN;
+    if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
+        answer = tway_ask(s, item.faultload);
+
+    /* Nearly always an edge has a faultload of its own. But a lasting fault stands for many, faults
+     * below a call may show themselves to its caller in two ways (an answer, or a timeout before
+     * it), and where names or steps change from run to run, new prefixes ask for the same faultload
+     * again. */
+    if (why != REDUCTIONS || answer == TWAY_SKIP) {
+        skip_edge(s, item, why != REDUCTIONS ? why : REDUCE_T_WAY);
+    } else if (answer == TWAY_WAIT) {
         s->tree.nodes.at[item.edge].state = EDGE_QUEUED;
         vec_push(&s->tway.waiting, item);
-    } else if (queued_before(s, item.faultload) && !again) {
+    } else if (map_count(&s->queued, faultload_key(s->fl, item.faultload)) >
+                   (s->n_suspects ? s->opt.attempts : 1) &&
+               !c.again) {
         s->tree.nodes.at[item.edge].state = EDGE_MISSED; /* unless that shows it too */
     } else {
         search_queue(s, item);
     }
-}
-
-/* A candidate is admitted, built as the reductions want it, and placed. */
-void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,
-                     bool duplicate)
-{
-    struct candidate built = c;
-    if (!admits(s, &c))
-        return;
-    enum reduction why = reduced_by(s, trace, call, &built, duplicate);
-    if (why != REDUCTIONS && s->tree.nodes.at[c.edge].state == EDGE_SKIPPED)
-        return; /* skipped before, and counted then */
-    struct frontier_item item = {.edge = c.edge};
-    item.faultload = faultload_extend(s->fl, built.causes, built.fault);
-    enum tway_answer answer = TWAY_RUN;
-    if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
-        answer = tway_ask(s, item.faultload);
-    if (why == REDUCTIONS && built.fault.point != c.fault.point) {
-        /* a lasting fault is tried in its place */
-        faultload original = faultload_extend(s->fl, c.causes, c.fault);
-        search_count_skip(s, (struct frontier_item){original, NODE_NONE}, REDUCE_RETRIES);
-    }
-    place(s, item, answer == TWAY_SKIP ? REDUCE_T_WAY : why, answer == TWAY_WAIT, c.again);
 }
 
 /* Under t-way: does this mode wait for its phase, or is it skipped? Neither makes an edge. */

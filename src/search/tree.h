@@ -11,15 +11,15 @@
 #ifndef OUTFOX_SEARCH_TREE_H
 #define OUTFOX_SEARCH_TREE_H
 
-#include "core/mode.h"
-#include "core/names.h"
+#include "core/fault.h"
+#include "core/trace.h"
 
 #define NODE_NONE 0u
 
 enum edge_state {
     EDGE_NEW,     /* known to exist */
     EDGE_QUEUED,  /* a faultload that leads here waits for its turn */
-    EDGE_MISSED,  /* one was run and did not show it, because of how long things take (late.c) */
+    EDGE_MISSED,  /* one was run and did not show it, because of how long things take */
     EDGE_LATE,    /* no faultload leads here: its caller leaves before */
     EDGE_UNKNOWN, /* it is not known whether one does */
     EDGE_SKIPPED, /* a reduction says that it need not be seen; `why` is which */
@@ -39,7 +39,7 @@ struct tree_node {
     bool told;     /* that it is EDGE_UNKNOWN */
     bool unstable; /* the handler went on in different ways from here */
 
-    /* skip.c: outcomes of the next call that have no edge were skipped by the reduction left_out
+    /* reduce.c: outcomes of the next call that have no edge were skipped by the reduction left_out
      * - 1; `counted`: every mode of the call was counted so */
     uint8_t left_out;
     bool counted;
@@ -52,9 +52,6 @@ struct tree {
     bool stateless;
     uint64_t edges, transcripts;
 };
-
-void tree_init(struct tree *tree, bool stateless);
-void tree_deinit(struct tree *tree);
 
 /* The empty prefix of a handler; made when it is new. */
 uint32_t tree_root(struct tree *tree, struct names *names, uid handler);
@@ -69,5 +66,28 @@ uint32_t tree_find(const struct tree *tree, uint32_t node, uint32_t element, lab
 
 /* Like tree_find; makes the edge (EDGE_NEW) when it is new. */
 uint32_t tree_child(struct tree *tree, uint32_t node, uint32_t element, label l);
+
+/* What a trace says, call by call. Refilled for every observation. */
+struct reading {
+    struct trace_order order;
+    VEC(uint32_t) post;   /* calls, callees before callers, without the first */
+    VEC(uint32_t) node;   /* by call: the prefix before it in its handler's tree */
+    VEC(uint32_t) causes; /* by call: how many of `fired` fired before it */
+    VEC(uint32_t) below;  /* by call: how many of those after them fired below it */
+    VEC(int64_t)
+    busy;                    /* by call: when its handler and all below it had done their work, as
+                                far as the trace tells */
+    VEC(struct fault) fired; /* in causal order */
+    VEC(faultload) prefix;   /* prefix[k]: the first k of `fired` */
+    VEC(uint32_t) handlers;  /* calls that were handled, and */
+    VEC(uint32_t) ends;      /* the node at which each one's transcript ends */
+};
+
+struct search;
+void reading_fill(struct search *s, const struct trace *trace);
+
+/* A hash of all that the run showed, with the outcome of `point` (and all below it) left out. */
+uint64_t reading_signature(const struct search *s, const struct trace *trace, uid point,
+                           bool without_below);
 
 #endif
