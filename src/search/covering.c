@@ -88,23 +88,6 @@ static uint32_t place(const struct covering *c, const struct subset *subset, con
     return subset->first + at;
 }
 
-/* Puts the first missing combination into an empty row. */
-static void start_row(struct covering *c, uint32_t *row)
-{
-    uint32_t i = 0;
-    while (c->covered.at[c->next])
-        c->next++;
-    while (i + 1 < c->subsets.n && c->subsets.at[i + 1].first <= c->next)
-        i++;
-    const struct subset *subset = &c->subsets.at[i];
-    uint32_t at = c->next - subset->first;
-    for (uint32_t k = c->t; k-- > 0;) {
-        uint32_t n = c->n_values[subset->factor[k]];
-        row[subset->factor[k]] = at % n;
-        at /= n;
-    }
-}
-
 static void choose_value(struct covering *c, uint32_t *row, uint32_t factor)
 {
     uint32_t best = 0, best_gain = 0, ties = 0;
@@ -138,20 +121,6 @@ static uint32_t cover(struct covering *c, const uint32_t *row, bool mark)
     return gain;
 }
 
-/* What rows with at most one value other than 0 have. */
-static void cover_given(struct covering *c)
-{
-    for (uint32_t i = 0; i < c->subsets.n; i++) {
-        const struct subset *subset = &c->subsets.at[i];
-        uint32_t step = 1; /* from one value to the next */
-        c->covered.at[subset->first] = true;
-        c->missing--;
-        for (uint32_t k = c->t; k-- > 0; step *= c->n_values[subset->factor[k]])
-            for (uint32_t v = 1; v < c->n_values[subset->factor[k]]; v++, c->missing--)
-                c->covered.at[subset->first + v * step] = true;
-    }
-}
-
 /* Fills best[] with the best of several rows. */
 static void best_row(struct covering *c, uint32_t *row, uint32_t *best)
 {
@@ -163,7 +132,17 @@ static void best_row(struct covering *c, uint32_t *row, uint32_t *best)
         uint32_t shift = rng_below(&c->rng, c->n);
         for (uint32_t f = 0; f < c->n; f++)
             row[f] = UNSET;
-        start_row(c, row);
+        while (c->covered.at[c->next])
+            c->next++;
+        uint32_t first = 0; /* the subset whose combination is missing: the row begins with that */
+        while (first + 1 < c->subsets.n && c->subsets.at[first + 1].first <= c->next)
+            first++;
+        const struct subset *subset = &c->subsets.at[first];
+        for (uint32_t i = c->t, at = c->next - subset->first; i-- > 0;) {
+            uint32_t n = c->n_values[subset->factor[i]];
+            row[subset->factor[i]] = at % n;
+            at /= n;
+        }
         for (uint32_t i = 0; i < c->n; i++) {
             uint32_t f = (i + shift) % c->n;
             if (row[f] == UNSET)
@@ -199,7 +178,15 @@ static void greedy(const uint32_t *n_values, uint32_t n, uint32_t t, covering_ro
     list_subsets(&c);
     uint32_t *row = mem_alloc(n * sizeof *row), *best = mem_alloc(n * sizeof *best);
     c.missing = c.covered.n;
-    cover_given(&c);
+    for (uint32_t i = 0; i < c.subsets.n; i++) { /* given: rows with at most one value but 0 */
+        const struct subset *subset = &c.subsets.at[i];
+        uint32_t step = 1; /* from one value to the next */
+        c.covered.at[subset->first] = true;
+        c.missing--;
+        for (uint32_t k = t; k-- > 0; step *= n_values[subset->factor[k]])
+            for (uint32_t v = 1; v < n_values[subset->factor[k]]; v++, c.missing--)
+                c.covered.at[subset->first + v * step] = true;
+    }
     while (c.missing > 0) {
         best_row(&c, row, best);
         cover(&c, best, true);

@@ -11,30 +11,22 @@ struct walk {
     const struct search *s;
     faultload f;
     bool details; /* look for the deciding call too */
-    VEC(struct fault) fired;
-    VEC(uint32_t) fired_edge; /* by fault: the edge that it takes */
-    VEC(uid) reached;         /* handlers that were entered */
-    VEC(uint32_t) end;        /* and where each one's walk ended */
-    uint32_t stop;            /* the edge that nobody has seen, or NODE_NONE, */
-    uint32_t stop_prefix;     /* and the prefix before it */
+    VEC(struct walk_fault {
+        struct fault fault;
+        uint32_t edge; /* that it takes */
+    })
+    fired;
+    VEC(struct walk_handler {
+        uid handler;
+        uint32_t end; /* of its walk */
+    })
+    reached;
+    uint32_t stop;        /* the edge that nobody has seen, or NODE_NONE, */
+    uint32_t stop_prefix; /* and the prefix before it */
     uid stop_handler, stop_call;
     label stop_label;
     bool timing; /* it stopped because the answer may be in time or too late */
 };
-
-static label follow(struct walk *w, uid handler);
-
-/* The label that the call u gets. */
-static label predict(struct walk *w, uid u, struct fault *fault)
-{
-    fault->mode = faultload_mode(w->s->names, w->s->fl, w->f, u, &fault->point);
-    if (fault->mode == MODE_NONE || mode_reached(fault->mode)) {
-        label natural = follow(w, u);
-        if (fault->mode == MODE_NONE)
-            return natural;
-    }
-    return mode_label(fault->mode);
-}
 
 /* The edge that the call u takes when its service answers with this label: that, or the caller
  * leaves before. A service that makes calls may be in time under some faults and late under others;
@@ -60,52 +52,36 @@ static uint32_t choose_edge(struct walk *w, uint32_t node, uid u, label l)
 /* Follows one handler to its reply; OUT_NONE when its tree does not tell. */
 static label follow(struct walk *w, uid handler)
 {
-    const struct tree *tree = &w->s->tree;
-    uint32_t node = tree_find_root(tree, w->s->names, handler);
-    uint32_t at = w->reached.n;
-    vec_push(&w->reached, handler);
-    vec_push(&w->end, node);
-    while (node != NODE_NONE && tree->nodes.at[node].child != NODE_NONE) {
-        uint32_t element = tree->nodes.at[tree->nodes.at[node].child].element;
+    const struct search *s = w->s;
+    const struct tree_node *nodes = s->tree.nodes.at;
+    uint32_t node = tree_find_root(&s->tree, s->names, handler), at = w->reached.n;
+    vec_push(&w->reached, (struct walk_handler){handler, node});
+    while (node != NODE_NONE && nodes[node].child != NODE_NONE) {
+        uint32_t element = nodes[nodes[node].child].element;
+        uid call = names_uid(s->names, handler, element);
         struct fault fault;
-        label l = predict(w, names_uid(w->s->names, handler, element), &fault);
+        fault.mode = faultload_mode(s->names, s->fl, w->f, call, &fault.point);
+        bool served = fault.mode == MODE_NONE || mode_reached(fault.mode);
+        label natural = served ? follow(w, call) : OUT_NONE;
+        label l = fault.mode == MODE_NONE ? natural : mode_label(fault.mode);
         if (w->stop_handler != UID_NONE)
             return OUT_NONE;
-        if (l == OUT_NONE) { /* nobody has seen what it answers */
-            w->stop_handler = handler;
-            w->stop_call = names_uid(w->s->names, handler, element);
-            return OUT_NONE;
-        }
-        bool reached = fault.mode == MODE_NONE || mode_reached(fault.mode);
-        uint32_t edge = reached ? choose_edge(w, node, names_uid(w->s->names, handler, element), l)
-                                : tree_find(tree, node, element, l);
-        if (w->timing || edge == NODE_NONE || tree->nodes.at[edge].state != EDGE_SEEN) {
+        uint32_t edge = NODE_NONE;
+        if (l != OUT_NONE) /* else nobody has seen what it answers */
+            edge = served ? choose_edge(w, node, call, l) : tree_find(&s->tree, node, element, l);
+        if (w->timing || edge == NODE_NONE || nodes[edge].state != EDGE_SEEN) {
             w->stop = edge;
-            w->stop_prefix = node;
+            w->stop_prefix = l != OUT_NONE ? node : NODE_NONE;
             w->stop_handler = handler;
-            w->stop_call = names_uid(w->s->names, handler, element);
+            w->stop_call = call;
             w->stop_label = l;
             return OUT_NONE;
         }
-        if (fault.mode != MODE_NONE) {
-            vec_push(&w->fired, fault);
-            vec_push(&w->fired_edge, edge);
-        }
-        node = edge;
-        w->end.at[at] = node;
+        if (fault.mode != MODE_NONE)
+            vec_push(&w->fired, (struct walk_fault){fault, edge});
+        node = w->reached.at[at].end = edge;
     }
-    return node == NODE_NONE ? OUT_NONE : tree->nodes.at[node].reply;
-}
-
-static bool was_run(const struct search *s, faultload f, struct explanation *out)
-{
-    for (uint32_t i = 0; i < s->runs.n; i++)
-        if (s->runs.at[i].fired && faultload_eq(s->fl, s->runs.at[i].faultload, f)) {
-            out->kind = EXPLAIN_RUN;
-            out->run = i;
-            return true;
-        }
-    return false;
+    return node == NODE_NONE ? OUT_NONE : nodes[node].reply;
 }
 
 /* A point that runs have shown and that this fault fails; UID_NONE: there is none. */
@@ -149,7 +125,7 @@ static bool plainly_wrong(const struct search *s, faultload f, struct explanatio
 static uint32_t reached_at(const struct walk *w, uid handler)
 {
     uint32_t i = 0;
-    while (i < w->reached.n && w->reached.at[i] != handler)
+    while (i < w->reached.n && w->reached.at[i].handler != handler)
         i++;
     return i;
 }
@@ -234,7 +210,7 @@ static void explain_unfired(const struct walk *w, struct fault fault, struct exp
     out->fault = fault;
     out->handler = uid_parent(s->names, missing);
     uint32_t at = reached_at(w, out->handler);
-    bool happy = missing < s->happy.n && s->happy.at[missing];
+    bool happy = search_happy(s, missing);
     out->policy = missing != fault.point ? POLICY_UNREACHABLE
                   : happy                ? POLICY_EXCLUSION
                                          : POLICY_INCLUSION;
@@ -242,30 +218,12 @@ static void explain_unfired(const struct walk *w, struct fault fault, struct exp
         return;
     uint32_t element = s->names->uids.at[missing].element;
     if (happy) {
-        deciding_call(w, out->handler, w->end.at[at], element, out);
+        deciding_call(w, out->handler, w->reached.at[at].end, element, out);
         return;
     }
     uint32_t example = example_of(s, out->handler, element);
     if (example != NODE_NONE)
         last_failure(w, out->handler, example, out);
-}
-
-/* Was the edge of this fault seen because that very call, or one that counts as the same, was
- * failed? */
-static bool injected_in(const struct search *s, faultload f, struct fault fault)
-{
-    uid handler = uid_parent(s->names, fault.point);
-    for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
-        uid point = s->fl->rows.at[f].last.point;
-        bool same_handler = tree_key(&s->tree, s->names, uid_parent(s->names, point)) ==
-                            tree_key(&s->tree, s->names, handler);
-        const struct element *a = uid_element(s->names, point);
-        const struct element *b = uid_element(s->names, fault.point);
-        if (same_handler && a->service == b->service && a->interface == b->interface &&
-            (a->n == b->n || a->n == N_ANY || b->n == N_ANY))
-            return true;
-    }
-    return false;
 }
 
 /* Everything fires and every edge was seen: which run showed the last fault's edge, and how? */
@@ -275,41 +233,45 @@ static void explain_redundant(const struct walk *w, struct explanation *out)
     out->kind = EXPLAIN_REDUNDANT;
     if (w->fired.n == 0)
         return;
-    uint32_t last = 0; /* the fault whose edge was seen last decides */
+    struct walk_fault last = w->fired.at[0]; /* the one whose edge was seen last decides */
     for (uint32_t i = 1; i < w->fired.n; i++)
-        if (s->tree.nodes.at[w->fired_edge.at[i]].run >=
-            s->tree.nodes.at[w->fired_edge.at[last]].run)
-            last = i;
-    out->fault = w->fired.at[last];
-    out->run = s->tree.nodes.at[w->fired_edge.at[last]].run;
-    out->handler = uid_parent(s->names, out->fault.point);
-    bool injected = injected_in(s, s->runs.at[out->run].faultload, out->fault);
-    out->policy = injected ? POLICY_ENCAPSULATION : POLICY_PROPAGATION;
-}
-
-/* Which reduction kept the edge where the walk stopped from being tried; REDUCTIONS: none. */
-static enum reduction stopped_by(const struct walk *w)
-{
-    const struct search *s = w->s;
-    const struct tree_node *edge = &s->tree.nodes.at[w->stop];
-    uint8_t left_out = s->tree.nodes.at[w->stop_prefix].left_out;
-    if (left_out && (w->stop == NODE_NONE || edge->state == EDGE_NEW))
-        return (enum reduction)(left_out - 1); /* skipped, and not kept */
-    if (w->stop != NODE_NONE && edge->state == EDGE_SKIPPED)
-        return (enum reduction)edge->why;
-    if (outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))
-        return REDUCE_T_WAY; /* the rows had a further fault here */
-    if (w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES))
-        return REDUCE_RETRIES; /* a try that was never let through */
-    return REDUCTIONS;
+        if (s->tree.nodes.at[w->fired.at[i].edge].run >= s->tree.nodes.at[last.edge].run)
+            last = w->fired.at[i];
+    out->fault = last.fault;
+    out->run = s->tree.nodes.at[last.edge].run;
+    out->handler = uid_parent(s->names, last.fault.point);
+    out->policy = POLICY_PROPAGATION;
+    /* or was that very call, or one that counts as the same, failed there? */
+    for (faultload f = s->runs.at[out->run].faultload; f != FAULTLOAD_EMPTY;
+         f = s->fl->rows.at[f].rest) {
+        uid point = s->fl->rows.at[f].last.point;
+        bool same_handler = tree_key(&s->tree, s->names, uid_parent(s->names, point)) ==
+                            tree_key(&s->tree, s->names, out->handler);
+        const struct element *a = uid_element(s->names, point);
+        const struct element *b = uid_element(s->names, last.fault.point);
+        if (same_handler && a->service == b->service && a->interface == b->interface &&
+            (a->n == b->n || a->n == N_ANY || b->n == N_ANY))
+            out->policy = POLICY_ENCAPSULATION;
+    }
 }
 
 /* Nobody has seen what comes now: because of time, of a reduction, or because it is still open. */
 static void explain_stopped(const struct walk *w, struct explanation *out)
 {
-    enum reduction why = stopped_by(w);
-    uint8_t state = w->s->tree.nodes.at[w->stop].state;
-    bool timing = w->timing || state == EDGE_MISSED || state == EDGE_LATE || state == EDGE_UNKNOWN;
+    const struct search *s = w->s;
+    const struct tree_node *edge = &s->tree.nodes.at[w->stop];
+    uint8_t left_out = s->tree.nodes.at[w->stop_prefix].left_out;
+    enum reduction why = REDUCTIONS;
+    if (left_out && (w->stop == NODE_NONE || edge->state == EDGE_NEW))
+        why = (enum reduction)(left_out - 1); /* skipped, and not kept */
+    else if (w->stop != NODE_NONE && edge->state == EDGE_SKIPPED)
+        why = (enum reduction)edge->why;
+    else if (outcome_ok(w->stop_label) && ASSUMES(s, REDUCE_T_WAY))
+        why = REDUCE_T_WAY; /* the rows had a further fault here */
+    else if (w->stop_label == OUT_NONE && ASSUMES(s, REDUCE_RETRIES))
+        why = REDUCE_RETRIES; /* a try that was never let through */
+    bool timing = w->timing || edge->state == EDGE_MISSED || edge->state == EDGE_LATE ||
+                  edge->state == EDGE_UNKNOWN;
     out->kind = timing ? EXPLAIN_TIMING : why != REDUCTIONS ? EXPLAIN_REDUCED : EXPLAIN_OPEN;
     if (why != REDUCTIONS)
         out->reduction = reduction_rows[why].name;
@@ -330,8 +292,8 @@ static void explain_walk(struct walk *w, struct explanation *out)
         struct fault fault = s->fl->rows.at[f].last;
         bool down = fault_kind_of(s->names, fault) == FAULT_SERVICE, fired = false;
         for (uint32_t i = 0; i < w->fired.n; i++)
-            fired |= w->fired.at[i].point == fault.point ||
-                     (down && uid_element(s->names, w->fired.at[i].point)->service ==
+            fired |= w->fired.at[i].fault.point == fault.point ||
+                     (down && uid_element(s->names, w->fired.at[i].fault.point)->service ==
                                   uid_element(s->names, fault.point)->service);
         if (!fired && down)
             fault.point = seen_point(s, fault); /* one of the calls that it would fail */
@@ -343,15 +305,6 @@ static void explain_walk(struct walk *w, struct explanation *out)
     explain_redundant(w, out);
 }
 
-void search_explain(const struct search *s, faultload f, struct explanation *out)
-{
-    *out = (struct explanation){.run = UINT32_MAX};
-    if (!was_run(s, f, out))
-        explain_predict(s, f, true, out);
-    if (out->run != UINT32_MAX)
-        out->run_faultload = s->runs.at[out->run].faultload;
-}
-
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out)
 {
     *out = (struct explanation){.run = UINT32_MAX};
@@ -359,10 +312,24 @@ void explain_predict(const struct search *s, faultload f, bool details, struct e
     if (!plainly_wrong(s, f, out))
         explain_walk(&w, out);
     vec_deinit(&w.fired);
-    vec_deinit(&w.fired_edge);
     vec_deinit(&w.reached);
-    vec_deinit(&w.end);
 }
+
+void search_explain(const struct search *s, faultload f, struct explanation *out)
+{
+    uint32_t run = 0;
+    while (run < s->runs.n &&
+           !(s->runs.at[run].fired && faultload_eq(s->fl, s->runs.at[run].faultload, f)))
+        run++;
+    if (run < s->runs.n)
+        *out = (struct explanation){.kind = EXPLAIN_RUN, .run = run};
+    else
+        explain_predict(s, f, true, out);
+    if (out->run != UINT32_MAX)
+        out->run_faultload = s->runs.at[out->run].faultload;
+}
+
+/* ---- what people mean ---- */
 
 /* What people mean who write a faultload by hand, or copy the name of a call from a report: the
  * points that were seen and match. */

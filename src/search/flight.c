@@ -44,6 +44,12 @@ static uint32_t count_flights(const struct flights *fs, enum search_purpose purp
     return n;
 }
 
+/* Does it wait for the first time? */
+static bool is_fresh(const struct flight *flight)
+{
+    return !flight->running && flight->attempt == 0 && flight->purpose == FOR_SEARCH;
+}
+
 /* ---- what is given ---- */
 
 /* What becomes of something queued when its turn comes. */
@@ -73,7 +79,7 @@ static bool worth(struct search *s, struct frontier_item item)
     if (fate == FATE_SEEN)
         s->n_dropped++;
     else if (fate == FATE_EMPTY_ROW)
-        tway_row_dropped(s, item.faultload);
+        tway_doubt(s, item.faultload);
     else if (fate == FATE_T_WAY)
         skip_edge(s, item, REDUCE_T_WAY);
     else if (fate == FATE_MODES_ONCE)
@@ -119,7 +125,9 @@ static bool pick_queued(struct search *s, struct flight *out)
         out->running = leave_ahead(&s->flights, out->item.faultload);
         if (early) {
             map_set(&s->flights.early, faultload_key(s->fl, out->item.faultload), early - 1);
-            late_missed(s, out->item.edge);
+            struct tree_node *edge = &s->tree.nodes.at[out->item.edge];
+            if (out->item.edge != NODE_NONE && edge->state == EDGE_QUEUED)
+                edge->state = EDGE_MISSED; /* that run has not shown it */
         } else if (worth(s, out->item)) {
             return true;
         }
@@ -147,24 +155,15 @@ static bool pick_audit(struct search *s, struct flight *out)
     return true;
 }
 
-static bool pick(struct search *s, struct flight *out)
-{
-    if (s->baselines_done >= s->opt.baselines)
-        return pick_search(s, out) || pick_audit(s, out);
-    *out = (struct flight){.purpose = FOR_BASELINE};
-    return s->baselines_done + count_flights(&s->flights, FOR_BASELINE) < s->opt.baselines;
-}
-
 /* The first that waits and is worth it; what is not goes. NULL: none. */
 static struct flight *first_waiting(struct search *s)
 {
     struct flights *fs = &s->flights;
     for (uint32_t i = 0; i < fs->list.n;) {
         struct flight *flight = &fs->list.at[i];
-        bool fresh = flight->attempt == 0 && flight->purpose == FOR_SEARCH;
         if (flight->running)
             i++;
-        else if (fresh && !worth(s, flight->item))
+        else if (is_fresh(flight) && !worth(s, flight->item))
             remove_flight(fs, i);
         else
             return flight;
@@ -175,10 +174,14 @@ static struct flight *first_waiting(struct search *s)
 /* One that is not running, unless it was given ahead of its turn; NULL: none. */
 static struct flight *next_flight(struct search *s)
 {
-    struct flight *waiting = first_waiting(s), flight;
+    struct flight *waiting = first_waiting(s), flight = {.purpose = FOR_BASELINE};
     if (waiting)
         return waiting;
-    if (!pick(s, &flight))
+    bool more =
+        s->baselines_done >= s->opt.baselines
+            ? pick_search(s, &flight) || pick_audit(s, &flight)
+            : s->baselines_done + count_flights(&s->flights, FOR_BASELINE) < s->opt.baselines;
+    if (!more)
         return NULL;
     vec_push(&s->flights.list, flight);
     return &vec_last(&s->flights.list);
@@ -213,20 +216,25 @@ static bool peek(const struct search *s, enum search_purpose purpose, uint32_t a
     return true;
 }
 
+/* Is it among those? */
+static bool comes_soon(const struct search *s, enum search_purpose purpose, faultload f)
+{
+    struct frontier_item item;
+    for (uint32_t k = 0; k < FLIGHTS_AHEAD && peek(s, purpose, k, &item); k++)
+        if (faultload_eq(s->fl, item.faultload, f))
+            return true;
+    return false;
+}
+
 /* As many are ahead as may be: one that has fallen behind goes. */
 static void make_room(struct search *s, enum search_purpose purpose)
 {
     struct flights *fs = &s->flights;
-    struct frontier_item item;
-    for (uint32_t i = 0; i < fs->ahead.n; i++) {
-        bool soon = false;
-        for (uint32_t k = 0; k < FLIGHTS_AHEAD && !soon && peek(s, purpose, k, &item); k++)
-            soon = item.faultload == fs->ahead.at[i];
-        if (!soon) {
+    for (uint32_t i = 0; i < fs->ahead.n; i++)
+        if (!comes_soon(s, purpose, fs->ahead.at[i])) {
             leave_ahead(fs, fs->ahead.at[i]);
             return;
         }
-    }
 }
 
 /* Something that will probably be asked for soon after what has its turn. */
@@ -284,10 +292,8 @@ bool search_done(const struct search *s)
 uint64_t flights_waiting(const struct search *s)
 {
     uint64_t n = 0;
-    for (uint32_t i = 0; i < s->flights.list.n; i++) {
-        const struct flight *flight = &s->flights.list.at[i];
-        n += !flight->running && flight->attempt == 0 && flight->purpose == FOR_SEARCH;
-    }
+    for (uint32_t i = 0; i < s->flights.list.n; i++)
+        n += is_fresh(&s->flights.list.at[i]);
     return n;
 }
 
@@ -310,15 +316,6 @@ static uint32_t find(const struct search *s, faultload f)
     return waiting;
 }
 
-/* Is it one of the next audits? */
-static bool audit_ahead(const struct search *s, faultload f)
-{
-    for (uint32_t i = 0; i < FLIGHTS_AHEAD && s->audit_at + i < s->to_audit.n; i++)
-        if (faultload_eq(s->fl, s->to_audit.at[s->audit_at + i].item.faultload, f))
-            return true;
-    return false;
-}
-
 /* Puts what this picks among those that wait, until f is among it; else UINT32_MAX. */
 static uint32_t pick_until(struct search *s, faultload f,
                            bool (*from)(struct search *, struct flight *))
@@ -333,18 +330,6 @@ static uint32_t pick_until(struct search *s, faultload f,
     return UINT32_MAX;
 }
 
-/* What waits and has been seen meanwhile would keep the next phase from beginning. */
-static void drop_waiting(struct search *s)
-{
-    struct flights *fs = &s->flights;
-    for (uint32_t i = fs->list.n; i-- > 0;) {
-        struct flight *flight = &fs->list.at[i];
-        if (!flight->running && flight->attempt == 0 && flight->purpose == FOR_SEARCH &&
-            !worth(s, flight->item))
-            remove_flight(fs, i);
-    }
-}
-
 /* Picks what would be given next until f is among it; else UINT32_MAX. Something that was queued
  * and is not there any more was given when it still had something to show, next to others: that is
  * no reason to begin a new phase. */
@@ -355,11 +340,15 @@ static uint32_t look_ahead(struct search *s, faultload f)
     uint32_t at = pick_until(s, f, pick_queued);
     if (at == UINT32_MAX && s->flights.list.n == 0 && !ASSUMES(s, REDUCE_T_WAY) && late_advance(s))
         at = pick_until(s, f, pick_queued);
-    if (at != UINT32_MAX || (map_get(&s->queued, faultload_key(s->fl, f)) && !audit_ahead(s, f)))
+    if (at != UINT32_MAX ||
+        (map_get(&s->queued, faultload_key(s->fl, f)) && !comes_soon(s, FOR_AUDIT, f)))
         return at;
-    drop_waiting(s);
+    /* what waits and has been seen meanwhile would keep the next phase from beginning */
+    for (uint32_t i = s->flights.list.n; i-- > 0;)
+        if (is_fresh(&s->flights.list.at[i]) && !worth(s, s->flights.list.at[i].item))
+            remove_flight(&s->flights, i);
     at = pick_until(s, f, pick_search);
-    return at == UINT32_MAX && audit_ahead(s, f) ? pick_until(s, f, pick_audit) : at;
+    return at == UINT32_MAX && comes_soon(s, FOR_AUDIT, f) ? pick_until(s, f, pick_audit) : at;
 }
 
 struct flight flight_land(struct search *s, faultload f)
@@ -377,13 +366,6 @@ struct flight flight_land(struct search *s, faultload f)
     flight = s->flights.list.at[at];
     remove_flight(&s->flights, at);
     return flight;
-}
-
-void flight_again(struct search *s, struct flight flight)
-{
-    flight.running = false;
-    flight.attempt++;
-    vec_push(&s->flights.list, flight);
 }
 
 void search_forget(struct search *s, faultload f)

@@ -94,7 +94,7 @@ static struct frontier_item peek_random(const struct frontier *f, uint64_t after
 static bool goes_on(const struct search *s, faultload f, struct fault fault)
 {
     const struct element *el = uid_element(s->names, fault.point);
-    if (el->n == 0 || el->n == N_ANY || (fault.point < s->happy.n && s->happy.at[fault.point]))
+    if (el->n == 0 || el->n == N_ANY || search_happy(s, fault.point))
         return false;
     for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
         struct fault other = s->fl->rows.at[f].last;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The options of a search as text: read from the command line, kept with a campaign, and taken up
- * from there. One pair of functions for each row of option.list.
+ * from there. One function that reads, and one case of print_value, for each row of option.list.
  *
  * 1. Printed and taken up again, options are the same.
  * 2. A store is input: what the command line would refuse is refused there, too. */
@@ -63,14 +63,6 @@ static int read_modes(const struct reading *r, slice text)
     return r->stored && r->modes->n == 0 ? -1 : 0;
 }
 
-static void print_modes(const struct search_options *o, struct buf *out)
-{
-    for (uint32_t i = 0; i < o->n_modes; i++) {
-        buf_addc(out, ' ');
-        mode_print(o->modes[i], out);
-    }
-}
-
 static int read_assume(const struct reading *r, slice text)
 {
     slice word;
@@ -97,13 +89,6 @@ static int read_assume(const struct reading *r, slice text)
     return 0;
 }
 
-static void print_assume(const struct search_options *o, struct buf *out)
-{
-    for (enum reduction r = 0; r < REDUCTIONS; r++)
-        if (o->assume >> r & 1)
-            buf_addf(out, " %s", reduction_rows[r].name);
-}
-
 static int read_max_faults(const struct reading *r, slice text)
 {
     uint64_t n;
@@ -113,11 +98,6 @@ static int read_max_faults(const struct reading *r, slice text)
     return 0;
 }
 
-static void print_max_faults(const struct search_options *o, struct buf *out)
-{
-    buf_addf(out, " %u", (unsigned)o->max_faults);
-}
-
 static int read_t_way(const struct reading *r, slice text)
 {
     uint64_t n;
@@ -125,11 +105,6 @@ static int read_t_way(const struct reading *r, slice text)
         return -1;
     r->out->t_way = (uint32_t)n;
     return n == 0 || (n >= 2 && n <= 4) ? 0 : err_set(r->e, 0, 0, "--t-way takes 2, 3 or 4");
-}
-
-static void print_t_way(const struct search_options *o, struct buf *out)
-{
-    buf_addf(out, " %u", (unsigned)o->t_way);
 }
 
 static int read_audit(const struct reading *r, slice text)
@@ -143,11 +118,6 @@ static int read_audit(const struct reading *r, slice text)
                        SLICE_ARG(text));
     r->out->audit = value;
     return 0;
-}
-
-static void print_audit(const struct search_options *o, struct buf *out)
-{
-    buf_addf(out, " %g", o->audit);
 }
 
 static int read_order(const struct reading *r, slice text)
@@ -166,19 +136,9 @@ static int read_order(const struct reading *r, slice text)
     return -1;
 }
 
-static void print_order(const struct search_options *o, struct buf *out)
-{
-    buf_addf(out, " %s", order_rows[o->order].name);
-}
-
 static int read_seed(const struct reading *r, slice text)
 {
     return read_number(r, text, true, UINT64_MAX, &r->out->seed);
-}
-
-static void print_seed(const struct search_options *o, struct buf *out)
-{
-    buf_addf(out, " %llu", (unsigned long long)o->seed);
 }
 
 /* People count from 1; 0/0 is kept where there is one alone. */
@@ -198,9 +158,29 @@ static int read_shard(const struct reading *r, slice text)
     return 0;
 }
 
-static void print_shard(const struct search_options *o, struct buf *out)
+/* The value as it is kept with a campaign. */
+static void print_value(enum search_option option, const struct search_options *o, struct buf *out)
 {
-    buf_addf(out, " %u/%u", (unsigned)o->shard, (unsigned)o->shards);
+    switch (option) {
+    case SEARCH_MODES:
+        for (uint32_t i = 0; i < o->n_modes; i++) {
+            buf_addc(out, ' ');
+            mode_print(o->modes[i], out);
+        }
+        break;
+    case SEARCH_ASSUME:
+        for (enum reduction r = 0; r < REDUCTIONS; r++)
+            if (o->assume >> r & 1)
+                buf_addf(out, " %s", reduction_rows[r].name);
+        break;
+    case SEARCH_MAX_FAULTS: buf_addf(out, " %u", (unsigned)o->max_faults); break;
+    case SEARCH_T_WAY: buf_addf(out, " %u", (unsigned)o->t_way); break;
+    case SEARCH_AUDIT: buf_addf(out, " %g", o->audit); break;
+    case SEARCH_ORDER: buf_addf(out, " %s", order_rows[o->order].name); break;
+    case SEARCH_SEED: buf_addf(out, " %llu", (unsigned long long)o->seed); break;
+    case SEARCH_SHARD: buf_addf(out, " %u/%u", (unsigned)o->shard, (unsigned)o->shards); break;
+    case SEARCH_OPTIONS: break;
+    }
 }
 
 /* ---- all of them ---- */
@@ -208,9 +188,8 @@ static void print_shard(const struct search_options *o, struct buf *out)
 static const struct {
     const char *name;
     int (*read)(const struct reading *r, slice text);
-    void (*print)(const struct search_options *o, struct buf *out);
 } rows[SEARCH_OPTIONS] = {
-#define SEARCH_OPTION(ID, id, name, ...) {name, read_##id, print_##id},
+#define SEARCH_OPTION(ID, id, name, ...) {name, read_##id},
 #include "search/option.list"
 #undef SEARCH_OPTION
 };
@@ -232,9 +211,9 @@ int search_option_read(enum search_option option, slice text, struct mode_list *
 
 void search_options_print(const struct search_options *o, struct buf *out)
 {
-    for (uint32_t i = 0; i < SEARCH_OPTIONS; i++) {
+    for (enum search_option i = 0; i < SEARCH_OPTIONS; i++) {
         buf_addf(out, "%s:", rows[i].name);
-        rows[i].print(o, out);
+        print_value(i, o, out);
         buf_addc(out, '\n');
     }
     buf_addf(out, "baselines: %u\n", (unsigned)o->baselines);

@@ -69,18 +69,10 @@ static void doubt(struct search *s, struct fault fault)
     s->tway.groups.at[group_of(&s->tway, value)].doubt = true;
 }
 
-static void doubt_all(struct search *s, faultload f)
+void tway_doubt(struct search *s, faultload f)
 {
     for (; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
         doubt(s, s->fl->rows.at[f].last);
-}
-
-static void show(struct tway *t, struct tway_value *value)
-{
-    uint32_t word = t->n_runs / SETS_WORD;
-    while (value->runs.n <= word)
-        vec_push(&value->runs, 0);
-    value->runs.at[word] |= 1ull << t->n_runs % SETS_WORD;
 }
 
 /* Did some run have all of these values? */
@@ -133,18 +125,13 @@ static bool all_shown(const struct search *s, faultload causes, struct tway_valu
 
 /* ---- asked about a faultload ---- */
 
-static bool happy(const struct search *s, uid u)
-{
-    return u < s->happy.n && s->happy.at[u];
-}
-
 bool tway_may_be_factors(const struct search *s, faultload causes, struct fault fault)
 {
     if (s->tway.phase != TWAY_SINGLES)
         return true; /* nothing else waits or is skipped then */
-    bool may = happy(s, fault.point);
+    bool may = search_happy(s, fault.point);
     for (faultload f = causes; f != FAULTLOAD_EMPTY && may; f = s->fl->rows.at[f].rest)
-        may = happy(s, s->fl->rows.at[f].last.point);
+        may = search_happy(s, s->fl->rows.at[f].last.point);
     return may;
 }
 
@@ -205,11 +192,6 @@ bool tway_row_shows_nothing(struct search *s, faultload row)
     struct explanation why;
     explain_predict(s, row, false, &why);
     return why.kind == EXPLAIN_IMPOSSIBLE || why.kind == EXPLAIN_REDUNDANT;
-}
-
-void tway_row_dropped(struct search *s, faultload row)
-{
-    doubt_all(s, row);
 }
 
 /* ---- observed ---- */
@@ -279,17 +261,18 @@ void tway_observe(struct search *s, faultload planned, const struct trace *trace
         observe_single(s, trace, duplicate);
         return;
     }
-    const struct reading *r = &s->reading;
-    for (uint32_t i = 0; i < r->fired.n; i++) {
-        struct tway_value *value = value_of(t, r->fired.at[i]);
+    uint32_t word = t->n_runs / SETS_WORD;
+    uint64_t bit = 1ull << t->n_runs % SETS_WORD;
+    for (uint32_t i = 0; i < s->reading.fired.n; i++) {
+        struct tway_value *value = value_of(t, s->reading.fired.at[i]);
+        while (value && value->runs.n <= word)
+            vec_push(&value->runs, 0);
         if (value)
-            show(t, value);
+            value->runs.at[word] |= bit;
     }
     for (faultload f = planned; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
-        struct tway_value *value = value_of(t, s->fl->rows.at[f].last);
-        uint32_t word = t->n_runs / SETS_WORD;
-        bool shown =
-            value && value->runs.n > word && (value->runs.at[word] >> t->n_runs % SETS_WORD & 1);
+        const struct tway_value *value = value_of(t, s->fl->rows.at[f].last);
+        bool shown = value && value->runs.n > word && value->runs.at[word] & bit;
         if (!shown)
             doubt(s, s->fl->rows.at[f].last);
     }
@@ -297,25 +280,6 @@ void tway_observe(struct search *s, faultload planned, const struct trace *trace
 }
 
 /* ---- phases ---- */
-
-static void make_groups(struct search *s)
-{
-    struct tway *t = &s->tway;
-    struct map group_at = {0};
-    for (uint32_t i = 0; i < t->factors.n; i++) {
-        uid handler = uid_parent(s->names, t->factors.at[i].point);
-        const uint32_t *at = map_get(&group_at, handler);
-        t->factors.at[i].group = at ? *at : t->groups.n;
-        if (!at) {
-            map_set(&group_at, handler, t->groups.n);
-            vec_push(&t->groups, (struct tway_group){0});
-        }
-        vec_push(&t->groups.at[t->factors.at[i].group].factors, i);
-    }
-    for (uint32_t i = 0; i < t->values.n; i++)
-        vec_push(&t->factors.at[t->values.at[i].factor].values, i);
-    map_deinit(&group_at);
-}
 
 struct rows {
     struct search *s;
@@ -337,22 +301,29 @@ static void queue_row(void *ctx, const uint32_t *values)
     if (map_count(&rows->queued, faultload_key(s->fl, f)) > 1)
         return;
     if (ASSUMES(s, REDUCE_MAX_FAULTS) && faultload_size(s->fl, f) > s->opt.max_faults)
-        doubt_all(s, f);
+        tway_doubt(s, f);
     else
         search_queue(s, (struct frontier_item){f, NODE_NONE});
 }
 
-static void doubt_group(struct search *s, uint32_t g)
-{
-    for (uint32_t i = 0; i < s->tway.values.n; i++)
-        if (group_of(&s->tway, &s->tway.values.at[i]) == g)
-            doubt(s, s->tway.values.at[i].fault);
-}
-
+/* Factors of one handler are a group; each group has its rows. */
 static void queue_rows(struct search *s)
 {
     struct tway *t = &s->tway;
-    make_groups(s);
+    struct map group_at = {0};
+    for (uint32_t i = 0; i < t->factors.n; i++) {
+        uid handler = uid_parent(s->names, t->factors.at[i].point);
+        const uint32_t *at = map_get(&group_at, handler);
+        t->factors.at[i].group = at ? *at : t->groups.n;
+        if (!at) {
+            map_set(&group_at, handler, t->groups.n);
+            vec_push(&t->groups, (struct tway_group){0});
+        }
+        vec_push(&t->groups.at[t->factors.at[i].group].factors, i);
+    }
+    map_deinit(&group_at);
+    for (uint32_t i = 0; i < t->values.n; i++)
+        vec_push(&t->factors.at[t->values.at[i].factor].values, i);
     for (uint32_t g = 0; g < t->groups.n; g++) {
         struct rows rows = {.s = s, .group = &t->groups.at[g]};
         uint32_t n = rows.group->factors.n;
@@ -360,8 +331,10 @@ static void queue_rows(struct search *s)
         for (uint32_t i = 0; i < n; i++)
             n_values[i] = t->factors.at[rows.group->factors.at[i]].values.n + 1;
         uint32_t strength = s->opt.t_way < n ? s->opt.t_way : n;
-        if (n >= 2 && !covering_array(n_values, n, strength, queue_row, &rows))
-            doubt_group(s, g); /* more modes than are allowed: searched exactly */
+        bool exact = n >= 2 && !covering_array(n_values, n, strength, queue_row, &rows);
+        for (uint32_t i = 0; i < t->values.n && exact; i++) /* more modes than are allowed */
+            if (group_of(t, &t->values.at[i]) == g)
+                doubt(s, t->values.at[i].fault);
         mem_free(n_values);
         map_deinit(&rows.queued);
     }
@@ -401,10 +374,15 @@ static bool ask_mode(struct search *s, const struct tway_call *w, mode m)
     return true;
 }
 
-static void ask_calls(struct search *s)
+bool tway_advance(struct search *s)
 {
     struct tway *t = &s->tway;
     uint32_t kept = 0;
+    if (t->phase == TWAY_CHECKED)
+        return false;
+    if (t->phase == TWAY_SINGLES)
+        queue_rows(s);
+    t->phase++;
     for (uint32_t i = 0; i < t->calls.n; i++) {
         struct tway_call w = t->calls.at[i];
         for (uint32_t k = 0; k < s->opt.n_modes; k++)
@@ -418,14 +396,8 @@ static void ask_calls(struct search *s)
             s->tree.nodes.at[w.node].counted = true;
     }
     t->calls.n = kept;
-}
-
-/* The same for what waits one by one. */
-static void ask_items(struct search *s)
-{
-    struct tway *t = &s->tway;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < t->waiting.n; i++) {
+    kept = 0;
+    for (uint32_t i = 0; i < t->waiting.n; i++) { /* the same for what waits one by one */
         struct frontier_item item = t->waiting.at[i];
         bool seen = s->tree.nodes.at[item.edge].state == EDGE_SEEN;
         enum tway_answer answer = tway_ask(s, item.faultload);
@@ -441,17 +413,6 @@ static void ask_items(struct search *s)
             search_queue(s, item);
     }
     t->waiting.n = kept;
-}
-
-bool tway_advance(struct search *s)
-{
-    if (s->tway.phase == TWAY_CHECKED)
-        return false;
-    if (s->tway.phase == TWAY_SINGLES)
-        queue_rows(s);
-    s->tway.phase++;
-    ask_calls(s);
-    ask_items(s);
     return true;
 }
 

@@ -243,12 +243,6 @@ bool late_may_be(const struct search *s, uint32_t left, uid u, label l)
            (us && slow->ns > *us * INT64_C(1000));
 }
 
-void late_missed(struct search *s, uint32_t edge)
-{
-    if (edge != NODE_NONE && s->tree.nodes.at[edge].state == EDGE_QUEUED)
-        s->tree.nodes.at[edge].state = EDGE_MISSED;
-}
-
 void late_observe(struct search *s, const struct trace *trace)
 {
     const struct reading *r = &s->reading;

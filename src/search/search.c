@@ -153,28 +153,11 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     }
 }
 
-/* Under t-way: does this mode wait for its phase, or is it skipped? Neither makes an edge. */
-static bool set_aside(struct search *s, uint32_t node, faultload causes, struct fault fault,
-                      enum tway_answer *answer)
-{
-    *answer = tway_ask_more(s, causes, fault);
-    if (*answer == TWAY_RUN || !tway_may_be_factors(s, causes, fault))
-        return false;
-    uint32_t element = s->names->uids.at[fault.point].element;
-    uint32_t edge = tree_find(&s->tree, node, element, mode_label(fault.mode));
-    if ((edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW) ||
-        shard_elsewhere(s, causes, fault))
-        *answer = TWAY_RUN; /* not by this one */
-    else if (*answer == TWAY_SKIP && !s->tree.nodes.at[node].counted)
-        skip_mode(s, node, causes, fault, REDUCE_T_WAY);
-    return true;
-}
-
 /* All modes of one call, and all that its callee may answer. */
 static void expand(struct search *s, const struct trace *trace, uint32_t call, bool duplicate)
 {
     const struct call *c = &trace->calls.at[call];
-    uint32_t node = s->reading.node.at[call];
+    uint32_t node = s->reading.node.at[call], element = s->names->uids.at[c->uid].element;
     if (suspect_blocks(s, c->uid))
         return;
     replies_expand(s, trace, call, duplicate);
@@ -187,16 +170,24 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
     struct tway_call waiting = {node, c->uid, causes, 0};
     for (uint32_t i = 0; i < s->opt.n_modes; i++) {
         struct fault fault = {c->uid, s->opt.modes[i]};
-        enum tway_answer answer;
+        enum tway_answer answer = TWAY_RUN;
         if (!call_takes(c, fault.mode))
             continue;
-        if (ASSUMES(s, REDUCE_T_WAY) && !duplicate && set_aside(s, node, causes, fault, &answer)) {
+        if (ASSUMES(s, REDUCE_T_WAY) && !duplicate)
+            answer = tway_ask_more(s, causes, fault);
+        if (answer != TWAY_RUN && tway_may_be_factors(s, causes, fault)) {
+            /* it waits for its phase, or is skipped: neither makes an edge */
+            uint32_t edge = tree_find(&s->tree, node, element, mode_label(fault.mode));
+            if ((edge != NODE_NONE && s->tree.nodes.at[edge].state != EDGE_NEW) ||
+                shard_elsewhere(s, causes, fault))
+                continue;
             waiting.modes |= (uint64_t)(answer == TWAY_WAIT) << i;
             skips |= answer == TWAY_SKIP;
+            if (answer == TWAY_SKIP && !s->tree.nodes.at[node].counted)
+                skip_mode(s, node, causes, fault, REDUCE_T_WAY);
             continue;
         }
-        uint32_t edge =
-            tree_child(&s->tree, node, s->names->uids.at[c->uid].element, mode_label(fault.mode));
+        uint32_t edge = tree_child(&s->tree, node, element, mode_label(fault.mode));
         search_consider(s, trace, call,
                         (struct candidate){.edge = edge, .fault = fault, .causes = causes},
                         duplicate);
@@ -210,10 +201,25 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
     s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;
 }
 
-static void record(struct search *s, const struct verdict *verdict, bool fired)
+void search_observe(struct search *s, faultload f, const struct trace *trace,
+                    const struct verdict *verdict)
 {
+    s->now = flight_land(s, f);
+    reading_fill(s, trace);
+
+    /* Did all that was planned happen? The rows of t-way are guesses: such a run was one of the
+     * faults that did fire. What nobody asked for is brought into causal order. */
+    faultload happened = s->reading.prefix.at[s->reading.fired.n];
+    bool fired = suspect_all_fired(s);
+    bool row = s->now.purpose == FOR_SEARCH && s->now.item.edge == NODE_NONE && !s->now.stranger;
+    bool strange = fired && s->now.stranger &&
+                   faultload_size(s->fl, s->now.item.faultload) == s->reading.fired.n;
+    if ((row && !fired) || strange)
+        s->now.item.faultload = happened;
+    fired |= row;
+
     struct search_run run = {.faultload = s->now.item.faultload,
-                             .happened = s->reading.prefix.at[s->reading.fired.n],
+                             .happened = happened,
                              .status = verdict->status,
                              .pass = verdict->pass,
                              .fired = fired,
@@ -221,40 +227,17 @@ static void record(struct search *s, const struct verdict *verdict, bool fired)
     run.size = faultload_size(s->fl, run.faultload);
     run.hits = faultload_size(s->fl, run.happened);
     run.repeat = s->now.attempt > 0 || (s->now.purpose == FOR_BASELINE && s->baselines_done > 0);
-    if (run.repeat)
-        s->n_repeats++;
-    else if (s->now.purpose == FOR_AUDIT)
-        s->n_audited++;
-    else
-        s->n_runs++;
+    s->n_repeats += run.repeat;
+    s->n_audited += !run.repeat && s->now.purpose == FOR_AUDIT;
+    s->n_runs += !run.repeat && s->now.purpose != FOR_AUDIT;
     vec_push(&s->runs, run);
-}
-
-/* Did all that was planned happen? What the run is counted as may change by that. */
-static bool came_true(struct search *s)
-{
-    struct reading *r = &s->reading;
-    bool row = s->now.purpose == FOR_SEARCH && s->now.item.edge == NODE_NONE && !s->now.stranger;
-    bool fired = suspect_all_fired(s);
-    if (row &&
-        !fired) /* of t-way, whose rows are guesses: it was a run of the faults that did fire */
-        s->now.item.faultload = r->prefix.at[r->fired.n];
-    else if (fired && s->now.stranger && faultload_size(s->fl, s->now.item.faultload) == r->fired.n)
-        s->now.item.faultload = r->prefix.at[r->fired.n]; /* in causal order */
-    return row || fired;
-}
-
-void search_observe(struct search *s, faultload f, const struct trace *trace,
-                    const struct verdict *verdict)
-{
-    s->now = flight_land(s, f);
-    reading_fill(s, trace);
-    bool fired = came_true(s);
-    record(s, verdict, fired);
     frontier_observed(&s->frontier, s->now.item, trace, verdict);
+
     if (!fired) {
-        if (s->now.attempt + 1 < s->opt.attempts) /* again, as often as is allowed */
-            flight_again(s, s->now);
+        struct flight again = s->now;
+        again.running = false;
+        if (++again.attempt < s->opt.attempts) /* as often as is allowed */
+            vec_push(&s->flights.list, again);
         else
             suspect_not_fired(s, trace);
         return;

@@ -112,7 +112,7 @@ struct search {
     struct map mode_signatures; /* (context, signature) -> mode */
     struct map mode_classes;    /* (point, mode) -> representative; (point) -> how many are known */
     struct map stateless;       /* (call, prefix) that were counted as skipped */
-    struct map queued; /* key of a faultload -> how often it was queued */
+    struct map queued;          /* key of a faultload -> how often it was queued */
     struct tway tway;
     struct map shard_of;  /* first fault -> its shard */
     struct map elsewhere; /* keys of the faultloads that fell to other shards */
@@ -186,9 +186,6 @@ void replies_expand(struct search *s, const struct trace *trace, uint32_t call, 
 void late_left(struct search *s, uint32_t edge, const struct call *c);
 void late_observe(struct search *s, const struct trace *trace);
 
-/* The faults that should lead to this edge have been run on another occasion. */
-void late_missed(struct search *s, uint32_t edge);
-
 /* A call that ends with this label, at a place where callers leave by the edge `left`: may it be too
  * late there? */
 bool late_may_be(const struct search *s, uint32_t left, uid u, label l);
@@ -200,10 +197,8 @@ bool late_advance(struct search *s);
  * details, also without looking for the call that decides. */
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
 
-/* flight.c: takes the run under f from those that are under way, or makes it as if it had been; puts
- * it back, to be run once more. */
+/* flight.c: takes the run under f from those that are under way, or makes it as if it had been. */
 struct flight flight_land(struct search *s, faultload f);
-void flight_again(struct search *s, struct flight flight);
 uint64_t flights_waiting(const struct search *s); /* for the first time */
 
 /* search.c: can this call fail? Can it in this way? In how many of the search's ways? */
@@ -211,6 +206,12 @@ void search_set_flags(struct search *s, uid u, uint8_t flags);
 bool search_point(const struct search *s, uid u);
 bool search_takes(const struct search *s, uid u, mode m);
 uint32_t search_modes(const struct search *s, uid u);
+
+/* Is it made without faults? */
+static inline bool search_happy(const struct search *s, uid u)
+{
+    return u < s->happy.n && s->happy.at[u];
+}
 
 /* Queues a candidate whose edge was not seen, or says which reduction keeps it from that. */
 void search_consider(struct search *s, const struct trace *trace, uint32_t call, struct candidate c,

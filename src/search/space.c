@@ -136,21 +136,12 @@ static double edge_ways(const struct count *c, uid handler, const struct tree_no
     return injected + ways_of(c, root, edge->label);
 }
 
-static void add_ways(struct count *c, uint32_t root, label reply, double n)
-{
-    for (uint32_t i = c->first.at[root] - 1; i < c->ways.n; i++)
-        if (c->ways.at[i].reply == reply) {
-            c->ways.at[i].n += n;
-            return;
-        }
-    vec_push(&c->ways, (struct ways){root, reply, n});
-}
-
 /* One handler: its nodes in the order in which they were made, so parents come first. */
 static void count_handler(struct count *c, uint32_t root, const uint32_t *node, uint32_t n)
 {
     const struct tree_node *nodes = c->s->tree.nodes.at;
-    c->first.at[root] = c->ways.n + 1;
+    uint32_t first = c->ways.n;
+    c->first.at[root] = first + 1;
     for (uint32_t i = 0; i < n; i++) {
         const struct tree_node *at = &nodes[node[i]];
         if (node[i] == root)
@@ -158,8 +149,14 @@ static void count_handler(struct count *c, uint32_t root, const uint32_t *node, 
         else if (at->state == EDGE_SEEN)
             c->node_ways.at[node[i]] =
                 c->node_ways.at[at->parent] * edge_ways(c, nodes[root].element, at);
-        if (at->reply != OUT_NONE)
-            add_ways(c, root, at->reply, c->node_ways.at[node[i]]);
+        if (at->reply == OUT_NONE)
+            continue;
+        uint32_t k = first;
+        while (k < c->ways.n && c->ways.at[k].reply != at->reply)
+            k++;
+        if (k == c->ways.n)
+            vec_push(&c->ways, (struct ways){root, at->reply, 0});
+        c->ways.at[k].n += c->node_ways.at[node[i]];
     }
 }
 

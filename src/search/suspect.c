@@ -124,17 +124,6 @@ static bool is_in(const struct trace *trace, uid u)
     return false;
 }
 
-/* The call that was not made, for want of which this one was not: it, or one above it. */
-static uid not_made(const struct search *s, const struct trace *trace, uid u)
-{
-    uid parent = uid_parent(s->names, u);
-    while (uid_parent(s->names, parent) != UID_NONE && !is_in(trace, parent)) {
-        u = parent;
-        parent = uid_parent(s->names, u);
-    }
-    return u;
-}
-
 void suspect_steps(struct search *s, const struct trace *trace)
 {
     for (; s->explained < s->suspects.n; s->explained++) {
@@ -157,8 +146,13 @@ void suspect_not_fired(struct search *s, const struct trace *trace)
         struct suspect suspect = {.kind = SUSPECT_NOT_FIRED,
                                   .faultload = s->now.item.faultload,
                                   .point = fault.point,
-                                  .call = not_made(s, trace, fault.point),
+                                  .call = fault.point,
                                   .n = s->now.attempt + 1};
+        /* the call for want of which it was not made: it, or one above it */
+        for (uid up = uid_parent(s->names, suspect.call);
+             uid_parent(s->names, up) != UID_NONE && !is_in(trace, up);
+             up = uid_parent(s->names, up))
+            suspect.call = up;
         find_cause(s, trace, &suspect);
         suspect_add(s, suspect);
         if (map_count(&s->unfired, shape(s->names, fault.point)) == UNFIRED_MAX)
@@ -181,16 +175,6 @@ bool suspect_blocks(const struct search *s, uid u)
     return n && *n >= UNFIRED_MAX;
 }
 
-/* A call that is not in every fault-free run: does another one stand for it in the others? */
-static void find_stand_in(const struct search *s, struct suspect *out)
-{
-    for (uid u = 1; u < s->shown.n && s->suspects.n < SUSPECTS_MAX; u++)
-        if (u != out->call && s->shown.at[u] && !(s->shown.at[u] & out->shown) &&
-            uid_parent(s->names, u) == uid_parent(s->names, out->call) &&
-            compare(s, out->call, u) != CAUSE_COUNT)
-            consider(s, out, u);
-}
-
 void suspect_baselines(struct search *s)
 {
     for (uid u = 0; u < s->seen_in.n; u++) {
@@ -202,7 +186,12 @@ void suspect_baselines(struct search *s)
                                   .of = s->baselines_done};
         if (s->seen_in.at[u] == 0 || s->seen_in.at[u] >= s->baselines_done)
             continue;
-        find_stand_in(s, &suspect);
+        /* it is not in every fault-free run: does another one stand for it in the others? */
+        for (uid v = 1; v < s->shown.n && s->suspects.n < SUSPECTS_MAX; v++)
+            if (v != u && s->shown.at[v] && !(s->shown.at[v] & suspect.shown) &&
+                uid_parent(s->names, v) == uid_parent(s->names, u) &&
+                compare(s, u, v) != CAUSE_COUNT)
+                consider(s, &suspect, v);
         suspect_add(s, suspect);
     }
 }
