@@ -401,13 +401,14 @@ static int combine(const struct search *s, const struct points *points, mode m,
                 continue; /* it can fail in only one way at a time */
             if (made == MEANT_MAX)
                 return err_set(e, 0, 0,
-                               "this means more than %d combinations of calls: name the callers, "
-                               "as in \"CALLER > CALL : MODE\"",
+                               "this matches more than %d combinations of calls; name the "
+                               "callers, as in \"CALLER > CALL : MODE\"",
                                MEANT_MAX);
             all[made++] = faultload_extend(s->fl, out[i], (struct fault){point, m});
         }
     if (!made)
-        return err_set(e, 0, 0, "two faults at one call: it can fail in only one way at a time");
+        return err_set(e, 0, 0,
+                       "two faults at one call: a call can fail in only one way at a time");
     memcpy(out, all, made * sizeof *all);
     *n = made;
     return 0;
@@ -424,7 +425,7 @@ int search_meant(const struct search *s, const struct vocabulary *v, uid request
     if (slice_is(text, "none"))
         return 0;
     if (!text.n)
-        return err_set(e, 0, 0, "a faultload is written \"CALL : MODE\", or \"none\"");
+        return err_set(e, 0, 0, "write a faultload as \"CALL : MODE\" or \"none\"");
     while (!status && pattern_cut(&text, &fault)) {
         struct points points = {0};
         mode m = MODE_NONE;

@@ -127,10 +127,10 @@ static uint32_t size_of(const struct search *s, faultload f)
 }
 
 static const struct order_row rows[] = {
-    {"size", "fewest faults first, so that a finding is minimal when it is first seen"},
-    {"depth", "follows the newest discovery: deep combinations early"},
-    {"random", "any queued faultload, drawn with --seed"},
-    {"soon", "fewest failing calls first, with all their tries; what makes callers wait later"},
+    {"size"},   /* fewest faults first, so that a finding is minimal when it is first seen */
+    {"depth"},  /* follows the newest discovery: deep combinations early */
+    {"random"}, /* any of them, by --seed */
+    {"soon"}, /* fewest failing calls first, with all their tries; what makes callers wait later */
 };
 
 static const struct order_ops ops[] = {

@@ -27,15 +27,11 @@ static bool next_item(const struct reading *r, slice *rest, slice *item)
     return more;
 }
 
-/* "a, b or c" of those names that there are. */
-static const char *list_names(struct buf *out, const char *const *names, size_t n, const char *last)
+/* "a, b or c" */
+static const char *list_names(struct buf *out, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        buf_addf(out, "%s%s%s%s",
-                 i == 0      ? ""
-                 : i + 1 < n ? ", "
-                             : " ",
-                 i && i + 1 == n ? last : "", i && i + 1 == n ? " " : "", names[i]);
+        buf_addf(out, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", names[i]);
     return buf_text(out);
 }
 
@@ -47,7 +43,7 @@ static int read_number(const struct reading *r, slice text, bool zero, uint64_t 
         return 0;
     }
     return err_set(r->e, 0, 0, "--%s takes a whole number%s, not \"%.*s\"", r->name,
-                   zero ? "" : " above 0", SLICE_ARG(text));
+                   zero ? "" : " greater than 0", SLICE_ARG(text));
 }
 
 /* ---- one by one ---- */
@@ -78,9 +74,8 @@ static int read_assume(const struct reading *r, slice text)
         }
         if (!bit) {
             struct buf known = BUF_INIT(200);
-            err_set(r->e, 0, 0, "--assume knows %s, not \"%.*s\"%s",
-                    list_names(&known, names, n, "and"), SLICE_ARG(word),
-                    err_hint(word, names, n).text);
+            err_set(r->e, 0, 0, "--assume takes %s, not \"%.*s\"%s", list_names(&known, names, n),
+                    SLICE_ARG(word), err_hint(word, names, n).text);
             buf_deinit(&known);
             return -1;
         }
@@ -130,7 +125,7 @@ static int read_order(const struct reading *r, slice text)
     struct buf known = BUF_INIT(200);
     for (; n < order_count && n < 16; n++)
         names[n] = order_rows[n].name;
-    err_set(r->e, 0, 0, "--order is %s, not \"%.*s\"", list_names(&known, names, n, "or"),
+    err_set(r->e, 0, 0, "--order takes %s, not \"%.*s\"", list_names(&known, names, n),
             SLICE_ARG(text));
     buf_deinit(&known);
     return -1;

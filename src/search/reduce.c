@@ -16,20 +16,18 @@ const struct reduction_row reduction_rows[REDUCTIONS] = {
          "the same endpoint with the same payload behaves the same wherever it is called from",
          true},
     [REDUCE_MODES] = {"modes",
-                      "modes after which everything went on identically stay alike when further "
-                      "faults are added",
+                      "modes with the same effect keep having the same effect when further faults "
+                      "are added",
                       true},
     [REDUCE_MODES_ONCE] =
         {"modes-once",
-         "modes that were alike at a call in one context are alike at it in every context", true},
-    [REDUCE_RETRIES] = {"retries", "a retry loop matters only when it fails once or for ever",
-                        true},
-    [REDUCE_MAX_FAULTS] =
-        {"max-faults", "what more than this many simultaneous faults would show does not matter",
-         false},
+         "modes that are alike at a call in one context are alike there in every context", true},
+    [REDUCE_RETRIES] = {"retries", "a retry loop matters only when it fails once or forever", true},
+    [REDUCE_MAX_FAULTS] = {"max-faults",
+                           "nothing that takes more than this many simultaneous faults matters",
+                           false},
     [REDUCE_T_WAY] =
-        {"t-way",
-         "of the calls whose failures are absorbed, how they end matters at most this many at a time",
+        {"t-way", "calls whose failures are absorbed affect each other at most this many at a time",
          false},
 };
 
@@ -369,7 +367,7 @@ static const char *const fact_words[] = {
     [FACT_CALL] = "a call that no other run made",
     [FACT_REPLY] = "an answer that this handler gave in no other run",
     [FACT_VERDICT] = "a verdict that no other run had",
-    [FACT_SHAPE] = "a course of calls that this handler took in no other run",
+    [FACT_SHAPE] = "a sequence of calls that this handler made in no other run",
 };
 
 /* Which calls are the same call, as far as the reductions in use are concerned: under `retries` it

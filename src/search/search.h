@@ -36,7 +36,7 @@ extern const struct reduction_row reduction_rows[REDUCTIONS];
 
 /* Orders: which of the queued faultloads comes next. */
 struct order_row {
-    const char *name, *doc;
+    const char *name;
 };
 
 extern const struct order_row *const order_rows;
