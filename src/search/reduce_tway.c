@@ -342,13 +342,6 @@ static void queue_rows(struct search *s)
 
 /* ---- what waits ---- */
 
-void tway_wait(struct search *s, struct tway_call waiting)
-{
-    vec_push(&s->tway.calls, waiting);
-    s->tree.nodes.at[waiting.node].waits = true;
-    s->tway.n_waiting += (uint64_t)__builtin_popcountll(waiting.modes);
-}
-
 /* Asks again for one mode of a call that waits. What a row has shown already is skipped all the
  * same, and not dropped: the row had further faults, so what follows when they are absent may be
  * news. */

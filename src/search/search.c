@@ -49,7 +49,6 @@ void search_free(struct search *s)
     vec_deinit(&s->reading.fired);
     vec_deinit(&s->reading.prefix);
     vec_deinit(&s->reading.handlers);
-    vec_deinit(&s->reading.ends);
     vec_deinit(&s->flights.list);
     vec_deinit(&s->flights.ahead);
     map_deinit(&s->flights.early);
@@ -135,21 +134,21 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
         answer = tway_ask(s, item.faultload);
 
-    /* Nearly always an edge has a faultload of its own. But a lasting fault stands for many, faults
-     * below a call may show themselves to its caller in two ways (an answer, or a timeout before
-     * it), and where names or steps change from run to run, new prefixes ask for the same faultload
-     * again. */
     if (why != REDUCTIONS || answer == TWAY_SKIP) {
         skip_edge(s, item, why != REDUCTIONS ? why : REDUCE_T_WAY);
     } else if (answer == TWAY_WAIT) {
         s->tree.nodes.at[item.edge].state = EDGE_QUEUED;
         vec_push(&s->tway.waiting, item);
-    } else if (map_count(&s->queued, faultload_key(s->fl, item.faultload)) >
-                   (s->n_suspects ? s->opt.attempts : 1) &&
-               !c.again) {
-        s->tree.nodes.at[item.edge].state = EDGE_MISSED; /* unless that shows it too */
     } else {
-        search_queue(s, item);
+        /* Nearly always an edge has a faultload of its own. But a lasting fault stands for many,
+         * faults below a call may show themselves to its caller in two ways (an answer, or a
+         * timeout before it), and where names or steps change from run to run, new prefixes ask for
+         * the same faultload again. */
+        uint32_t times = map_count(&s->queued, faultload_key(s->fl, item.faultload));
+        if (times > (s->n_suspects ? s->opt.attempts : 1) && !c.again)
+            s->tree.nodes.at[item.edge].state = EDGE_MISSED; /* unless that shows it too */
+        else
+            search_queue(s, item);
     }
 }
 
@@ -194,8 +193,11 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
         uint8_t state = s->tree.nodes.at[edge].state;
         final &= state != EDGE_NEW && state != EDGE_SKIPPED;
     }
-    if (waiting.modes && !s->tree.nodes.at[node].waits)
-        tway_wait(s, waiting);
+    if (waiting.modes && !s->tree.nodes.at[node].waits) {
+        s->tree.nodes.at[node].waits = true;
+        s->tway.n_waiting += (uint64_t)__builtin_popcountll(waiting.modes);
+        vec_push(&s->tway.calls, waiting);
+    }
     s->tree.nodes.at[node].counted |= skips;
     /* an unstable handler may make another call next time */
     s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;

@@ -123,7 +123,6 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
     }
     r->busy.at[handler] = busy;
     vec_push(&r->handlers, handler);
-    vec_push(&r->ends, node);
     check_step(s, node, h->uid, UINT32_MAX);
     struct tree_node *end = &s->tree.nodes.at[node];
     if (end->reply == h->reply || (end->reply != OUT_NONE && end->unstable))
@@ -169,7 +168,7 @@ void reading_fill(struct search *s, const struct trace *trace)
 {
     struct reading *r = &s->reading;
     trace_order(trace, s->names, &r->order);
-    r->post.n = r->fired.n = r->handlers.n = r->ends.n = 0;
+    r->post.n = r->fired.n = r->handlers.n = 0;
     while (r->node.n < trace->calls.n) {
         vec_push(&r->node, 0);
         vec_push(&r->causes, 0);

@@ -79,8 +79,7 @@ struct reading {
                                 far as the trace tells */
     VEC(struct fault) fired; /* in causal order */
     VEC(faultload) prefix;   /* prefix[k]: the first k of `fired` */
-    VEC(uint32_t) handlers;  /* calls that were handled, and */
-    VEC(uint32_t) ends;      /* the node at which each one's transcript ends */
+    VEC(uint32_t) handlers;  /* calls that were handled */
 };
 
 struct search;

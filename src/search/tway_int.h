@@ -62,7 +62,6 @@ struct tway {
 enum tway_answer { TWAY_RUN, TWAY_WAIT, TWAY_SKIP };
 enum tway_answer tway_ask_more(struct search *s, faultload causes, struct fault fault);
 enum tway_answer tway_ask(struct search *s, faultload f);
-void tway_wait(struct search *s, struct tway_call waiting);
 
 /* Only faults at calls that are made without faults can be combined. */
 bool tway_may_be_factors(const struct search *s, faultload causes, struct fault fault);
