@@ -219,12 +219,7 @@ static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
     attempt_end(c, OUTCOME(kinds[why], 0));
 }
 
-static void on_sent(struct stream *s, size_t n)
-{
-    (void)s, (void)n;
-}
-
-static const struct wire_events events = {on_head, on_data, on_end, on_abort, on_sent};
+static const struct wire_events events = {on_head, on_data, on_end, on_abort, stream_sent_ignored};
 
 /* Can it take a call? What an HTTP/2 peer said meanwhile is read first. */
 static bool is_usable(struct block_link *l, int64_t now_ns)

@@ -46,26 +46,6 @@ static void on_deadline(struct timer *t);
 
 /* ---- the request as it is sent ---- */
 
-/* The caller's fields, and what gRPC needs besides: in HTTP/2 `te` is a field like others. A Host
- * that the caller has set is the authority. */
-static void make_fields(struct arena *a, struct head *h, bool grpc)
-{
-    struct field *fields = arena_alloc(a, (h->n_fields + FIELDS_ADDED) * sizeof *fields);
-    slice host = head_get(h, SLICE("host"));
-    uint32_t n = 0;
-    if (host.n)
-        h->authority = host;
-    if (grpc && !head_get(h, SLICE("content-type")).p)
-        fields[n++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
-    if (grpc)
-        fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
-    for (uint32_t i = 0; i < h->n_fields; i++)
-        if (field_kind(h->fields[i].name) == FIELD_ORDINARY) /* what they say is ours to say */
-            fields[n++] = h->fields[i];
-    h->fields = fields;
-    h->n_fields = n;
-}
-
 static slice join(struct arena *a, slice before, slice text)
 {
     char *p = arena_alloc(a, before.n + text.n);
@@ -87,7 +67,22 @@ static void make_request(struct client_call *k, const struct client_request *r)
     if (h->method.n == 0)
         h->method = r->grpc ? SLICE("POST") : SLICE("GET");
     h->scheme = r->tls ? SLICE("https") : SLICE("http");
-    make_fields(a, h, r->grpc);
+    /* the caller's fields, and what gRPC needs besides: in HTTP/2 `te` is a field like others. A
+     * Host that the caller has set is the authority */
+    struct field *fields = arena_alloc(a, (h->n_fields + FIELDS_ADDED) * sizeof *fields);
+    slice host = head_get(h, SLICE("host"));
+    uint32_t n = 0;
+    if (host.n)
+        h->authority = host;
+    if (r->grpc && !head_get(h, SLICE("content-type")).p)
+        fields[n++] = (struct field){SLICE("content-type"), SLICE("application/grpc")};
+    if (r->grpc)
+        fields[n++] = (struct field){SLICE("te"), SLICE("trailers")};
+    for (uint32_t i = 0; i < h->n_fields; i++)
+        if (field_kind(h->fields[i].name) == FIELD_ORDINARY) /* what others say is ours to say */
+            fields[n++] = h->fields[i];
+    h->fields = fields;
+    h->n_fields = n;
     if (h->authority.n == 0 && addr_is_unix(r->to)) {
         h->authority = SLICE("localhost");
     } else if (h->authority.n == 0) {
@@ -333,17 +328,12 @@ static void on_end(struct stream *s, const struct head *trailers)
     call_answered(k);
 }
 
-static void on_sent(struct stream *s, size_t n)
-{
-    (void)s, (void)n;
-}
-
 static const struct wire_events events = {
     .head = on_head,
     .data = on_data,
     .end = on_end,
     .abort = on_abort,
-    .sent = on_sent,
+    .sent = stream_sent_ignored,
 };
 
 /* ---- the face ---- */

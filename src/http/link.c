@@ -166,8 +166,9 @@ static void speak(struct link *l, bool h2)
 }
 
 /* It never came to stand, or broke. */
-static void give_up(struct link *l, enum conn_gone why, const char *text)
+static void on_gone(struct conn *c, enum conn_gone why, const char *text)
 {
+    struct link *l = c->user;
     l->failed = why != GONE_RESET && !l->ready;
     l->why = text;
     if (l->failed && l->terms->hooks->failed)
@@ -175,17 +176,12 @@ static void give_up(struct link *l, enum conn_gone why, const char *text)
     link_free(l);
 }
 
-static void on_gone(struct conn *c, enum conn_gone why, const char *text)
-{
-    give_up(c->user, why, text);
-}
-
 static void on_ready(struct conn *c)
 {
     struct link *l = c->user;
     bool h2 = c->tls && tls_alpn(c->tls) == ALPN_H2;
     if (c->tls && l->pool && l->wire->ops->multiplexed && !h2) {
-        give_up(l, GONE_TLS, "the service does not speak HTTP/2 over TLS (ALPN)");
+        on_gone(c, GONE_TLS, "the service does not speak HTTP/2 over TLS (ALPN)");
         conn_reset(c);
         return;
     }
@@ -198,25 +194,6 @@ static void on_ready(struct conn *c)
     }
 }
 
-/* The first bytes of a client say which protocol it is. */
-static void sniff(struct link *l, slice bytes)
-{
-    size_t n = sizeof l->sniffed - l->n_sniffed;
-    if (n > bytes.n)
-        n = bytes.n;
-    memcpy(l->sniffed + l->n_sniffed, bytes.p, n);
-    int version = wire_sniff((slice){l->sniffed, l->n_sniffed + n});
-    if (version == 0) {
-        l->n_sniffed = (uint8_t)(l->n_sniffed + n);
-        set_deadline(l);
-        return;
-    }
-    speak(l, version == 2);
-    if (l->n_sniffed)
-        wire_feed(l->wire, (slice){l->sniffed, l->n_sniffed});
-    wire_feed(l->wire, bytes);
-}
-
 static void on_bytes(struct conn *c, slice bytes)
 {
     struct link *l = c->user;
@@ -227,10 +204,25 @@ static void on_bytes(struct conn *c, slice bytes)
         memcpy(l->sniffed, bytes.p, l->n_sniffed);
     }
     l->heard = true;
+    slice before = {l->sniffed, 0};
+    if (!l->wire) { /* the first bytes of a client say which protocol it is */
+        size_t n = sizeof l->sniffed - l->n_sniffed;
+        if (n > bytes.n)
+            n = bytes.n;
+        memcpy(l->sniffed + l->n_sniffed, bytes.p, n);
+        int version = wire_sniff((slice){l->sniffed, l->n_sniffed + n});
+        if (version) {
+            speak(l, version == 2);
+            before.n = l->n_sniffed;
+        } else {
+            l->n_sniffed = (uint8_t)(l->n_sniffed + n);
+            set_deadline(l);
+        }
+    }
+    if (before.n)
+        wire_feed(l->wire, before);
     if (l->wire)
         wire_feed(l->wire, bytes);
-    else
-        sniff(l, bytes);
     if (foreign && l->wire && !l->wire->ops->multiplexed && l->wire->finish == FINISH_NOT) {
         /* without an end that HTTP knows it would be waited for until head_ns */
         if (l->terms->hooks->foreign)
@@ -322,7 +314,7 @@ static void on_expired(struct conn *c)
 {
     struct link *l = c->user;
     if (l->pool && !l->ready) {
-        give_up(l, GONE_CONNECT, "connecting took too long (limit `connect`)");
+        on_gone(c, GONE_CONNECT, "connecting took too long (limit `connect`)");
         conn_reset(c);
         return;
     }

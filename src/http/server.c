@@ -140,25 +140,6 @@ static void refuse(struct exchange *x, uint16_t status, const char *text)
 
 /* ---- requests ---- */
 
-/* NULL: none; *other: of another method there is one. */
-static const struct server_route *find_route(const struct server *s, const struct head *h,
-                                             slice path, bool *other)
-{
-    for (uint32_t i = 0; i < s->o.n_routes; i++) {
-        const struct server_route *r = &s->o.routes[i];
-        slice fits = slice_of(r->path);
-        bool below = fits.n && fits.p[fits.n - 1] == '*';
-        fits.n -= below;
-        if (below ? !slice_starts(path, fits) : !slice_eq(path, fits))
-            continue;
-        if (!r->method || slice_is(h->method, r->method) ||
-            (slice_is(h->method, "HEAD") && strcmp(r->method, "GET") == 0))
-            return r;
-        *other = true;
-    }
-    return NULL;
-}
-
 static void handle(struct exchange *x)
 {
     timer_stop(x->server->o.loop, &x->patience);
@@ -186,7 +167,18 @@ static void on_head(struct stream *s, const struct head *h, bool end)
                                          .path = slice_copy(&x->arena, path),
                                          .query = slice_copy(&x->arena, query),
                                          .local = head_is_local(h)};
-    x->route = find_route(server, h, path, &other);
+    for (uint32_t i = 0; i < server->o.n_routes && !x->route; i++) {
+        const struct server_route *r = &server->o.routes[i];
+        slice fits = slice_of(r->path);
+        bool below = fits.n && fits.p[fits.n - 1] == '*';
+        fits.n -= below;
+        if (below ? !slice_starts(path, fits) : !slice_eq(path, fits))
+            continue;
+        if (!r->method || slice_is(h->method, r->method) ||
+            (slice_is(h->method, "HEAD") && strcmp(r->method, "GET") == 0))
+            x->route = r;
+        other = true; /* there is one, if of another method */
+    }
     s->user = x;
     link_use(l);
     l->unfinished = !end;

@@ -53,17 +53,6 @@ static void pass_end(struct exchange *x, const struct head *trailers)
     exchange_finish(x, x->reply);
 }
 
-static struct stream *down(struct exchange *x)
-{
-    link_touch(link_of(x->down));
-    return x->down;
-}
-
-static void no_tick(struct exchange *x)
-{
-    (void)x;
-}
-
 static void keep_head(struct exchange *x, const struct head *h, bool end)
 {
     (void)end;
@@ -78,7 +67,7 @@ static void keep_end(struct exchange *x, const struct head *trailers)
 
 /* ---- pass: as it is ---- */
 
-const struct reply_way way_pass = {pass_head, pass_data, pass_end, no_tick, false};
+const struct reply_way way_pass = {pass_head, pass_data, pass_end, NULL, false};
 
 /* ---- drop: the caller gets none of it (lost-reply, duplicate) ---- */
 
@@ -121,7 +110,8 @@ static void cut_now(struct exchange *x)
     if (mode_kind(x->mode) == MODE_RESET) {
         exchange_break(x, FINISH_RESET, H2_INTERNAL_ERROR, OUTCOME(OUT_RESET, 0));
     } else if (mode_kind(x->mode) == MODE_TRUNCATE && x->h2) {
-        stream_end(down(x), x->answer_trailers);
+        stream_end(x->down, x->answer_trailers);
+        link_touch(link_of(x->down));
         exchange_finish(x, OUTCOME(OUT_CLOSED, 0));
     } else {
         exchange_break(x, FINISH_CLOSE, H2_CANCEL, OUTCOME(OUT_CLOSED, 0));
@@ -167,7 +157,7 @@ static void cut_end(struct exchange *x, const struct head *trailers)
     cut_now(x);
 }
 
-static const struct reply_way way_cut = {cut_head, cut_data, cut_end, no_tick, false};
+static const struct reply_way way_cut = {cut_head, cut_data, cut_end, NULL, false};
 
 /* ---- late: all of it, so much later (delay-reply) ---- */
 
@@ -277,7 +267,7 @@ static void empty_head(struct exchange *x, const struct head *h, bool end)
     }
 }
 
-static const struct reply_way way_empty = {empty_head, drop_data, pass_end, no_tick, true};
+static const struct reply_way way_empty = {empty_head, drop_data, pass_end, NULL, true};
 
 /* ---- garble: as many bytes, but others (corrupt:garbage). Messages of gRPC keep their frame ----
  */
@@ -312,7 +302,7 @@ static void garble_data(struct exchange *x, slice bytes)
     x->dice = rng.state;
 }
 
-static const struct reply_way way_garble = {garble_head, garble_data, pass_end, no_tick, false};
+static const struct reply_way way_garble = {garble_head, garble_data, pass_end, NULL, false};
 
 /* ---- json: one field is gone or null (corrupt:remove=FIELD, corrupt:null=FIELD) ---- */
 
@@ -392,7 +382,7 @@ static void json_end(struct exchange *x, const struct head *trailers)
     let_go(x);
 }
 
-static const struct reply_way way_json = {json_head, json_data, json_end, no_tick, true};
+static const struct reply_way way_json = {json_head, json_data, json_end, NULL, true};
 
 const struct reply_way *reply_way_for(mode m)
 {
@@ -506,21 +496,6 @@ static void fail_malformed(struct exchange *x, const struct link *l, enum wire_c
     buf_deinit(&text);
 }
 
-/* A caller of gRPC that loses its connection sees UNAVAILABLE. Its connection is to us and stays,
- * so it is told. */
-static void fail_grpc(struct exchange *x)
-{
-    struct field fields[] = {{SLICE("grpc-status"), SLICE("14")},
-                             {SLICE("grpc-message"), SLICE(ENDED_EARLY)}};
-    if (!x->told) {
-        exchange_fail(x, 502, ENDED_EARLY);
-        return;
-    }
-    x->error = ENDED_EARLY;
-    stream_end(x->down, &(struct head){.fields = fields, .n_fields = 2});
-    exchange_finish(x, OUTCOME(OUT_GRPC, 14));
-}
-
 /* The caller sees what happened to the service's connection, or to its stream. */
 static void mirror(struct exchange *x, const struct link *l, enum wire_cut why, uint32_t code)
 {
@@ -528,8 +503,16 @@ static void mirror(struct exchange *x, const struct link *l, enum wire_cut why, 
     bool lost = why == CUT_CLOSED || l->wire->finish != FINISH_NOT;
     if (lost && !l->heard && !l->pool->heard && is_plain(x))
         hint_tls(x, "the service closed the connection without an answer. If it speaks TLS,");
-    if (x->grpc && lost) {
-        fail_grpc(x);
+    if (x->grpc && lost && x->told) {
+        /* a caller of gRPC that loses its connection sees UNAVAILABLE; its connection is to us and
+         * stays, so it is told */
+        struct field fields[] = {{SLICE("grpc-status"), SLICE("14")},
+                                 {SLICE("grpc-message"), SLICE(ENDED_EARLY)}};
+        x->error = ENDED_EARLY;
+        stream_end(x->down, &(struct head){.fields = fields, .n_fields = 2});
+        exchange_finish(x, OUTCOME(OUT_GRPC, 14));
+    } else if (x->grpc && lost) {
+        exchange_fail(x, 502, ENDED_EARLY);
     } else if (x->h2 && lost && !l->heard && !x->told) {
         exchange_fail(x, 502, "the service closed the connection without an answer" HTTP2_HINT);
     } else {

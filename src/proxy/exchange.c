@@ -269,22 +269,19 @@ static void act_goaway(struct exchange *x)
     exchange_finish(x, mode_outcome(x->mode));
 }
 
-static void act_hold(struct exchange *x)
+static void act_wait(struct exchange *x)
 {
-    x->state = EX_HELD;
-    timer_start(&x->worker->loop, &x->timer, clock_ns() + exchange_limits(x)->hold_ns);
-}
-
-static void act_delay(struct exchange *x)
-{
-    x->state = EX_WAIT;
-    timer_start(&x->worker->loop, &x->timer, clock_ns() + mode_delay_ns(x->mode));
+    bool held =
+        mode_act(x->mode) == ACT_HOLD; /* until the caller leaves; else the service is next */
+    x->state = held ? EX_HELD : EX_WAIT;
+    timer_start(&x->worker->loop, &x->timer,
+                clock_ns() + (held ? exchange_limits(x)->hold_ns : mode_delay_ns(x->mode)));
 }
 
 /* What happens in place of the service's answer, or before the service gets the call. */
 static void (*const acts[ACTS])(struct exchange *) = {
     [ACT_ANSWER] = act_answer, [ACT_BREAK] = act_break, [ACT_GOAWAY] = act_goaway,
-    [ACT_HOLD] = act_hold,     [ACT_DELAY] = act_delay,
+    [ACT_HOLD] = act_wait,     [ACT_DELAY] = act_wait,
 };
 
 /* A mode was chosen for the call, or none: acts it out, or lets it go on. */
@@ -575,7 +572,10 @@ static void on_timer(struct timer *t)
     switch (x->state) {
     case EX_COLLECT: collected(x); break;
     case EX_WAIT: exchange_forward(x); break;
-    case EX_FORWARD: x->way->tick(x); break;
+    case EX_FORWARD:
+        if (x->way->tick)
+            x->way->tick(x);
+        break;
     case EX_HELD: /* a caller with more patience than the limit */
         exchange_break(x, FINISH_CLOSE, H2_CANCEL, OUTCOME(OUT_TIMEOUT, 0));
         break;
@@ -583,8 +583,9 @@ static void on_timer(struct timer *t)
     }
 }
 
-void exchange_sweep(struct worker *w)
+void exchange_sweep(struct timer *t)
 {
+    struct worker *w = OWNER(t, struct worker, sweep);
     int64_t now = w->loop.now_ns;
     for (struct exchange *x = w->exchanges, *next; x; x = next) {
         next = x->next;

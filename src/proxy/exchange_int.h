@@ -113,7 +113,7 @@ void exchange_cut(struct worker *w, uint64_t run);
 void act_after_reply(struct exchange *x);
 
 /* Every second: calls that stall or last too long. */
-void exchange_sweep(struct worker *w);
+void exchange_sweep(struct timer *t);
 
 /* ---- answer.c ---- */
 
@@ -131,7 +131,7 @@ struct reply_way {
     void (*head)(struct exchange *x, const struct head *h, bool end);
     void (*data)(struct exchange *x, slice bytes);
     void (*end)(struct exchange *x, const struct head *trailers);
-    void (*tick)(struct exchange *x); /* the timer fired */
+    void (*tick)(struct exchange *x); /* the timer fired; NULL: none runs */
     bool takes_over;                  /* data counts as consumed at once, not when passed on */
 };
 

@@ -270,8 +270,15 @@ static void add_outcome(struct buf *out, slice key, outcome o)
     buf_addc(out, '"');
 }
 
-static void add_call(struct buf *out, const struct exchange *x, slice service)
+static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, int64_t wall_ns)
 {
+    const struct setup *setup = exchange_setup(x);
+    slice service = setup->door[x->door].spec->service;
+    buf_adds(out, "{\"time\":\"");
+    add_time(out, x->start_ns + wall_ns);
+    buf_addc(out, '"');
+    buf_add(out, KEY("service"));
+    buf_add_json_string(out, service);
     struct buf *text = &x->worker->scratch;
     buf_clear(text);
     buf_add(text, service);
@@ -285,41 +292,23 @@ static void add_call(struct buf *out, const struct exchange *x, slice service)
     }
     buf_add(out, KEY("call"));
     buf_add_json_string(out, buf_slice(text));
-}
-
-static void add_fault(struct buf *out, const struct exchange *x)
-{
-    struct buf *text = &x->worker->scratch;
-    if (!x->rule) {
-        buf_adds(out, ",\"fault\":null,\"mode\":null,\"fired\":false");
-        return;
-    }
-    add_word(out, KEY("fault"), x->rule->id);
-    buf_clear(text);
-    mode_print(x->rule->mode, text);
-    buf_add(out, KEY("mode"));
-    buf_add_json_string(out, buf_slice(text));
-    buf_add(out, KEY("fired"));
-    buf_adds(out, x->fired ? "true" : "false");
-}
-
-static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, int64_t wall_ns)
-{
-    const struct setup *setup = exchange_setup(x);
-    slice service = setup->door[x->door].spec->service;
-    buf_adds(out, "{\"time\":\"");
-    add_time(out, x->start_ns + wall_ns);
-    buf_addc(out, '"');
-    buf_add(out, KEY("service"));
-    buf_add_json_string(out, service);
-    add_call(out, x, service);
     add_word(out, KEY("protocol"),
              x->grpc ? SLICE("grpc")
              : x->h2 ? SLICE("http/2")
                      : SLICE("http/1.1"));
     add_outcome(out, KEY("outcome"), x->seen);
     add_outcome(out, KEY("reply"), x->reply);
-    add_fault(out, x);
+    if (x->rule) {
+        add_word(out, KEY("fault"), x->rule->id);
+        buf_clear(text);
+        mode_print(x->rule->mode, text);
+        buf_add(out, KEY("mode"));
+        buf_add_json_string(out, buf_slice(text));
+        buf_add(out, KEY("fired"));
+        buf_adds(out, x->fired ? "true" : "false");
+    } else {
+        buf_adds(out, ",\"fault\":null,\"mode\":null,\"fired\":false");
+    }
     add_number(out, KEY("duration_us"), (uint64_t)(now_ns - x->start_ns) / 1000);
     if (x->answer_ns)
         add_number(out, KEY("service_us"), (uint64_t)(x->answer_ns - x->forward_ns) / 1000);

@@ -61,21 +61,6 @@ static int open_tls(struct door *d, const struct tls_terms *terms, const struct 
     return 0;
 }
 
-/* A socket for each worker; when there are several they share the port. */
-static int open_sockets(struct door *d, uint32_t workers, struct err *e)
-{
-    for (uint32_t i = 0; i < workers; i++) {
-        if (i > 0 && addr_is_unix(&d->listen)) { /* one file, one socket: all share it */
-            d->fd[i] = fcntl(d->fd[0], F_DUPFD_CLOEXEC, 0);
-            continue;
-        }
-        d->fd[i] = addr_listen(&d->listen, workers > 1, e);
-        if (d->fd[i] < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int read_addresses(const struct proxy_spec *spec, struct addr *listen, struct addr *to,
                           struct err *e)
 {
@@ -117,23 +102,15 @@ static int open_door(struct setup *s, struct door *d, const struct setup *old, s
         d->listen = before->listen;
         return 0;
     }
-    return open_sockets(d, s->workers, e);
-}
-
-static void close_door(struct setup *s, struct door *d)
-{
-    bool unused = false; /* a worker that takes a socket up leaves -1 */
+    /* a socket for each worker; when there are several they share the port */
     for (uint32_t i = 0; i < s->workers; i++) {
-        if (d->fd[i] < 0)
-            continue;
-        sys_close(d->fd[i]);
-        unused = true;
+        bool shared = i > 0 && addr_is_unix(&d->listen); /* one file, one socket */
+        d->fd[i] = shared ? fcntl(d->fd[0], F_DUPFD_CLOEXEC, 0)
+                          : addr_listen(&d->listen, s->workers > 1, e);
+        if (d->fd[i] < 0 && !shared)
+            return -1;
     }
-    if (unused)
-        addr_unlink(&d->listen);
-    mem_free(d->fd);
-    tls_context_free(d->listen_tls);
-    tls_context_free(d->to_tls);
+    return 0;
 }
 
 /* Takes the configuration over. What `old` (NULL: none) listens at already is taken from there. */
@@ -184,8 +161,21 @@ void setup_drop(struct setup *s)
 {
     if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
         return;
-    for (uint32_t i = 0; i < s->n_doors; i++)
-        close_door(s, &s->door[i]);
+    for (uint32_t i = 0; i < s->n_doors; i++) {
+        struct door *d = &s->door[i];
+        bool unused = false; /* a worker that takes a socket up leaves -1 */
+        for (uint32_t k = 0; k < s->workers; k++) {
+            if (d->fd[k] < 0)
+                continue;
+            sys_close(d->fd[k]);
+            unused = true;
+        }
+        if (unused)
+            addr_unlink(&d->listen);
+        mem_free(d->fd);
+        tls_context_free(d->listen_tls);
+        tls_context_free(d->to_tls);
+    }
     log_close(s->log);
     if (s->config)
         config_free(s->config);

@@ -356,11 +356,6 @@ static void on_wake(struct loop *l)
 
 /* ---- running ---- */
 
-static void on_sweep(struct timer *t)
-{
-    exchange_sweep(OWNER(t, struct worker, sweep));
-}
-
 static void worker_deinit(struct worker *w)
 {
     if (w->current && w->current->setup->log) {
@@ -402,7 +397,7 @@ int worker_init(struct worker *w, struct plane *plane, uint32_t index, struct se
 {
     *w = (struct worker){.plane = plane,
                          .index = index,
-                         .sweep.fire = on_sweep,
+                         .sweep.fire = exchange_sweep,
                          .drain.fire = on_drain,
                          .log_due.fire = on_log_due,
                          .seed = setup->config->seed,

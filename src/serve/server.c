@@ -301,13 +301,7 @@ static void on_abort(struct stream *s, enum wire_cut why, uint32_t code)
     request_drop(r);
 }
 
-static void on_sent(struct stream *s, size_t n)
-{
-    (void)s;
-    (void)n;
-}
-
-static const struct wire_events events = {on_head, on_data, on_end, on_abort, on_sent};
+static const struct wire_events events = {on_head, on_data, on_end, on_abort, stream_sent_ignored};
 
 /* ---- requests ---- */
 

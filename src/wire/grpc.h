@@ -38,12 +38,6 @@ struct grpc_framing {
 /* Takes bytes up to the end of the next message, or all; returns how many were taken. */
 size_t grpc_feed(struct grpc_framing *f, slice bytes);
 
-/* Does the stream end between messages? */
-static inline bool grpc_whole(const struct grpc_framing *f)
-{
-    return f->have == 0 && f->left == 0;
-}
-
 /* Writes the prefix of an uncompressed message of n bytes. */
 void grpc_prefix(uint32_t n, char to[GRPC_PREFIX]);
 

@@ -193,14 +193,6 @@ static enum step size_byte(struct body *b, char c)
     return control || c == 127 || ++b->extensions > EXTENSIONS_MAX ? STEP_BAD : STEP_MORE;
 }
 
-/* One byte of the CRLF behind a chunk. */
-static enum step end_byte(struct body *b, char c)
-{
-    bool cr = b->state == CHUNK_CR;
-    b->state = cr ? CHUNK_LF : CHUNK_SIZE;
-    return c == (cr ? '\r' : '\n') ? STEP_MORE : STEP_BAD;
-}
-
 static enum step take_data(struct body *b, slice *bytes, slice *data)
 {
     data->p = bytes->p;
@@ -223,9 +215,15 @@ static enum step chunk_step(struct body *b, slice *bytes, slice *data)
         }
         char c = *bytes->p;
         *bytes = slice_from(*bytes, 1);
-        enum step step = b->state >= CHUNK_CR ? end_byte(b, c) : size_byte(b, c);
-        if (step != STEP_MORE)
-            return step;
+        if (b->state < CHUNK_CR) {
+            enum step step = size_byte(b, c);
+            if (step != STEP_MORE)
+                return step;
+            continue;
+        }
+        if (c != (b->state == CHUNK_CR ? '\r' : '\n')) /* the CRLF behind a chunk */
+            return STEP_BAD;
+        b->state = b->state == CHUNK_CR ? CHUNK_LF : CHUNK_SIZE;
     }
     return STEP_MORE;
 }
@@ -584,17 +582,6 @@ static void check_promise(struct h1 *h)
         h1_finish(h, FINISH_CLOSE);
 }
 
-static void send_request(struct h1 *h, const struct head *head, bool end)
-{
-    h->head_only = slice_is(head->method, "HEAD");
-    h->asked_upgrade = head->upgrade.n > 0;
-    h->out_counted = head->has_length;
-    h->out_left = head->length;
-    h->out_chunked = !end && !head->has_length;
-    h->out_dropped = false;
-    h1_print_head(h->wire.out, head, &(struct h1_style){.chunked = h->out_chunked});
-}
-
 static void send_response(struct h1 *h, const struct head *head, bool end)
 {
     bool never = h->head_only || head->status == 204 || head->status == 304; /* is there a body */
@@ -623,7 +610,13 @@ static void h1_send_head(struct stream *s, const struct head *head, bool end)
     if (h->out_state != OUT_HEAD)
         return;
     if (!h->wire.server) {
-        send_request(h, head, end);
+        h->head_only = slice_is(head->method, "HEAD");
+        h->asked_upgrade = head->upgrade.n > 0;
+        h->out_counted = head->has_length;
+        h->out_left = head->length;
+        h->out_chunked = !end && !head->has_length;
+        h->out_dropped = false;
+        h1_print_head(h->wire.out, head, &(struct h1_style){.chunked = h->out_chunked});
     } else if (head->status == 101) {
         h1_print_head(h->wire.out, head, &(struct h1_style){0});
         h->keep = false;

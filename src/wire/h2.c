@@ -174,33 +174,28 @@ void h2_todo(struct h2_stream *s)
     h->todo_last = s;
 }
 
-static void settle_one(struct h2 *h, struct h2_stream *s)
-{
-    size_t n = s->sent;
-    s->sent = 0;
-    s->pins++; /* it outlives what the events do */
-    if (n && h2_listens(s))
-        h->wire.events->sent(&s->stream, n);
-    if (s->cut_ready && !h->dead)
-        h2_cut(s, s->cut_code);
-    s->cut_ready = false;
-    if (s->aborted && s->held) {
-        s->held = false;
-        if (s->stream.user)
-            h->wire.events->abort(&s->stream, s->why, s->code);
-        s->stream.user = NULL;
-    }
-    s->pins--;
-    h2_stream_drop(s);
-}
-
 void h2_settle(struct h2 *h)
 {
     while (h->todo) {
         struct h2_stream *s = h->todo;
         h->todo = s->next_todo;
         s->todo = false;
-        settle_one(h, s);
+        size_t n = s->sent;
+        s->sent = 0;
+        s->pins++; /* it outlives what the events do */
+        if (n && h2_listens(s))
+            h->wire.events->sent(&s->stream, n);
+        if (s->cut_ready && !h->dead)
+            h2_cut(s, s->cut_code);
+        s->cut_ready = false;
+        if (s->aborted && s->held) {
+            s->held = false;
+            if (s->stream.user)
+                h->wire.events->abort(&s->stream, s->why, s->code);
+            s->stream.user = NULL;
+        }
+        s->pins--;
+        h2_stream_drop(s);
     }
 }
 

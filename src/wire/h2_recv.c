@@ -348,17 +348,6 @@ static void take_response(struct h2 *h, struct h2_stream *s, bool end)
         h->wire.events->head(&s->stream, head, end);
 }
 
-static void take_trailers(struct h2 *h, struct h2_stream *s)
-{
-    if (h->too_large) {
-        give_up_stream(s);
-        return;
-    }
-    redeem(h);
-    if (h2_listens(s))
-        h->wire.events->end(&s->stream, h->fields.n ? &h->head : NULL);
-}
-
 static void take_block(struct h2 *h, bool end)
 {
     struct h2_stream *s = h->at;
@@ -368,12 +357,15 @@ static void take_block(struct h2 *h, bool end)
     h->head.fields = h->fields.at;
     h->head.n_fields = h->fields.n;
     s->in_ended |= end;
-    if (s->head_in)
-        take_trailers(h, s);
-    else if (h->wire.server)
-        take_request(h, s, end);
-    else
-        take_response(h, s, end);
+    if (!s->head_in) {
+        (h->wire.server ? take_request : take_response)(h, s, end);
+    } else if (h->too_large) { /* trailers */
+        give_up_stream(s);
+    } else {
+        redeem(h);
+        if (h2_listens(s))
+            h->wire.events->end(&s->stream, h->fields.n ? &h->head : NULL);
+    }
 }
 
 static int on_data_chunk(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *bytes,

@@ -38,17 +38,12 @@ static void put_fields(struct h2 *h, const struct head *head)
             put(h, head->fields[i].name, head->fields[i].value);
 }
 
-static void put_number(struct h2 *h, slice name, char text[DIGITS_MOST], uint64_t n)
-{
-    put(h, name, slice_of_u64(n, text));
-}
-
 /* A head's block is in h->nva until the next one. */
 static void make_block(struct h2 *h, const struct head *head)
 {
     h->nva.n = 0;
     if (head->status) {
-        put_number(h, SLICE(":status"), h->numbers[0], head->status);
+        put(h, SLICE(":status"), slice_of_u64(head->status, h->numbers[0]));
     } else {
         put(h, SLICE(":method"), head->method);
         put(h, SLICE(":scheme"), head->scheme.n ? head->scheme : SLICE("http"));
@@ -60,7 +55,7 @@ static void make_block(struct h2 *h, const struct head *head)
     if (head->expects)
         put(h, SLICE("expect"), SLICE("100-continue"));
     if (head->has_length)
-        put_number(h, SLICE("content-length"), h->numbers[1], head->length);
+        put(h, SLICE("content-length"), slice_of_u64(head->length, h->numbers[1]));
 }
 
 /* Copies the block in h->nva to where it can wait. */

@@ -12,6 +12,12 @@
 #include "fuzz/must.h"
 #include "wire/grpc.h"
 
+/* Does the stream end between messages? */
+static bool grpc_whole(const struct grpc_framing *f)
+{
+    return f->have == 0 && f->left == 0;
+}
+
 // How many whole messages there are, and whether the bytes end behind one.
 static uint64_t count(slice bytes, bool *whole)
 {

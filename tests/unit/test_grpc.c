@@ -6,6 +6,12 @@
 #include "base/random.h"
 #include "support/unit.h"
 
+/* Does the stream end between messages? */
+static bool grpc_whole(const struct grpc_framing *f)
+{
+    return f->have == 0 && f->left == 0;
+}
+
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static void test_is_call(void **state)
