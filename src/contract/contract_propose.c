@@ -23,24 +23,22 @@
 
 enum { FORM_PAYLOAD = 1, FORM_NUMBER = 2, FORM_MODE = 4, FORM_CALLER = 8, FORM_PATH = 16 };
 
-static const uint8_t forms[] = {
-    0,
-    FORM_PAYLOAD,
-    FORM_NUMBER,
-    FORM_MODE,
-    FORM_CALLER,
-    FORM_PAYLOAD | FORM_MODE,
-    FORM_NUMBER | FORM_MODE,
-    FORM_CALLER | FORM_MODE,
-    FORM_CALLER | FORM_NUMBER,
-    FORM_CALLER | FORM_PAYLOAD,
-    FORM_PATH,
-    FORM_PATH | FORM_MODE,
-    FORM_PATH | FORM_NUMBER,
-    FORM_PAYLOAD | FORM_NUMBER | FORM_MODE,
-    FORM_PATH | FORM_PAYLOAD | FORM_NUMBER,
-    FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE,
-};
+static const uint8_t forms[] = {0,
+                                FORM_PAYLOAD,
+                                FORM_NUMBER,
+                                FORM_MODE,
+                                FORM_CALLER,
+                                FORM_PAYLOAD | FORM_MODE,
+                                FORM_NUMBER | FORM_MODE,
+                                FORM_CALLER | FORM_MODE,
+                                FORM_CALLER | FORM_NUMBER,
+                                FORM_CALLER | FORM_PAYLOAD,
+                                FORM_PATH,
+                                FORM_PATH | FORM_MODE,
+                                FORM_PATH | FORM_NUMBER,
+                                FORM_PAYLOAD | FORM_NUMBER | FORM_MODE,
+                                FORM_PATH | FORM_PAYLOAD | FORM_NUMBER,
+                                FORM_PATH | FORM_PAYLOAD | FORM_NUMBER | FORM_MODE};
 
 enum { FORMS = sizeof forms / sizeof *forms, LINE_MAX_BYTES = 64 << 10, NOT_USUAL = 1 << 24 };
 
@@ -127,12 +125,11 @@ static int sorted_cmp(const void *x, const void *y)
 {
     const struct sorted *a = x, *b = y;
     const struct contract *c = a->c;
-    if (a->n_subject != b->n_subject)
-        return a->n_subject < b->n_subject ? -1 : 1;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    if (a->sum != b->sum)
-        return a->sum < b->sum ? -1 : 1;
+    const uint32_t order[][2] = {
+        {a->n_subject, b->n_subject}, {a->first, b->first}, {a->sum, b->sum}};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (order[i][0] != order[i][1])
+            return order[i][0] < order[i][1] ? -1 : 1;
     if (a->subject != b->subject)
         return slice_cmp(intern_text(&c->pool, a->subject), intern_text(&c->pool, b->subject));
     if (a->seen->n != b->seen->n)
@@ -251,6 +248,18 @@ struct subject {
     VEC(uint32_t) part_of; /* by observation */
 };
 
+/* How this observation would be declared, in the pool; INTERN_NONE: it cannot be. */
+static uint32_t declare(struct contract *c, const struct seen *s, bool propagates,
+                        const char **decide)
+{
+    struct buf text = BUF_INIT(THEN_TEXT_MAX);
+    bool good =
+        behaviour_print(c, &s->behaviour, c->faults.at + s->first, s->n, propagates, &text, decide);
+    uint32_t id = good ? intern_put(&c->pool, buf_slice(&text)) : INTERN_NONE;
+    buf_deinit(&text);
+    return id;
+}
+
 /* In this form, do all observations of a part behave alike? Then each part has one text. */
 static bool make_parts(struct contract *c, struct subject *x, uint8_t form)
 {
@@ -270,13 +279,9 @@ static bool make_parts(struct contract *c, struct subject *x, uint8_t form)
         struct part *p = &x->parts.at[k];
         for (int way = 0; way < 2; way++) {
             const char *decide;
-            struct buf text = BUF_INIT(THEN_TEXT_MAX);
-            bool good = behaviour_print(c, &s->behaviour, c->faults.at + s->first, s->n, way == 1,
-                                        &text, &decide);
-            uint32_t id = good ? intern_put(&c->pool, buf_slice(&text)) : INTERN_NONE;
+            uint32_t id = declare(c, s, way == 1, &decide);
             p->then[way] = first || p->then[way] == id ? id : INTERN_NONE;
             p->decide = decide ? decide : p->decide;
-            buf_deinit(&text);
         }
         p->n++;
         vec_push(&x->part_of, k);
@@ -650,14 +655,10 @@ static uint32_t changed_then(struct contract *c, const struct contract_rule *rul
         n++;
         for (int way = 0; way < 2; way++) {
             const char *decide;
-            struct buf text = BUF_INIT(THEN_TEXT_MAX);
-            if (behaviour_print(c, &s->behaviour, faults, s->n, way == 1, &text, &decide)) {
-                uint32_t id = intern_put(&c->pool, buf_slice(&text));
-                uint32_t k = map_count(&count[way], id);
-                best[way] = k > most[way] ? id : best[way];
-                most[way] = k > most[way] ? k : most[way];
-            }
-            buf_deinit(&text);
+            uint32_t id = declare(c, s, way == 1, &decide);
+            uint32_t k = id == INTERN_NONE ? 0 : map_count(&count[way], id);
+            best[way] = k > most[way] ? id : best[way];
+            most[way] = k > most[way] ? k : most[way];
         }
     }
     map_deinit(&count[0]);

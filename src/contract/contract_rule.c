@@ -175,11 +175,6 @@ static struct choice choose(const struct contract *c, const struct question *q)
     return best;
 }
 
-static uint64_t all_of(uint32_t n)
-{
-    return n == 64 ? UINT64_MAX : (1ull << n) - 1;
-}
-
 uint64_t group_of(const struct contract *c, const struct fault *faults, uint32_t n, uint32_t at)
 {
     uint64_t group = 0;
@@ -244,7 +239,7 @@ static bool look_at_parts(const struct contract *c, const struct fault *faults, 
 void contract_resolve(struct contract *c, const struct fault *faults, uint32_t n, bool use,
                       struct resolution *out)
 {
-    uint64_t all = all_of(n), left = all;
+    uint64_t all = n == 64 ? UINT64_MAX : (1ull << n) - 1, left = all;
     *out = (struct resolution){0};
     bool alone = group_of(c, faults, n, 0) == all;
     /* a rule about one call does not speak of several: others may be more precise about each */
@@ -415,29 +410,6 @@ static int read_body(struct keys_reader *r, const struct key *key, void *into,
     return 0;
 }
 
-static int add_count(struct keys_reader *r, struct contract_then *then,
-                     const struct node_pair *pair)
-{
-    uint64_t n = 0;
-    struct contract_count count = {.text = slice_copy(r->arena, pair->key)};
-    int failed =
-        pattern_parse(&count.calls, contract_of(r)->opt.words, PATTERN_CALLS, pair->key, r->e);
-    if (failed)
-        err_place(r->e, pair->line, pair->col);
-    else if (count.calls.steps.n != 2 || count.calls.mode != MODE_NONE)
-        failed =
-            err_set(r->e, pair->line, pair->col,
-                    "effects are counted by service and interface; \"%.*s\" names more than that",
-                    SHORT(pair->key));
-    else if (!is_scalar(pair->value) || !slice_to_u64(pair->value->text, EFFECT_COUNT_MAX, &n))
-        failed =
-            keys_fail(r, pair->value, "how often \"%.*s\" has its effect must be a whole number",
-                      SHORT(pair->key));
-    count.n = (uint32_t)n;
-    vec_push(&then->counts, count);
-    return failed;
-}
-
 static int read_then_effects(struct keys_reader *r, const struct key *key, void *into,
                              const struct node *value)
 {
@@ -449,9 +421,26 @@ static int read_then_effects(struct keys_reader *r, const struct key *key, void 
                          "rules about them under the key \"effects\" of the file");
     if (value->type == NODE_MAP && value->n) {
         then->effects = EFFECTS_COUNTS;
-        for (uint32_t i = 0; i < value->n; i++)
-            if (add_count(r, then, &value->map[i]))
-                return -1;
+        for (uint32_t i = 0; i < value->n; i++) {
+            const struct node_pair *pair = &value->map[i];
+            uint64_t n = 0;
+            vec_push(&then->counts,
+                     (struct contract_count){.text = slice_copy(r->arena, pair->key)});
+            struct contract_count *count = &vec_last(&then->counts);
+            if (pattern_parse(&count->calls, contract_of(r)->opt.words, PATTERN_CALLS, pair->key,
+                              r->e))
+                return err_place(r->e, pair->line, pair->col);
+            if (count->calls.steps.n != 2 || count->calls.mode != MODE_NONE)
+                return err_set(r->e, pair->line, pair->col,
+                               "effects are counted by service and interface; \"%.*s\" names more "
+                               "than that",
+                               SHORT(pair->key));
+            if (!is_scalar(pair->value) || !slice_to_u64(pair->value->text, EFFECT_COUNT_MAX, &n))
+                return keys_fail(r, pair->value,
+                                 "how often \"%.*s\" has its effect must be a whole number",
+                                 SHORT(pair->key));
+            count->n = (uint32_t)n;
+        }
         return 0;
     }
     bool none = value->type == NODE_STR && slice_is(value->text, "none");

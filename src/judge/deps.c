@@ -397,25 +397,6 @@ static int compare_ways(const void *a, const void *b)
     return compare_labels(((const struct dep_way *)a)->label, ((const struct dep_way *)b)->label);
 }
 
-/* Failures that its caller answers alike are alike to all above it: where those absorb one that
- * passes, the search does not try each of them for good, and what it has tried counts for the
- * others. */
-static void add_alike(const struct names *names, struct dep *row)
-{
-    for (uint32_t i = 0; i < row->ways.n; i++) {
-        struct dep_way *way = &row->ways.at[i];
-        bool above = way->by == DEP_BY_RETRY && way->at != uid_parent(names, row->call);
-        for (uint32_t k = 0; k < row->ways.n && above && !way->lasting; k++) {
-            const struct dep_way *other = &row->ways.at[k];
-            label own = way->label;
-            if (!other->lasting || other->above != way->above)
-                continue;
-            *way = *other;
-            way->label = own;
-        }
-    }
-}
-
 /* That a failure which passes is absorbed says little where one that lasts was tried. */
 static void set_kind(struct dep *row)
 {
@@ -457,7 +438,20 @@ static void add_row(const struct judge *j, struct dep row, struct deps *out)
     }
     if (row.ways.n)
         qsort(row.ways.at, row.ways.n, sizeof *row.ways.at, compare_ways);
-    add_alike(j->opt.names, &row);
+    /* failures that its caller answers alike are alike to all above it: where those absorb one that
+     * passes, the search does not try each of them for good, and what it has tried counts for the
+     * others */
+    for (uint32_t i = 0; i < row.ways.n; i++) {
+        struct dep_way *way = &row.ways.at[i];
+        bool above = way->by == DEP_BY_RETRY && way->at != uid_parent(j->opt.names, row.call);
+        for (uint32_t k = 0; k < row.ways.n && above && !way->lasting; k++) {
+            label own = way->label;
+            if (!row.ways.at[k].lasting || row.ways.at[k].above != way->above)
+                continue;
+            *way = row.ways.at[k];
+            way->label = own;
+        }
+    }
     set_kind(&row);
     vec_push(&out->rows, row);
 }

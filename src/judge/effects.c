@@ -249,21 +249,6 @@ static int parse_count(slice *rest, uint32_t *low, uint32_t *high, struct err *e
     return 0;
 }
 
-static int parse_status(slice *rest, outcome *out, struct err *e)
-{
-    slice word;
-    if (!take_word(rest, "status"))
-        return refuse_word(next_word(rest), "\"status\" and the status the client sees", e);
-    word = next_word(rest);
-    bool known = outcome_read(word, out);
-    uint32_t code = outcome_code(*out);
-    if (known && outcome_kind(*out) == OUT_STATUS && code >= 100 && code <= 599)
-        return 0;
-    if (known && outcome_kind(*out) == OUT_GRPC && code <= 16)
-        return 0;
-    return refuse_word(word, "a status from 100 to 599 or grpc:0 to grpc:16", e);
-}
-
 /* What follows the pattern. */
 static int parse_counts(slice rest, struct effect_rule *out, struct err *e)
 {
@@ -272,8 +257,17 @@ static int parse_counts(slice rest, struct effect_rule *out, struct err *e)
     if (parse_count(&rest, &out->low, &out->high, e))
         return -1;
     bool when = take_word(&rest, "when");
-    if (when && parse_status(&rest, &out->when, e))
-        return -1;
+    if (when && !take_word(&rest, "status"))
+        return refuse_word(next_word(&rest), "\"status\" and the status the client sees", e);
+    slice status = when ? next_word(&rest) : (slice){0};
+    if (when) {
+        bool known = outcome_read(status, &out->when);
+        uint32_t code = outcome_code(out->when);
+        enum outcome_kind kind = outcome_kind(out->when);
+        if (!known || !((kind == OUT_STATUS && code >= 100 && code <= 599) ||
+                        (kind == OUT_GRPC && code <= 16)))
+            return refuse_word(status, "a status from 100 to 599 or grpc:0 to grpc:16", e);
+    }
     bool comma = take_word(&rest, ",");
     slice word = next_word(&rest);
     if (word.n == 0 && !comma)
@@ -288,15 +282,6 @@ static int parse_counts(slice rest, struct effect_rule *out, struct err *e)
     return word.n ? refuse_word(word, "nothing more", e) : 0;
 }
 
-/* Where the pattern ends: a colon that ends a word, and then the text or a blank. */
-static size_t pattern_end(slice text)
-{
-    for (size_t i = 0; text.p && i < text.n; i++)
-        if (text.p[i] == ':' && (i + 1 == text.n || is_blank(text.p[i + 1])))
-            return i;
-    return text.n;
-}
-
 int effect_rule_parse(const struct vocabulary *v, slice text, struct effect_rule *out,
                       struct err *e)
 {
@@ -306,7 +291,9 @@ int effect_rule_parse(const struct vocabulary *v, slice text, struct effect_rule
         return err_set(e, 0, 0, "a side effect must not exceed %d bytes", TEXT_MAX);
     if (memchr(text.p ? text.p : "", 0, text.n))
         return err_set(e, 0, 0, "a side effect must not contain NUL bytes");
-    size_t end = pattern_end(text);
+    size_t end = 0; /* of the pattern: a colon that ends a word, and then the text or a blank */
+    while (end < text.n && (text.p[end] != ':' || (end + 1 < text.n && !is_blank(text.p[end + 1]))))
+        end++;
     out->text = mem_alloc(text.n + 1);
     memcpy(out->text, text.p ? text.p : "", text.n);
     out->text[text.n] = 0;

@@ -352,42 +352,6 @@ static void learn_at(struct walk *w, slice key, const struct node *was, const st
     w->path.n = n;
 }
 
-/* Keys that are generated make the whole map differ; others are there or not. */
-static void learn_map(struct walk *w, const struct node *was, const struct node *now)
-{
-    for (uint32_t i = 0; i < was->n + now->n; i++) {
-        const struct node_pair *pair = i < was->n ? &was->map[i] : &now->map[i - was->n];
-        const struct node *other = node_get(i < was->n ? now : was, pair->key);
-        if (other && i >= was->n)
-            continue;
-        if (!other && (look_id(pair->key, w->now_ns) || look_moment(pair->key, w->now_ns))) {
-            mark(w, MARK_VARIES);
-            return;
-        }
-        learn_at(w, pair->key, i < was->n ? pair->value : NULL, i < was->n ? other : pair->value);
-    }
-}
-
-static void learn_list(struct walk *w, const struct node *was, const struct node *now)
-{
-    if (was->n != now->n) {
-        mark(w, MARK_VARIES);
-        return;
-    }
-    struct node *moved = node_list(w->a, now->n);
-    for (uint32_t i = 0; i < now->n; i++)
-        moved->list[i] = now->list[i];
-    if (!node_eq(walk_apply(w, was, now), was) && now->n <= MASK_LIST_MAX) {
-        walk_reorder(w, was, moved);
-        if (node_eq(moved, was)) {
-            mark(w, MARK_UNORDERED);
-            return;
-        }
-    }
-    for (uint32_t i = 0; i < was->n; i++)
-        learn_at(w, SLICE("*"), was->list[i], now->list[i]);
-}
-
 static void learn(struct walk *w, const struct node *was, const struct node *now)
 {
     bool blank = node_is_blank(was);
@@ -397,16 +361,34 @@ static void learn(struct walk *w, const struct node *was, const struct node *now
         mark(w, MARK_VARIES | (blank ? MARK_BLANK : 0));
     if (blank || !was || !now || walk_marks(w) & MARK_VARIES || was->type != now->type)
         return;
-    switch (was->type) {
-    case NODE_MAP: learn_map(w, was, now); break;
-    case NODE_LIST: learn_list(w, was, now); break;
-    case NODE_STR:
-        if (!learn_words(w, was->text, now->text))
-            mark(w, MARK_VARIES);
-        break;
-    default:
-        if (!node_eq(was, now))
-            mark(w, MARK_VARIES);
+    if (was->type == NODE_MAP) {
+        for (uint32_t i = 0; i < was->n + now->n; i++) {
+            const struct node_pair *pair = i < was->n ? &was->map[i] : &now->map[i - was->n];
+            const struct node *other = node_get(i < was->n ? now : was, pair->key);
+            if (other && i >= was->n)
+                continue;
+            if (!other && (look_id(pair->key, w->now_ns) || look_moment(pair->key, w->now_ns))) {
+                mark(w, MARK_VARIES); /* keys that are generated make the whole map differ */
+                return;
+            }
+            learn_at(w, pair->key, i < was->n ? pair->value : NULL,
+                     i < was->n ? other : pair->value);
+        }
+    } else if (was->type == NODE_LIST && was->n == now->n) {
+        struct node *moved = node_list(w->a, now->n);
+        for (uint32_t i = 0; i < now->n; i++)
+            moved->list[i] = now->list[i];
+        bool same = node_eq(walk_apply(w, was, now), was) || now->n > MASK_LIST_MAX;
+        if (!same)
+            walk_reorder(w, was, moved);
+        if (!same && node_eq(moved, was)) {
+            mark(w, MARK_UNORDERED);
+            return;
+        }
+        for (uint32_t i = 0; i < was->n; i++)
+            learn_at(w, SLICE("*"), was->list[i], now->list[i]);
+    } else if (was->type == NODE_STR ? !learn_words(w, was->text, now->text) : !node_eq(was, now)) {
+        mark(w, MARK_VARIES);
     }
 }
 

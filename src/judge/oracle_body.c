@@ -216,14 +216,12 @@ void oracle_hidden(const struct view *v)
 
 /* ---- hidden-error, by absence ---- */
 
-static bool hidden_silent(const struct judge *j, const struct reaction *r)
+static enum contrast hidden_side(const struct judge *j, const struct reaction *r)
 {
-    return r->ok && r->instead == UID_NONE && reaction_alike(j, r) == ALIKE_OTHER;
-}
-
-static bool hidden_shows(const struct reaction *r)
-{
-    return !r->ok;
+    if (!r->ok)
+        return CONTRAST_SHOWS;
+    bool silent = r->instead == UID_NONE && reaction_alike(j, r) == ALIKE_OTHER;
+    return silent ? CONTRAST_SILENT : CONTRAST_NEITHER;
 }
 
 static void tell_absent(struct judge *j, const struct reaction *hidden,
@@ -240,7 +238,7 @@ static void tell_absent(struct judge *j, const struct reaction *hidden,
 void oracle_hidden_end(struct judge *j)
 {
     remarks_drop_larger(j, ORACLE_HIDDEN_ERROR);
-    contrast_find(j, &(struct contrast){hidden_silent, hidden_shows, tell_absent});
+    contrast_find(j, hidden_side, tell_absent);
 }
 
 enum { LOST_SHOWN = 3, LOST_TEXT_MAX = 400 };

@@ -41,39 +41,9 @@ static bool fails_alone(const struct view *v, uint32_t i)
     return true;
 }
 
-/* ---- scenarios that fail without any fault ---- */
-
 static bool fails(outcome o)
 {
     return outcome_kind(o) == OUT_STATUS ? outcome_code(o) >= 400 : !outcome_ok(o);
-}
-
-/* From the client's answer down to where it comes from: the last call that failed, each time. */
-static void tell_origin(const struct view *v)
-{
-    struct judge *j = v->judge;
-    uint32_t i = 0, below = 0;
-    do {
-        i = below;
-        for (uint32_t k = view_children(v, i); k-- > 0 && below == i;)
-            if (fails(v->calls[view_child(v, i, k)].seen))
-                below = view_child(v, i, k);
-    } while (below != i);
-    const struct call *c = &v->calls[i];
-    enum outcome_kind kind = outcome_kind(c->seen);
-    bool left = kind == OUT_TIMEOUT || kind == OUT_CANCELLED; /* at a door they are the same */
-    if (fails_alone(v, i) || (kind != OUT_STATUS && kind != OUT_GRPC && !left) ||
-        !remark_due(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
-        return;
-    struct witness witness = {i, "failed"};
-    if (left)
-        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                     "%s does not answer in time even without faults, so the scenario fails",
-                     say_name(j, c->uid));
-    else
-        remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
-                     "%s answers %s even without faults, so the scenario fails",
-                     say_name(j, c->uid), say_outcome(j, c->seen));
 }
 
 void oracle_cause(const struct view *v)
@@ -97,6 +67,26 @@ void oracle_cause(const struct view *v)
                          say_outcome(j, c->reply));
     }
     outcome client = v->calls[0].reply;
-    if (calm && !run_expected(v->run) && outcome_kind(client) != OUT_EXIT && fails(client))
-        tell_origin(v);
+    if (!calm || run_expected(v->run) || outcome_kind(client) == OUT_EXIT || !fails(client))
+        return;
+    /* the scenario fails without any fault: from the client's answer down to where it comes from,
+     * the last call that failed, each time */
+    uint32_t i = 0, below = 0;
+    do {
+        i = below;
+        for (uint32_t k = view_children(v, i); k-- > 0 && below == i;)
+            if (fails(v->calls[view_child(v, i, k)].seen))
+                below = view_child(v, i, k);
+    } while (below != i);
+    const struct call *c = &v->calls[i];
+    enum outcome_kind kind = outcome_kind(c->seen);
+    bool left = kind == OUT_TIMEOUT || kind == OUT_CANCELLED; /* at a door they are the same */
+    if (fails_alone(v, i) || (kind != OUT_STATUS && kind != OUT_GRPC && !left) ||
+        !remark_due(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid))
+        return;
+    struct witness witness = {i, "failed"};
+    const char *answers = left ? "does not answer in time" : "answers ";
+    remark_write(v, ORACLE_FAILURE_WITHOUT_CAUSE, c->uid, &witness, 1,
+                 "%s %s%s even without faults, so the scenario fails", say_name(j, c->uid), answers,
+                 left ? "" : say_outcome(j, c->seen));
 }

@@ -36,28 +36,21 @@ static bool done_twice(const struct view *v, uint32_t a, uint32_t b)
            (!x->key || x->key != y->key) && same_request(x, y);
 }
 
-/* Up from both to the calls of one handler. False: one on the way is an effect done twice. */
-static bool find_retry(const struct view *v, struct doubled *d)
+/* Is the second a repetition of the first, because something failed? Finds `above` and `retry`. */
+static bool doubles(const struct view *v, struct doubled *d)
 {
     while (v->calls[d->above].parent != v->calls[d->retry].parent) {
         d->above = v->calls[d->above].parent;
         d->retry = v->calls[d->retry].parent;
         if (judge_effect(v->judge, v->calls[d->retry].uid) == EFFECT_ONCE &&
             done_twice(v, d->above, d->retry))
-            return false;
+            return false; /* that is said of this one */
     }
-    return true;
-}
-
-/* Is the second a repetition of the first, because something failed? Not where the effect was taken
- * back in between, or where the second takes back what was done after the first. */
-static bool doubles(const struct view *v, const struct doubled *d)
-{
     const struct call *a = &v->calls[d->above], *b = &v->calls[d->retry];
     if (!call_sure(a) || !call_sure(b) || !call_failed(a) || b->start_ns < a->end_ns ||
         !same_request(a, b) || view_undone(v, d->first, d->second))
         return false;
-    for (uint32_t i = d->first + 1; i < d->second; i++)
+    for (uint32_t i = d->first + 1; i < d->second; i++) /* does it take back what was done since? */
         if (call_done(&v->calls[i]) && !view_reads(v, i) && view_undoes(v, i, d->second))
             return false;
     return true;
@@ -121,7 +114,7 @@ static void see_repetition(const struct view *v, const uint32_t *failed, uint32_
     while (n-- > 0) {
         struct doubled d = {failed[n], i, failed[n], i};
         if (!done_twice(v, d.first, i) || !uid_alike(v->names, v->calls[d.first].uid, c->uid) ||
-            !find_retry(v, &d) || d.retry == told || !doubles(v, &d) ||
+            !doubles(v, &d) || d.retry == told ||
             count_done(v, v->calls, v->n, c) <= count_done(v, calm->calls.at, calm->calls.n, c))
             continue;
         tell_duplicate(v, &d);

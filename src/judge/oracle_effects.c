@@ -75,19 +75,6 @@ static void add_witness(struct witness *w, uint32_t *n, uint32_t call, const cha
         w[(*n)++] = (struct witness){call, role};
 }
 
-/* The calls that match, whether they had their effect or not, then the faults. */
-static uint32_t rule_evidence(const struct view *v, const struct effect_rule *r, struct witness *w)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 1; i < v->n; i++)
-        if (pattern_matches(&r->calls, v->names, v->calls[i].uid))
-            add_witness(w, &n, i, call_done(&v->calls[i]) ? "side effect" : "not done");
-    for (uint32_t i = 1; i < v->n; i++)
-        if (v->calls[i].mode != MODE_NONE)
-            add_witness(w, &n, i, "failed");
-    return n;
-}
-
 static void rule_see(const struct view *v, uint32_t rule)
 {
     const struct effect_rule *r = &v->judge->set->effects.at[rule];
@@ -114,9 +101,16 @@ static void rule_see(const struct view *v, uint32_t rule)
     topic t = topic_of(subject, rule + 1);
     if (!remark_due(v, o, t))
         return;
-    remark_write(v, o, t, w, rule_evidence(v, r, w),
-                 "\"%s\" is violated: the client gets %s, and it was done %u %s", r->text,
-                 say_outcome(j, status), (unsigned)n, plural(n, "time", "times"));
+    uint32_t shown =
+        0; /* the calls that match, whether they had their effect or not, then faults */
+    for (uint32_t i = 1; i < v->n; i++)
+        if (pattern_matches(&r->calls, v->names, v->calls[i].uid))
+            add_witness(w, &shown, i, call_done(&v->calls[i]) ? "side effect" : "not done");
+    for (uint32_t i = 1; i < v->n; i++)
+        if (v->calls[i].mode != MODE_NONE)
+            add_witness(w, &shown, i, "failed");
+    remark_write(v, o, t, w, shown, "\"%s\" is violated: the client gets %s, and it was done %u %s",
+                 r->text, say_outcome(j, status), (unsigned)n, plural(n, "time", "times"));
 }
 
 /* ---- effects that are left behind ---- */
@@ -215,16 +209,6 @@ static bool skips(const struct judge *j, const struct reaction *r)
            !(gone && sounds_like_undo(interface));
 }
 
-/* The call is needed: an answer that says that it failed fails the client. (A timeout would do so
- * because it takes time.) */
-static bool needs(const struct reaction *r)
-{
-    outcome o = label_outcome(r->label);
-    enum outcome_kind kind = outcome_kind(o);
-    return r->persistent && !outcome_ok(r->status) && kind != OUT_NONE && kind != OUT_TIMEOUT &&
-           kind != OUT_CANCELLED;
-}
-
 /* What need not be taken back because it is not needed. Of what never failed, because not all was
  * tried, that is not known. */
 static void unsay_unneeded(struct judge *j)
@@ -250,9 +234,15 @@ void oracle_effects_end(struct judge *j)
 {
     struct map needed = {0}; /* group -> a reaction that shows it */
     unsay_unneeded(j);
-    for (uint32_t i = 0; i < j->reactions.n; i++)
-        if (needs(&j->reactions.at[i]) && !map_get(&needed, j->reactions.at[i].group))
-            map_set(&needed, j->reactions.at[i].group, i);
+    for (uint32_t i = 0; i < j->reactions.n; i++) {
+        const struct reaction *r = &j->reactions.at[i];
+        enum outcome_kind kind = outcome_kind(label_outcome(r->label));
+        /* an answer that says that it failed fails the client. A timeout would do so because it
+         * takes time */
+        if (r->persistent && !outcome_ok(r->status) && kind != OUT_NONE && kind != OUT_TIMEOUT &&
+            kind != OUT_CANCELLED)
+            (void)map_index(&needed, r->group, i);
+    }
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
         const uint32_t *at = map_get(&needed, r->group);

@@ -22,15 +22,6 @@ static const int64_t AT_ONCE_NS = MS(100); /* where the failure itself took no l
 
 /* ---- what is a fallback ---- */
 
-/* No answer, or one that says that the service does not work. */
-static bool is_down(const struct call *c)
-{
-    enum outcome_kind kind = outcome_kind(c->seen);
-    if (kind == OUT_STATUS || kind == OUT_GRPC)
-        return answer_is_error(c->seen);
-    return kind != OUT_NONE;
-}
-
 /* A call f that the handler made only because c had failed, in place of it. */
 static bool is_fallback(const struct view *v, uint32_t c, uint32_t f)
 {
@@ -137,7 +128,11 @@ void oracle_fallback(const struct view *v)
         if (v->calls[t].mode == MODE_NONE)
             continue;
         /* c failed because of t, at it or below it */
-        for (uint32_t c = t; c > 0 && is_down(&v->calls[c]); c = v->calls[c].parent) {
+        for (uint32_t c = t; c > 0; c = v->calls[c].parent) {
+            enum outcome_kind kind = outcome_kind(v->calls[c].seen);
+            if (kind == OUT_NONE ||
+                ((kind == OUT_STATUS || kind == OUT_GRPC) && !answer_is_error(v->calls[c].seen)))
+                break; /* an answer, of a service that works */
             uint32_t handler = v->calls[c].parent, sum = 0;
             for (uint32_t k = 0; k < view_children(v, handler); k++) {
                 uint32_t other = view_child(v, handler, k);

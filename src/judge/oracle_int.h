@@ -193,16 +193,14 @@ bool body_find_error(const struct mask *was, slice now, bool values, struct body
 /* ---- contrasts: of one dependency, an error answer that is passed over in silence, and another
  * one, no graver, that is not. Then the silence is not meant ---- */
 
-struct contrast {
-    /* Is the failure passed over in silence? Does it show? (Neither is possible.) */
-    bool (*silent)(const struct judge *j, const struct reaction *r);
-    bool (*shows)(const struct reaction *r);
-    void (*tell)(struct judge *j, const struct reaction *silent, const struct reaction *shows);
-};
+enum contrast { CONTRAST_NEITHER, CONTRAST_SILENT, CONTRAST_SHOWS };
 
 /* Tells once of every dependency for which there are both. Only reactions to lasting failures
- * (every try failed) are shown to the functions. */
-void contrast_find(struct judge *j, const struct contrast *c);
+ * (every try failed) are shown to `side`. */
+void contrast_find(struct judge *j,
+                   enum contrast (*side)(const struct judge *j, const struct reaction *r),
+                   void (*tell)(struct judge *j, const struct reaction *silent,
+                                const struct reaction *shows));
 
 /* ---- the oracles ---- */
 

@@ -71,18 +71,6 @@ void pace_doubts(const struct judge *j, struct doubts *out)
 
 /* ---- one run ---- */
 
-/* Is b made because a failed? Of equal calls without known requests one may be the next of a loop.
- */
-static bool repeats(const struct view *v, uint32_t a, uint32_t b)
-{
-    const struct call *x = &v->calls[a], *y = &v->calls[b];
-    uint32_t twin = v->twin.at[b];
-    if (!x->request || !y->request)
-        return calm_equal(v->judge, y->uid, 0) == 1 && twin == CALL_NONE;
-    return x->request == y->request &&
-           (twin == CALL_NONE || v->judge->calm.trace.calls.at[twin].request != y->request);
-}
-
 /* The try before the handler's k-th call, when nothing else was called in between. */
 static uint32_t try_before(const struct view *v, uint32_t handler, uint32_t k)
 {
@@ -124,7 +112,15 @@ static void see_call(const struct view *v, uint32_t handler, uint32_t k)
     if (a == CALL_NONE)
         return;
     const struct call *x = &v->calls[a], *y = &v->calls[b];
-    if (!call_failed(x) || !call_sure(x) || !call_sure(y) || !repeats(v, a, b))
+    uint32_t twin = v->twin.at[b];
+    if (!call_failed(x) || !call_sure(x) || !call_sure(y))
+        return;
+    /* is b made because a failed? of equal calls without known requests one may be the next of a
+     * loop */
+    if (x->request && y->request
+            ? x->request != y->request ||
+                  (twin != CALL_NONE && j->calm.trace.calls.at[twin].request == y->request)
+            : twin != CALL_NONE || calm_equal(j, y->uid, 0) != 1)
         return;
     enum outcome_kind kind = outcome_kind(x->seen);
     int64_t gap_ns = y->start_ns - x->end_ns;

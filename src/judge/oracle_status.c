@@ -131,15 +131,12 @@ void oracle_status(const struct view *v)
 
 /* ---- hidden ---- */
 
-static bool silent(const struct judge *j, const struct reaction *r)
+static enum contrast status_side(const struct judge *j, const struct reaction *r)
 {
     (void)j;
-    return outcome_ok(r->reply) && r->instead == UID_NONE;
-}
-
-static bool shows(const struct reaction *r)
-{
-    return outcome_error(r->reply);
+    if (outcome_ok(r->reply))
+        return r->instead == UID_NONE ? CONTRAST_SILENT : CONTRAST_NEITHER;
+    return outcome_error(r->reply) ? CONTRAST_SHOWS : CONTRAST_NEITHER;
 }
 
 static void tell_hidden(struct judge *j, const struct reaction *hidden,
@@ -166,5 +163,5 @@ void oracle_status_end(struct judge *j)
             r->why = NULL;
     }
     remarks_pick(j, ORACLE_WRONG_STATUS, forwarder);
-    contrast_find(j, &(struct contrast){silent, shows, tell_hidden});
+    contrast_find(j, status_side, tell_hidden);
 }

@@ -226,28 +226,6 @@ static void see_inverted(const struct view *v, uint32_t i)
         tell_inverted(v, i, d, equal);
 }
 
-/* ---- over-limit ---- */
-
-static void see_over_limit(const struct view *v)
-{
-    struct judge *j = v->judge;
-    uint32_t i = 0;
-    if (!j->limit_ns || v->n_faults != 1 || call_took(&v->calls[0]) <= j->limit_ns ||
-        j->calm.took.at[0] > j->limit_ns)
-        return;
-    while (v->calls[i].mode == MODE_NONE)
-        i++;
-    if (!remark_due(v, ORACLE_OVER_LIMIT, v->calls[i].uid))
-        return;
-    struct witness witness[] = {{i, "the fault"}, {0, "took"}};
-    struct buf limit = BUF_INIT(60);
-    buf_add_ns(&limit, j->limit_ns);
-    remark_write(v, ORACLE_OVER_LIMIT, v->calls[i].uid, witness, 2,
-                 "a fault at %s alone makes %s take longer than its limit of %s",
-                 say_name(j, v->calls[i].uid), say_name(j, v->calls[0].uid), buf_text(&limit));
-    buf_deinit(&limit);
-}
-
 void oracle_timeout(const struct view *v)
 {
     struct judge *j = v->judge;
@@ -262,5 +240,20 @@ void oracle_timeout(const struct view *v)
             map_index(&j->wait_at, judge_path(j, c->uid), j->waits.n) == j->waits.n)
             vec_push(&j->waits, (struct wait){c->uid, c->mode, call_took(c), false});
     }
-    see_over_limit(v);
+    /* over-limit */
+    if (!j->limit_ns || v->n_faults != 1 || call_took(&v->calls[0]) <= j->limit_ns ||
+        j->calm.took.at[0] > j->limit_ns)
+        return;
+    uint32_t i = 0;
+    while (v->calls[i].mode == MODE_NONE)
+        i++;
+    if (!remark_due(v, ORACLE_OVER_LIMIT, v->calls[i].uid))
+        return;
+    struct witness witness[] = {{i, "the fault"}, {0, "took"}};
+    struct buf limit = BUF_INIT(60);
+    buf_add_ns(&limit, j->limit_ns);
+    remark_write(v, ORACLE_OVER_LIMIT, v->calls[i].uid, witness, 2,
+                 "a fault at %s alone makes %s take longer than its limit of %s",
+                 say_name(j, v->calls[i].uid), say_name(j, v->calls[0].uid), buf_text(&limit));
+    buf_deinit(&limit);
 }

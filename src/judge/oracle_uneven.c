@@ -148,15 +148,6 @@ static uid retry_missing(struct habits *all, const struct reaction *r)
 
 /* ---- uneven-fallback ---- */
 
-static bool fallback_missing(struct habits *all, const struct reaction *r)
-{
-    if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) || r->ok ||
-        !transient(r->label) || judge_effect(all->judge, r->call) != EFFECT_READ)
-        return false;
-    const struct habit *h = habit_of(all, r);
-    return h->needed >= HABIT && h->absorbed >= HABIT;
-}
-
 /* The calls that r's handler cannot do without, "a, b or c", where r's is the first of them: they
  * are one decision, and told as one. shown: by group, the reaction that shows best that it lacks a
  * fallback; but: groups that are absorbed in another mode, where it depends on the mode. */
@@ -215,7 +206,11 @@ void oracle_uneven_end(struct judge *j)
             map_set(&absorbed, r->group, 1);
         if (retry_missing(&all, r) != UID_NONE)
             pick(j, &retry, i);
-        if (fallback_missing(&all, r))
+        if (!r->persistent || r->tries > 1 || r->instead != UID_NONE || outcome_ok(r->reply) ||
+            r->ok || !transient(r->label) || judge_effect(j, r->call) != EFFECT_READ)
+            continue;
+        const struct habit *h = habit_of(&all, r);
+        if (h->needed >= HABIT && h->absorbed >= HABIT)
             pick(j, &fallback, i);
     }
     for (uint32_t i = 0; i < j->reactions.n; i++) {

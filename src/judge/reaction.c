@@ -12,23 +12,6 @@
 
 enum { REACTION_FAULTS_MAX = 16, REACTIONS_MAX = 1 << 17 };
 
-/* The first call of the handler with whose equal siblings all faults of the run are; CALL_NONE:
- * they are spread over several. */
-static uint32_t faulty_group(const struct view *v, uint32_t handler)
-{
-    uint32_t n = view_children(v, handler), first = CALL_NONE, sum = 0;
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t c = view_child(v, handler, k);
-        if (!v->faults.at[c])
-            continue;
-        if (first != CALL_NONE && !view_equal(v, first, c))
-            return CALL_NONE;
-        first = first == CALL_NONE ? c : first;
-        sum += v->faults.at[c];
-    }
-    return sum == v->n_faults ? first : CALL_NONE;
-}
-
 static uint64_t reaction_key(uid group, label l, bool persistent, bool injected)
 {
     return hash_mix(hash_mix(group, l), (uint64_t)persistent << 1 | injected);
@@ -141,8 +124,15 @@ void reaction_learn(const struct view *v)
     if (v->n_faults == 0 || v->n_faults > REACTION_FAULTS_MAX)
         return;
     while (v->twin.at[handler] != CALL_NONE) {
-        uint32_t first = faulty_group(v, handler);
-        if (first == CALL_NONE)
+        uint32_t first = CALL_NONE, sum = 0; /* with whose equal siblings all faults must be */
+        for (uint32_t k = 0; k < view_children(v, handler); k++) {
+            uint32_t c = view_child(v, handler, k);
+            if (!v->faults.at[c])
+                continue;
+            first = first == CALL_NONE ? c : first;
+            sum += view_equal(v, first, c) ? v->faults.at[c] : 0;
+        }
+        if (first == CALL_NONE || sum != v->n_faults)
             return;
         if (call_failed(&v->calls[first]))
             remember(v, handler, first);
@@ -198,24 +188,25 @@ static bool rather(const struct judge *j, uint32_t a, uint32_t b, int sign)
     return x->injected && !y->injected;
 }
 
-void contrast_find(struct judge *j, const struct contrast *c)
+void contrast_find(struct judge *j,
+                   enum contrast (*side)(const struct judge *j, const struct reaction *r),
+                   void (*tell)(struct judge *j, const struct reaction *silent,
+                                const struct reaction *shows))
 {
     struct map at = {0}; /* group -> its pair */
     VEC(struct pair) pairs = {0};
     for (uint32_t i = 0; i < j->reactions.n; i++) {
         const struct reaction *r = &j->reactions.at[i];
-        if (!r->persistent || !grave(r))
-            continue;
-        bool silent = c->silent(j, r), shows = c->shows(r);
-        if (!silent && !shows)
+        enum contrast is = r->persistent && grave(r) ? side(j, r) : CONTRAST_NEITHER;
+        if (is == CONTRAST_NEITHER)
             continue;
         uint32_t k = map_index(&at, r->group, pairs.n);
         if (k == pairs.n)
             vec_push(&pairs, (struct pair){UINT32_MAX, UINT32_MAX});
         assert(pairs.at); /* the linter cannot know */
-        if (silent && rather(j, i, pairs.at[k].silent, 1))
+        if (is == CONTRAST_SILENT && rather(j, i, pairs.at[k].silent, 1))
             pairs.at[k].silent = i;
-        if (shows && rather(j, i, pairs.at[k].shows, -1))
+        if (is == CONTRAST_SHOWS && rather(j, i, pairs.at[k].shows, -1))
             pairs.at[k].shows = i;
     }
     for (uint32_t k = 0; k < pairs.n; k++) {
@@ -224,7 +215,7 @@ void contrast_find(struct judge *j, const struct contrast *c)
         const struct reaction *silent = &j->reactions.at[pairs.at[k].silent],
                               *shows = &j->reactions.at[pairs.at[k].shows];
         if (grave(silent) >= grave(shows))
-            c->tell(j, silent, shows);
+            tell(j, silent, shows);
     }
     map_deinit(&at);
     vec_deinit(&pairs);

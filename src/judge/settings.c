@@ -91,19 +91,16 @@ static int read_oracles(struct keys_reader *r, const struct key *key, void *into
     return 0;
 }
 
-/* A pattern of a file; `text` stands at line and col. */
+/* A pattern of a file; `text` stands at line and col. *out is freed with the settings, also after an
+ * error. */
 static int read_pattern(struct keys_reader *r, slice text, uint32_t line, uint32_t col,
                         struct pattern *out)
 {
-    *out = (struct pattern){0};
     int status = pattern_parse(out, r->ctx, PATTERN_CALLS, text, r->e);
     if (!status && out->mode != MODE_NONE)
         status =
             err_set(r->e, 0, 0, "a call takes no mode here: remove it from \"%.*s\"", SHORT(text));
-    if (!status)
-        return 0;
-    pattern_deinit(out);
-    return err_place(r->e, line, col);
+    return status ? err_place(r->e, line, col) : 0;
 }
 
 static int read_call(struct keys_reader *r, const struct key *key, const struct node *value,
@@ -120,11 +117,8 @@ static int add_call(struct keys_reader *r, const struct key *key, void *into,
                     const struct node *value)
 {
     struct patterns *out = key_field(key, into);
-    struct pattern p;
-    if (read_call(r, key, value, &p))
-        return -1;
-    vec_push(out, p);
-    return 0;
+    vec_push(out, (struct pattern){0});
+    return read_call(r, key, value, &vec_last(out));
 }
 
 static int add_effect(struct keys_reader *r, const struct key *key, void *into,
@@ -143,15 +137,12 @@ static int add_undo(struct keys_reader *r, const struct key *key, void *into,
                     const struct node_pair *pair)
 {
     struct judge_settings *s = into;
-    struct undo_rule rule = {0};
-    if (read_pattern(r, pair->key, pair->line, pair->col, &rule.effect))
-        return -1;
-    if (read_call(r, key, pair->value, &rule.undo)) {
-        pattern_deinit(&rule.effect);
-        return -1;
-    }
-    vec_push(&s->undo, rule);
-    return 0;
+    vec_push(&s->undo, (struct undo_rule){0});
+    struct undo_rule *rule = &vec_last(&s->undo);
+    return read_pattern(r, pair->key, pair->line, pair->col, &rule->effect) ||
+                   read_call(r, key, pair->value, &rule->undo)
+               ? -1
+               : 0;
 }
 
 static int add_pointer(struct keys_reader *r, const struct key *key, void *into,

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "judge/oracle_int.h"
 
-/* By hand: what a word is must not depend on the locale. Does a word start at s.p[i], the byte before it being a letter? userError, IOError. */
-static bool word_starts(slice s, size_t i)
-{
-    return is_upper(s.p[i]) && (is_lower(s.p[i - 1]) || (i + 1 < s.n && is_lower(s.p[i + 1])));
-}
-
 bool word_next(slice *rest, char out[WORD_MAX])
 {
     slice s = *rest;
@@ -15,8 +9,9 @@ bool word_next(slice *rest, char out[WORD_MAX])
         i++;
     size_t first = i;
     for (; i < s.n && is_letter(s.p[i]); i++) {
-        if (i > first && word_starts(s, i))
-            break;
+        if (i > first && is_upper(s.p[i]) &&
+            (is_lower(s.p[i - 1]) || (i + 1 < s.n && is_lower(s.p[i + 1]))))
+            break; /* userError, IOError */
         if (n < WORD_MAX - 1)
             out[n++] = (char)(s.p[i] | 0x20);
     }
