@@ -89,7 +89,7 @@ static void deliver_some(struct outlet *o, slice bytes)
 {
     struct buf text = BUF_INIT(bytes.n + 128);
     if (o->lost)
-        buf_addf(&text, "\noutfox: %llu %s missing here, because nobody read\n",
+        buf_addf(&text, "\noutfox: %llu %s missing here: not read in time\n",
                  (unsigned long long)o->lost, o->lost == 1 ? "line is" : "lines are");
     buf_add(&text, bytes);
     slice left = buf_slice(&text);

@@ -123,7 +123,7 @@ static int unknown(slice text, struct err *e)
     for (size_t i = 0; i < ROWS; i++)
         words[i] = rows[i].words;
     condition_words(&all);
-    int status = err_set(e, 0, 0, "\"%.*s\" is no condition: write %s%s", SHORT(text),
+    int status = err_set(e, 0, 0, "\"%.*s\" is not a condition; write %s%s", SHORT(text),
                          buf_text(&all), err_hint(text, words, ROWS).text);
     buf_deinit(&all);
     return status;

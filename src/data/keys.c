@@ -54,9 +54,9 @@ int keys_name(struct keys_reader *r, slice name, uint32_t line, uint32_t col, co
 {
     if (name_valid(name, dots))
         return 0;
-    return err_set(r->e, line, col, "%s has 1 to %d letters, digits, %s; \"%.*s\" has not", what,
-                   NAME_BYTES_MAX, dots ? "\"-\", \"_\" and \".\"" : "\"-\" and \"_\"",
-                   SHORT(name));
+    return err_set(r->e, line, col, "\"%.*s\" cannot be %s; use 1 to %d letters, digits, %s",
+                   SHORT(name), what, NAME_BYTES_MAX,
+                   dots ? "\"-\", \"_\" or \".\"" : "\"-\" or \"_\"");
 }
 
 /* What was written, for the end of a message. */
@@ -91,8 +91,7 @@ int keys_duration(struct keys_reader *r, const struct key *key, const struct nod
             r, value, "\"%s\" must be a duration such as 200ms, 2s or 1m (at most %lldh), not %s",
             key->name, (long long)(most / HOURS(1)), written(value).text);
     if (*out < (int64_t)key->least)
-        return keys_fail(r, value,
-                         "\"%s\" must be a duration of more than nothing, such as 200ms or 2s",
+        return keys_fail(r, value, "\"%s\" must be a duration greater than 0, such as 200ms or 2s",
                          key->name);
     return 0;
 }
@@ -117,7 +116,7 @@ int keys_word(struct keys_reader *r, const struct key *key, const struct node *v
     bool known = n < NAMES_MAX && names[n];
     *out = (uint32_t)n;
     if (!known)
-        keys_fail(r, value, "\"%s\" knows %s, not \"%.*s\"%s", key->name, buf_text(&all),
+        keys_fail(r, value, "\"%s\" must be %s, not \"%.*s\"%s", key->name, buf_text(&all),
                   SHORT(text), err_hint(text, names, n).text);
     buf_deinit(&all);
     return known ? 0 : -1;
@@ -130,7 +129,7 @@ static int read_text(struct keys_reader *r, const char *name, const struct node 
     if (keys_want_scalar(r, name, value))
         return -1;
     if (!value->text.n)
-        return keys_fail(r, value, "\"%s\" is empty: give it a value or leave it out", name);
+        return keys_fail(r, value, "\"%s\" is empty; set it or leave it out", name);
     *out = value->text;
     return 0;
 }
@@ -140,8 +139,8 @@ static int read_number(struct keys_reader *r, const struct key *key, const struc
 {
     uint64_t number;
     if (!slice_to_u64(value->text, key->most, &number) || number < key->least)
-        return keys_fail(r, value, "\"%s\" is a whole number from %llu to %llu, not %s", key->name,
-                         (unsigned long long)key->least, (unsigned long long)key->most,
+        return keys_fail(r, value, "\"%s\" must be a whole number from %llu to %llu, not %s",
+                         key->name, (unsigned long long)key->least, (unsigned long long)key->most,
                          written(value).text);
     if (key->type == KEY_U16)
         *(uint16_t *)field = (uint16_t)number;
@@ -277,7 +276,7 @@ static int unknown_key(struct keys_reader *r, const struct keys *keys, slice key
     if (keys->others)
         names[n++] = keys->others;
     for (size_t i = 0; i < n; i++)
-        buf_addf(&all, "%s%s", i == 0 ? "; it has " : i + 1 < n ? ", " : " and ", names[i]);
+        buf_addf(&all, "%s%s", i == 0 ? "; it takes " : i + 1 < n ? ", " : " and ", names[i]);
     struct hint near = err_hint(key, names, n);
     err_set(r->e, line, col, "unknown key \"%.*s\" in %s%s%s", SHORT(key), keys->what,
             near.text[0] ? near.text : buf_text(&all), all.full && !near.text[0] ? "..." : "");
@@ -290,7 +289,7 @@ static int not_a_map(struct keys_reader *r, const struct keys *keys, const struc
     struct buf first = BUF_INIT(LISTED_BYTES);
     for (size_t i = 0; i < keys->n && i < 3; i++)
         buf_addf(&first, "%s%s", i ? ", " : "", keys->row[i].name);
-    keys_fail(r, value, "%s is a map with the key%s %s%s, not %s", keys->what,
+    keys_fail(r, value, "%s must be a map with the key%s %s%s, not %s", keys->what,
               plural(keys->n, "", "s"), buf_text(&first), keys->n > 3 ? " ..." : "",
               node_type_name(value->type));
     buf_deinit(&first);
@@ -308,7 +307,7 @@ int keys_read(struct keys_reader *r, const struct keys *keys, void *into, const 
         const struct key *key = &keys->row[i];
         const struct node *value = node_get(map, slice_of(key->name));
         if (!value && key->needed)
-            return keys_fail(r, map, "\"%s\" is missing in %s", key->needed, keys->what);
+            return keys_fail(r, map, "\"%s\" is missing from %s", key->needed, keys->what);
         if (value && read_key(r, key, into, value))
             return -1;
     }
@@ -333,7 +332,7 @@ int keys_set(struct keys_reader *r, const struct keys *keys, void *into, slice k
         slice name = slice_trim((slice){text.p, equals});
         const struct key *inner = keys_find(row->inner, name);
         if (equals == text.n && inner && inner->type != KEY_SWITCH)
-            return err_set(r->e, 0, 0, "\"%s\" is set by NAME=VALUE, not \"%.*s\"", row->name,
+            return err_set(r->e, 0, 0, "\"%s\" is set with NAME=VALUE, not \"%.*s\"", row->name,
                            SHORT(text));
         return keys_set(r, row->inner, key_field(row, into), name,
                         equals == text.n ? SLICE("on") : slice_trim(slice_from(text, equals + 1)));

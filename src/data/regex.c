@@ -58,7 +58,7 @@ static struct tree *tree_new(struct reader *r, enum kind kind, const struct tree
 /* NULL, for whoever is to return it. */
 static struct tree *refuse(struct reader *r, const char *why)
 {
-    err_set(r->e, 0, 0, "this is not a regular expression: %s", why);
+    err_set(r->e, 0, 0, "invalid regular expression: %s", why);
     return NULL;
 }
 
@@ -107,7 +107,7 @@ static bool read_escape(struct reader *r, struct bytes *set)
         return true;
     (void)refuse(r, isdigit((unsigned char)c)
                         ? "back-references such as \\1 are not supported"
-                        : "of letters only d, w, s, D, W, S, n and t stand behind a \\");
+                        : "after a \\ only the letters d, w, s, D, W, S, n and t are supported");
     return false;
 }
 
@@ -141,7 +141,7 @@ static bool read_range(struct reader *r, struct bytes *set)
     for (unsigned c = low; c <= high; c++)
         bytes_add(set, (unsigned char)c);
     if (high < low)
-        (void)refuse(r, "the end of a range such as [z-a] is before its beginning");
+        (void)refuse(r, "a range such as [z-a] is out of order");
     return high >= low;
 }
 
@@ -152,7 +152,7 @@ static struct tree *read_brackets(struct reader *r)
     bool opposite = take(r, '^');
     for (bool first = true; first || !take(r, ']'); first = false) {
         if (r->rest.n == 0)
-            return refuse(r, "a [ has no ]");
+            return refuse(r, "a [ is not closed by ]");
         if (read_class(r, &t->set))
             continue;
         bool escape = r->rest.n > 1 && take(r, '\\');
@@ -173,7 +173,7 @@ static const struct tree *read_group(struct reader *r)
     const struct tree *inner = read_either(r);
     r->groups--;
     if (inner && !take(r, ')'))
-        return refuse(r, "a ( has no )");
+        return refuse(r, "a ( is not closed by )");
     return inner;
 }
 
@@ -187,14 +187,14 @@ static const struct tree *read_atom(struct reader *r)
     if (c == '^' || c == '$')
         return tree_new(r, c == '^' ? BEGIN : END, NULL, NULL);
     if (c == '*' || c == '+' || c == '?')
-        return refuse(r, "nothing stands before a *, + or ?");
+        return refuse(r, "there is nothing to repeat before a *, + or ?");
     struct tree *t = tree_new(r, BYTES, NULL, NULL);
     if (c == '.')
         memset(&t->set, 0xff, sizeof t->set);
     else if (c != '\\')
         bytes_add(&t->set, (unsigned char)c);
     else if (r->rest.n == 0)
-        return refuse(r, "nothing stands behind its last \\");
+        return refuse(r, "it ends with a \\");
     else if (!read_escape(r, &t->set))
         return NULL;
     return t;
@@ -367,7 +367,7 @@ int regex_parse(slice pattern, struct arena *a, const struct regex **out, struct
 {
     struct reader r = {.rest = pattern, .arena = a, .e = e};
     if (pattern.n == 0 || pattern.n > REGEX_BYTES_MAX)
-        return err_set(e, 0, 0, "a regular expression has 1 to %d bytes", REGEX_BYTES_MAX);
+        return err_set(e, 0, 0, "a regular expression must have 1 to %d bytes", REGEX_BYTES_MAX);
     const struct tree *t = read_either(&r);
     if (t && r.rest.n)
         t = refuse(&r, "a ) has no (");

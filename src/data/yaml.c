@@ -180,7 +180,7 @@ static int read_pair(struct reader *r, struct pairs *pairs)
                              .col = (uint32_t)r->event.start_mark.column + 1};
     uint64_t hash = hash_slice(key.text);
     if (index_get(&pairs->index, hash, pair_eq, pairs, &key.text) != INDEX_NONE)
-        return err_set(r->err, pair.line, pair.col, "\"%.*s\" is there twice", SHORT(key.text));
+        return err_set(r->err, pair.line, pair.col, "key \"%.*s\" is given twice", SHORT(key.text));
     if (advance(r) || read_value(r, &pair.value))
         return -1;
     index_put(&pairs->index, hash, pairs->vec.n);
@@ -215,7 +215,7 @@ static int read_value(struct reader *r, const struct node **out)
     node->col = (uint32_t)r->event.start_mark.column + 1;
     *out = node;
     if (r->depth >= YAML_DEPTH_MAX)
-        return fail_here(r, "nested too deeply (64 levels are the limit)");
+        return fail_here(r, "nested too deeply (the limit is 64 levels)");
     bool decorated = false;
     int status;
     r->depth++;

@@ -79,14 +79,14 @@ static int split(slice text, const char *what, const char *shown, slice *host, s
     bool brackets = text.n && text.p[0] == '[';
     size_t close = slice_find(text, ']');
     if (brackets && close == text.n)
-        return err_set(e, 0, 0, "%s: \"%s\" lacks a ]; write [::1]:8001", what, shown);
+        return err_set(e, 0, 0, "%s: \"%s\" is missing a ]; write [::1]:8001", what, shown);
     *host = brackets ? (slice){text.p + 1, close - 1} : (slice){text.p, slice_find(text, ':')};
     slice rest = slice_from(text, brackets ? close + 1 : host->n);
     if (brackets && host->n == 0)
         return err_set(e, 0, 0, "%s: \"%s\" has no address in its brackets; write [::1]:8001", what,
                        shown);
     if (slice_find(text, '/') < text.n)
-        return err_set(e, 0, 0, "%s: \"%s\" is more than an address; only HOST:PORT belongs here",
+        return err_set(e, 0, 0, "%s: \"%s\" is more than an address; write only HOST:PORT",
                        what, shown);
     if (rest.n == 0 || rest.p[0] != ':')
         return err_set(e, 0, 0, "%s: \"%s\" has no port; write HOST:PORT", what, shown);
@@ -114,8 +114,8 @@ static int resolve(const char *what, struct addr *a, bool brackets, struct err *
                        a->host);
     if (code)
         return err_set(e, 0, 0,
-                       "%s: the address of \"%s\" is not known (%s); check the name, or write the "
-                       "address in numbers",
+                       "%s: cannot resolve \"%s\" (%s); check the name, or write a numeric "
+                       "address",
                        what, a->host, code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
     const struct addrinfo *found = list; /* never empty */
     while (found->ai_family != AF_INET && found->ai_next)
@@ -166,10 +166,10 @@ int addr_parse(slice text, const char *what, struct addr *out, struct err *e)
 {
     *out = (struct addr){.n = 0};
     if (text.n == 0)
-        return err_set(e, 0, 0, "%s: an address is missing; write HOST:PORT or unix:/path", what);
+        return err_set(e, 0, 0, "%s: the address is missing; write HOST:PORT or unix:/path", what);
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
-            return err_set(e, 0, 0, "%s: there is a blank in the address \"%.*s\"", what,
+            return err_set(e, 0, 0, "%s: the address \"%.*s\" contains a blank", what,
                            SLICE_ARG(text));
     if (!copy_text(out->text, sizeof out->text, text))
         return err_set(e, 0, 0, "%s: the address is longer than %zu bytes", what,
@@ -271,8 +271,8 @@ static int cannot_listen_unix(const struct addr *a, int code, struct err *e)
                        "choose another path",
                        a->text);
     return err_set(e, 0, 0,
-                   "cannot listen on %s: it is in use; `ss -lxp` shows by whom; stop that, or "
-                   "choose another path",
+                   "cannot listen on %s: it is in use; `ss -lxp` shows the process; stop it, "
+                   "or choose another path",
                    a->text);
 }
 
@@ -284,19 +284,19 @@ static int cannot_listen(const struct addr *a, int code, struct err *e)
     switch (code) {
     case EADDRINUSE:
         return err_set(e, 0, 0,
-                       "cannot listen on %s: port %u is in use; `ss -ltnp` shows by whom; stop "
-                       "that, or choose another port (0: any that is free)",
+                       "cannot listen on %s: port %u is in use; `ss -ltnp` shows the process; stop it, "
+                       "or choose another port (0: any free one)",
                        a->text, port);
     case EACCES:
     case EPERM:
         return err_set(e, 0, 0,
-                       "cannot listen on %s: %s; ports below 1024 are for root: choose a higher "
-                       "one",
+                       "cannot listen on %s: %s; ports below 1024 need root; choose a "
+                       "higher one",
                        a->text, strerror(code));
     case EADDRNOTAVAIL:
         return err_set(e, 0, 0,
-                       "cannot listen on %s: this machine does not have that address; `ip addr` "
-                       "shows those that it has",
+                       "cannot listen on %s: this machine does not have that address; `ip addr` lists "
+                       "those it has",
                        a->text);
     case EAFNOSUPPORT:
         return err_set(e, 0, 0, "cannot listen on %s: this machine has no %s", a->text,

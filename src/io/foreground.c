@@ -50,7 +50,7 @@ int foreground_run(const struct foreground *f, char *const *argv, struct err *e)
     pid_t pid;
     int status, code = spawn(f, argv, &pid);
     if (code) {
-        (void)err_set(e, 0, 0, "\"%s\" cannot be run: %s", argv[0], strerror(code));
+        (void)err_set(e, 0, 0, "cannot run \"%s\": %s", argv[0], strerror(code));
         return code == ENOENT ? 127 : 126;
     }
     awaited(&set);

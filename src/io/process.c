@@ -249,8 +249,8 @@ struct process *process_start(struct keeper *k, const struct process_spec *spec,
 static void failure_print(struct process *p, int code, int step)
 {
     static const char *const what[STEPS] = {
-        [STEP_GUARD] = "no process can be made for it",
-        [STEP_FORK] = "no process can be made for it",
+        [STEP_GUARD] = "cannot create a process for it",
+        [STEP_FORK] = "cannot create a process for it",
         [STEP_TEXT] = "its command cannot be read",
         [STEP_OUTPUT] = "its output cannot be redirected",
         [STEP_EXEC] = "/bin/sh cannot be run",
@@ -415,7 +415,7 @@ int keeper_new(struct keeper **out, struct err *e)
     char mark[MARK_MAX];
     mark_print(getpid(), mark);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-        return err_set(e, 0, 0, "no socket can be made: %s", strerror(errno));
+        return err_set(e, 0, 0, "cannot create a socket: %s", strerror(errno));
     sigset_t all, before; /* our handlers must not run in the keeper */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before);
@@ -427,7 +427,7 @@ int keeper_new(struct keeper **out, struct err *e)
     sys_close(pair[1]);
     if (pid < 0) {
         sys_close(pair[0]);
-        return err_set(e, 0, 0, "no process can be made: %s", strerror(code));
+        return err_set(e, 0, 0, "cannot create a process: %s", strerror(code));
     }
     *out = mem_zero(sizeof **out);
     (*out)->fd = pair[0];
@@ -454,7 +454,7 @@ int keeper_attach(struct keeper *k, struct loop *l, struct err *e)
 {
     int code = uv_poll_init(&l->uv, &k->poll, k->fd);
     if (code)
-        return err_set(e, 0, 0, "child processes cannot be watched: %s", uv_strerror(code));
+        return err_set(e, 0, 0, "cannot watch child processes: %s", uv_strerror(code));
     k->loop = l;
     (void)uv_poll_start(&k->poll, UV_READABLE, on_keeper);
     return 0;

@@ -86,45 +86,45 @@ static const struct {
      "the client takes this for an HTTP proxy (CONNECT); let it use https:// and no proxy", NULL},
     {SSL_R_WRONG_VERSION_NUMBER, "the client does not speak TLS (wrong version number)",
      "the service does not speak TLS (wrong version number); {plain}"},
-    {SSL_R_UNSUPPORTED_PROTOCOL, "the client speaks no TLS of 1.2 or later",
-     "the service speaks no TLS of 1.2 or later"},
-    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the client refuses our versions of TLS, 1.2 and 1.3",
-     "the service refuses our versions of TLS, 1.2 and 1.3"},
+    {SSL_R_UNSUPPORTED_PROTOCOL, "the client does not support TLS 1.2 or later",
+     "the service does not support TLS 1.2 or later"},
+    {SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, "the client accepts neither TLS 1.2 nor 1.3",
+     "the service accepts neither TLS 1.2 nor 1.3"},
     {SSL_R_TLSV1_ALERT_UNKNOWN_CA,
-     "the client does not know the authority of our certificate; let it trust the file of "
-     "--test-cert, or give another certificate with --cert",
-     "the service does not know the authority of our certificate; check {cert}"},
+     "the client does not trust the authority of our certificate; let it trust the file of "
+     "--test-cert, or set another certificate with --cert",
+     "the service does not trust the authority of our certificate; check {cert}"},
     {SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
-     "the client refuses our certificate; let it trust the file of --test-cert, or give another "
+     "the client rejects our certificate; let it trust the file of --test-cert, or set another "
      "certificate with --cert",
-     "the service refuses our certificate; check {cert}"},
+     "the service rejects our certificate; check {cert}"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,
-     "the client refuses our certificate; let it trust the file of --test-cert, or give another "
+     "the client rejects our certificate; let it trust the file of --test-cert, or set another "
      "certificate with --cert",
-     "the service refuses our certificate; check {cert}"},
+     "the service rejects our certificate; check {cert}"},
     {SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, "the client says that our certificate has expired",
      "the service says that our certificate has expired; renew {cert}"},
     {SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE,
      "the client shows no certificate; --client-ca asks for one", NULL},
     {SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, NULL,
-     "the service asks for a certificate; give one with {cert} and {key}"},
+     "the service requires a client certificate; set one with {cert} and {key}"},
     {SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, NULL,
-     "the service broke the handshake off (handshake failure); it may ask for a certificate "
-     "({cert}) or for another name ({name})"},
+     "the service aborted the handshake (handshake failure); it may require a client certificate "
+     "({cert}) or another name ({name})"},
     {SSL_R_TLSV1_UNRECOGNIZED_NAME, NULL,
-     "the service does not know the name that was asked for; give it with {name}"},
+     "the service does not know the requested name; set it with {name}"},
     {SSL_R_NO_APPLICATION_PROTOCOL, "the client offers neither h2 nor http/1.1 (ALPN)", NULL},
     {SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL, NULL,
      "the service does not speak the protocol that was offered (ALPN)"},
-    {SSL_R_NO_SHARED_CIPHER, "no cipher that both sides know", NULL},
+    {SSL_R_NO_SHARED_CIPHER, "no cipher in common", NULL},
     {-X509_V_ERR_HOSTNAME_MISMATCH, NULL,
-     "give the name that it is for with {name}, or do not verify: {insecure}"},
+     "set the name it is for with {name}, or skip verification with {insecure}"},
     {-X509_V_ERR_IP_ADDRESS_MISMATCH, NULL,
-     "give the name that it is for with {name}, or do not verify: {insecure}"},
-    {-X509_V_ERR_CERT_HAS_EXPIRED, NULL, "renew it, or do not verify: {insecure}"},
-    {-X509_V_ERR_CERT_NOT_YET_VALID, NULL, "renew it, or do not verify: {insecure}"},
+     "set the name it is for with {name}, or skip verification with {insecure}"},
+    {-X509_V_ERR_CERT_HAS_EXPIRED, NULL, "renew it, or skip verification with {insecure}"},
+    {-X509_V_ERR_CERT_NOT_YET_VALID, NULL, "renew it, or skip verification with {insecure}"},
     {-X509_V_ERR_UNSPECIFIED, "the client must show one that --client-ca vouches for",
-     "give its authority with {ca}, or do not verify: {insecure}"},
+     "set its authority with {ca}, or skip verification with {insecure}"},
 };
 
 static const char *row_words(int reason, bool server)
@@ -290,7 +290,7 @@ static EVP_PKEY *read_key(const struct pem *p, struct err *e)
         return key;
     if (strstr(buf_text(&p->text), "ENCRYPTED"))
         (void)err_set(e, 0, 0,
-                      "%s: the key in \"%s\" needs a passphrase, and nobody can be asked for it; "
+                      "%s: the key in \"%s\" needs a passphrase, which cannot be asked for; "
                       "`openssl pkey -in FILE -out NEW` writes one without",
                       p->what, p->path);
     else
@@ -314,8 +314,8 @@ static int use_key(SSL_CTX *ssl, const struct pem *p, const char *cert, struct e
     const char *reason = tls_reason();
     if (!fits)
         return err_set(e, 0, 0,
-                       "%s: the key in \"%s\" does not belong to the certificate in \"%s\"; give "
-                       "the key that this certificate was made with",
+                       "%s: the key in \"%s\" does not match the certificate in \"%s\"; use "
+                       "the key that the certificate was made with",
                        p->what, p->path, cert);
     return err_set(e, 0, 0, "%s: the key in \"%s\" cannot be used: %s", p->what, p->path, reason);
 }
@@ -354,13 +354,13 @@ static int use_generated(struct tls_context *ctx, const char *name, struct err *
 {
     EVP_PKEY *key = NULL;
     if (!cert_name_valid(name))
-        return err_set(e, 0, 0, "a test certificate cannot be for \"%s\": not the name of a host",
+        return err_set(e, 0, 0, "cannot make a test certificate for \"%s\": not a host name",
                        name);
     ctx->generated = cert_generate(name, &key);
     int ok = ctx->generated && SSL_CTX_use_certificate(ctx->ssl, ctx->generated) &&
              SSL_CTX_use_PrivateKey(ctx->ssl, key);
     EVP_PKEY_free(key);
-    return ok ? 0 : err_set(e, 0, 0, "no test certificate can be made: %s", tls_reason());
+    return ok ? 0 : err_set(e, 0, 0, "cannot make a test certificate: %s", tls_reason());
 }
 
 int tls_write_cert(const struct tls_context *ctx, const char *path, struct err *e)
@@ -523,8 +523,8 @@ static int use_name(struct tls_context *ctx, const char *name, bool insecure, st
         return 0;
     if (s.n == 0)
         return err_set(e, 0, 0,
-                       "there is no name that the service's certificate could be verified for; "
-                       "give one with %s, or do not verify: %s",
+                       "there is no name to verify the service's certificate for; set one with %s, or "
+                       "skip verification with %s",
                        ctx->terms->name, ctx->terms->insecure);
     char *copy = mem_zero(s.n + 1);
     memcpy(copy, s.p, s.n);
@@ -536,7 +536,7 @@ static int use_name(struct tls_context *ctx, const char *name, bool insecure, st
     }
     ctx->sni = copy;
     if (!X509_VERIFY_PARAM_set1_host(param, copy, s.n) || s.n > TLSEXT_MAXLEN_host_name)
-        return err_set(e, 0, 0, "\"%s\" is not the name of a host; give one with %s", copy,
+        return err_set(e, 0, 0, "\"%s\" is not a host name; set one with %s", copy,
                        ctx->terms->name);
     return 0;
 }

@@ -156,12 +156,12 @@ static void test_parse_errors(void **state)
     static const struct {
         const char *text, *words;
     } rows[] = {
-        {"", "--to: an address is missing; write HOST:PORT"},
+        {"", "--to: the address is missing; write HOST:PORT"},
         {"foo", "--to: \"foo\" has no port; write HOST:PORT"},
         {"127.0.0.1", "has no port"},
         {"[::1]", "has no port"},
         {"[::1]8001", "has no port"},
-        {"[::1:8001", "lacks a ]"},
+        {"[::1:8001", "is missing a ]"},
         {"[]:8001", "no address in its brackets"},
         {"::1:8001", "in brackets: [::1]:8001"},
         {"localhost:", "the port \"\" is not a number from 0 to 65535"},
@@ -178,8 +178,8 @@ static void test_parse_errors(void **state)
         {"[localhost]:1", "is not an IPv6 address"},
         {"[fe80::1%no-such-link]:1", "is not an IPv6 address"},
         /* no resolver can be asked for a name with an empty part */
-        {"a..b:1", "--to: the address of \"a..b\" is not known ("},
-        {"a..b:1", "; check the name, or write the address in numbers"},
+        {"a..b:1", "--to: cannot resolve \"a..b\" ("},
+        {"a..b:1", "; check the name, or write a numeric address"},
         {"unix:", "has no path"},
         {"unix:@", "has no path"},
     };

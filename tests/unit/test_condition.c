@@ -136,19 +136,19 @@ static void test_refusal(void **state)
 static void test_refused(void **state)
 {
     static const char *const rows[][2] = {
-        {"", "is no condition: write present, absent,"},
+        {"", "is not a condition; write present, absent,"},
         {"atleast 5", "did you mean \"at least\"?"},
         {"presnt", "did you mean \"present\"?"},
-        {"present 1", "is no condition"},
-        {"not", "is no condition"},
-        {"at least", "is no condition"},
+        {"present 1", "is not a condition"},
+        {"not", "is not a condition"},
+        {"at least", "is not a condition"},
         {"at least ten", "\"at least\" is followed by a number"},
         {"at least 1x", "followed by a number"},
         {"at least 0x10", "followed by a number"},
         {"at least inf", "followed by a number"},
         {"from 5", "from N to M"},
         {"from 5 to 1", "from N to M"},
-        {"matches (", "is not a regular expression: a ( has no )"},
+        {"matches (", "invalid regular expression: a ( is not closed by )"},
         {"matches (a)\\1", "back-references"},
         {"matches ((a{100}){100}){100}", "its repetitions multiply"},
     };

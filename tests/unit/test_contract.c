@@ -159,14 +159,14 @@ static const struct {
     const char *says;
 } bad[] = {
     {"- a", 1, 1,
-     "a contract is a map with the keys scenario, without-faults, when ..., not a list"},
+     "a contract must be a map with the keys scenario, without-faults, when ..., not a list"},
     {"wen: []", 1, 1, "unknown key \"wen\" in a contract; did you mean \"when\"?"},
     {"scenario: bye", 1, 11, "this file is the contract of scenario \"buy\": use that name"},
     {"scenario: buy\nscenario: buy", 2, 1, NULL},
     {"when: { a: b }", 1, 7, "\"when\" must be a list, not a map"},
-    {"when:\n  - user", 2, 5, "a rule is a map with the keys fails, then, not text"},
-    {"when:\n  - fails: user", 2, 5, "\"then: unaffected\" is missing in a rule"},
-    {"when:\n  - then: unaffected", 2, 5, "\"fails: CALL\" is missing in a rule"},
+    {"when:\n  - user", 2, 5, "a rule must be a map with the keys fails, then, not text"},
+    {"when:\n  - fails: user", 2, 5, "\"then: unaffected\" is missing from a rule"},
+    {"when:\n  - then: unaffected", 2, 5, "\"fails: CALL\" is missing from a rule"},
     {"when:\n  - fail: user\n    then: unaffected", 2, 5,
      "unknown key \"fail\" in a rule; did you mean \"fails\"?"},
     {"when:\n  - fails: usr\n    then: unaffected", 2, 12,

@@ -359,7 +359,8 @@ static void test_bad_settings(void **state)
         uint32_t line, col;
         const char *says;
     } rows[] = {
-        {"[]", 1, 1, "judge is a map with the keys oracles, reads, idempotent ..., not a list"},
+        {"[]", 1, 1,
+         "judge must be a map with the keys oracles, reads, idempotent ..., not a list"},
         {"oracle: {}", 1, 1, "did you mean \"oracles\"?"},
         {"oracles: off", 1, 10, "\"oracles\" must be a map"},
         {"oracles: { partial-efects: off }", 1, 12,

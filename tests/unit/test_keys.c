@@ -180,31 +180,31 @@ static void test_errors(void **state)
         uint32_t line, col;
         const char *says;
     } cases[] = {
-        {"[]", 1, 1, "an outer is a map with the keys version, text, string ..., not a list"},
-        {"text: x", 1, 1, "\"version: 1\" is missing in an outer"},
+        {"[]", 1, 1, "an outer must be a map with the keys version, text, string ..., not a list"},
+        {"text: x", 1, 1, "\"version: 1\" is missing from an outer"},
         {V "txt: x", 2, 1, "unknown key \"txt\" in an outer; did you mean \"text\"?"},
         {V "inner: { zzzzzz: 1 }", 2, 10,
-         "unknown key \"zzzzzz\" in an inner; it has port and fast"},
-        {V "qqqqqqqqqqqq: 1", 2, 1, "; it has version, text, string, on, count, "},
+         "unknown key \"zzzzzz\" in an inner; it takes port and fast"},
+        {V "qqqqqqqqqqqq: 1", 2, 1, "; it takes version, text, string, on, count, "},
         {V "text: [a]", 2, 7,
          "\"text\" must be a value, not a list: put text with [ or { in quotes"},
         {V "text:", 2, 6, "\"text\" must be a value, not nothing"},
-        {V "text: ''", 2, 7, "\"text\" is empty: give it a value or leave it out"},
+        {V "text: ''", 2, 7, "\"text\" is empty; set it or leave it out"},
         {V "text: bad", 2, 7, "\"text\" is bad"},
         {V "string: {}", 2, 9, "\"string\" must be a value, not a map"},
         {V "on: maybe", 2, 5, "\"on\" must be true or false, not \"maybe\""},
         {V "on: []", 2, 5, "\"on\" must be true or false, not a list"},
-        {V "count: 1", 2, 8, "\"count\" is a whole number from 2 to 9, not \"1\""},
+        {V "count: 1", 2, 8, "\"count\" must be a whole number from 2 to 9, not \"1\""},
         {V "count: 10", 2, 8, "from 2 to 9"},
         {V "count: 2.0", 2, 8, "from 2 to 9"},
         {V "count: []", 2, 8, "from 2 to 9, not a list"},
         {V "large: 18446744073709551616", 2, 8, "a whole number from 0 to"},
         {V "wait: 5", 2, 7,
          "\"wait\" must be a duration such as 200ms, 2s or 1m (at most 1000h), not \"5\""},
-        {V "wait: 0s", 2, 7, "\"wait\" must be a duration of more than nothing"},
+        {V "wait: 0s", 2, 7, "\"wait\" must be a duration greater than 0"},
         {V "wait: 1001h", 2, 7, "(at most 1000h), not \"1001h\""},
         {V "colour: gren", 2, 9,
-         "\"colour\" knows red, green or on, not \"gren\"; did you mean \"green\"?"},
+         "\"colour\" must be red, green or on, not \"gren\"; did you mean \"green\"?"},
         {V "colour: false", 2, 9, "not \"off\""},
         {V "texts: a", 2, 8, "\"texts\" must be a list, not text"},
         {V "texts: [a, '']", 2, 12, "is empty"},
@@ -218,7 +218,7 @@ static void test_errors(void **state)
         {V "numbers: [1, x]", 2, 14, "\"numbers\" has numbers"},
         {V "each: {}", 2, 7, "\"each\" must have 1 to 1000 entries"},
         {V "each: { 'a b': }", 2, 9,
-         "the name of a thing has 1 to 100 letters, digits, \"-\" and \"_\"; \"a b\" has not"},
+         "\"a b\" cannot be the name of a thing; use 1 to 100 letters, digits, \"-\" or \"_\""},
     };
     (void)state;
     for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -245,7 +245,7 @@ static void test_other_keys(void **state)
     assert_int_equal(o.others, 2);
     done(&o, &a);
     assert_int_equal(load(&open_table, "{ /a: 1, c: 2 }", &o, &a, &e), -1);
-    assert_string_equal(e.text, "unknown key \"c\" in an open one; it has port, fast and /path");
+    assert_string_equal(e.text, "unknown key \"c\" in an open one; it takes port, fast and /path");
     done(&o, &a);
 }
 
@@ -259,7 +259,7 @@ static void test_set(void **state)
     };
     static const char *const bad[][3] = {
         {"txt", "x", "did you mean \"text\"?"},
-        {"inner", "port", "\"inner\" is set by NAME=VALUE, not \"port\""},
+        {"inner", "port", "\"inner\" is set with NAME=VALUE, not \"port\""},
         {"inner", "prt=1", "unknown key \"prt\" in an inner; did you mean \"port\"?"},
         {"inner", "port=x", "from 1 to 65535, not \"x\""},
         {"text", "", "is empty"},

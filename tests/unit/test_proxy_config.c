@@ -200,12 +200,12 @@ static void test_errors_of_the_file(void **state)
         uint32_t line, col;
         const char *says;
     } rows[] = {
-        {"", 0, 0, "a configuration is a map"},
-        {"- a\n", 1, 1, "a configuration is a map"},
+        {"", 0, 0, "a configuration must be a map"},
+        {"- a\n", 1, 1, "a configuration must be a map"},
         {"proxies: 3\n", 1, 10, "\"proxies\" must be a list"},
         {"proxies: []\n", 0, 0, "no proxy is configured"},
         {"log: x\n", 0, 0, "no proxy is configured"},
-        {"proxies:\n  - 3\n", 2, 5, "a proxy is a map"},
+        {"proxies:\n  - 3\n", 2, 5, "a proxy must be a map"},
         {"proxies:\n  - listen: 8001\n", 2, 5, "(\"to\")"},
         {"proxies:\n  - to: 8001\n", 2, 5, "(\"listen\")"},
         {"proxis: []\n", 1, 1, "did you mean \"proxies\"?"},
@@ -227,7 +227,7 @@ static void test_errors_of_the_file(void **state)
         {ONE("") "fault-header: maybe\n", 3, 15, "true or false"},
         {ONE("") "identify: { payload: x }\n", 3, 22, "true or false"},
         {ONE("") "identify: { predecessors: on }\n", 3, 13,
-         "\"predecessors\" in identify; it has payload"},
+         "\"predecessors\" in identify; it takes payload"},
         {ONE("") "limits: { idel: 3s }\n", 3, 11, "did you mean \"idle\"?"},
         {ONE("") "limits: { idle: 3 }\n", 3, 17, "a time such as"},
         {ONE("") "limits: [idle]\n", 3, 9, "must be a map"},
@@ -237,7 +237,7 @@ static void test_errors_of_the_file(void **state)
         {ONE(", faults: [[a]]"), 2, 40, "must be a value"},
         {ONE(", faults: ['GET /a : 50x']"), 2, 40, "unknown mode \"50x\""},
         {ONE(", faults: [{ falt: 'GET /a : 503', id: x }]"), 2, 42, "did you mean \"fault\"?"},
-        {ONE(", faults: [{ id: x }]"), 2, 40, "\"fault: RULE\" is missing in a fault"},
+        {ONE(", faults: [{ id: x }]"), 2, 40, "\"fault: RULE\" is missing from a fault"},
         {ONE(", faults: [{ fault: 'GET /a : 503', id: 7 }]"), 2, 69, "invalid id"},
         {ONE(", faults: [{ fault: 'GET /a : 503 id=a', id: b }]"), 2, 74, "\"id\" twice"},
         {ONE(", faults: [{ fault: 'GET /a : 503', headers: 3 }]"), 2, 74, "must be a map"},

@@ -335,20 +335,20 @@ static void test_verification(void **state)
         {{.ca = "test.pem", .name = "elsewhere.example"},
          NULL,
          NULL,
-         "certificate verify failed: hostname mismatch; give the name that it is for with "
-         "--to-name NAME, or do not verify: --insecure",
-         "the client refuses our certificate"},
+         "certificate verify failed: hostname mismatch; set the name it is for with "
+         "--to-name NAME, or skip verification with --insecure",
+         "the client rejects our certificate"},
         {{.ca = "test.pem", .name = "127.0.0.2"},
          NULL,
          NULL,
          "IP address mismatch",
-         "the client refuses our certificate"},
+         "the client rejects our certificate"},
         {{.name = "localhost"},
          NULL,
          NULL,
-         "certificate verify failed: self-signed certificate; give its authority with --to-ca "
-         "FILE, or do not verify: --insecure",
-         "the client does not know the authority of our certificate; let it trust the file of "
+         "certificate verify failed: self-signed certificate; set its authority with --to-ca "
+         "FILE, or skip verification with --insecure",
+         "the client does not trust the authority of our certificate; let it trust the file of "
          "--test-cert"},
         {{.ca = "ca.pem", .name = "service"}, "service.pem", "service.key", NULL, NULL},
         {{.ca = "ca.pem", .name = "service"}, "service.both", NULL, NULL, NULL},
@@ -358,7 +358,7 @@ static void test_verification(void **state)
          "service.pem",
          "service.key",
          "--to-ca FILE",
-         "does not know the authority"},
+         "does not trust the authority"},
         {{.ca = "ca.pem", .name = "expired"},
          "expired.pem",
          "expired.key",
@@ -404,9 +404,9 @@ static void test_client_certificates(void **state)
         {"client.pem", "client.key", NULL, NULL},
         {"client.both", NULL, NULL, NULL},
         {NULL, NULL, "the client shows no certificate; --client-ca asks for one",
-         "the service asks for a certificate; give one with --to-cert FILE"},
+         "the service requires a client certificate; set one with --to-cert FILE"},
         {"stranger.pem", "stranger.key", "; the client must show one that --client-ca vouches for",
-         "the service does not know the authority of our certificate; check --to-cert"},
+         "the service does not trust the authority of our certificate; check --to-cert"},
         {"expired.pem", "expired.key", "certificate has expired", "renew --to-cert"},
     };
     (void)state;
@@ -479,7 +479,7 @@ static void test_versions(void **state)
         int version;
         const char *words;
     } rows[] = {
-        {TLS1_1_VERSION, "the client speaks no TLS of 1.2 or later"},
+        {TLS1_1_VERSION, "the client does not support TLS 1.2 or later"},
         {TLS1_2_VERSION, NULL},
         {TLS1_3_VERSION, NULL},
     };
@@ -1144,10 +1144,10 @@ static void test_bad_server_files(void **state)
         {"service.pem", "noise.pem", NULL, "--key: \"noise.pem\" holds no private key"},
         {"service.pem", NULL, NULL, "--cert: \"service.pem\" holds no private key"},
         {"service.pem", "other.key", NULL,
-         "--key: the key in \"other.key\" does not belong to the certificate in \"service.pem\""},
-        {"service.pem", "rsa.key", NULL, "does not belong to the certificate"},
+         "--key: the key in \"other.key\" does not match the certificate in \"service.pem\""},
+        {"service.pem", "rsa.key", NULL, "does not match the certificate"},
         {"service.pem", "locked.key", NULL,
-         "the key in \"locked.key\" needs a passphrase, and nobody can be asked for it; `openssl"},
+         "the key in \"locked.key\" needs a passphrase, which cannot be asked for; `openssl"},
         {"service.pem", "service.key", "none.pem", "--client-ca: \"none.pem\" cannot be read"},
         {"service.pem", "service.key", "noise.pem", "--client-ca: \"noise.pem\" holds no cert"},
         {"service.pem", "service.key", "broken.pem",
@@ -1169,8 +1169,8 @@ static void test_bad_client_options(void **state)
         struct tls_client_options o;
         const char *words;
     } rows[] = {
-        {{.name = NULL}, "give one with --to-name NAME, or do not verify: --insecure"},
-        {{.name = ""}, "give one with --to-name NAME"},
+        {{.name = NULL}, "set one with --to-name NAME, or skip verification with --insecure"},
+        {{.name = ""}, "set one with --to-name NAME"},
         {{.name = "x", .ca = "none.pem"}, "--to-ca: \"none.pem\" cannot be read"},
         {{.name = "x", .ca = "noise.pem"}, "--to-ca: \"noise.pem\" holds no certificate"},
         {{.name = "x", .cert = "none.pem"}, "--to-cert: \"none.pem\" cannot be read"},

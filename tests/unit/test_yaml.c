@@ -208,9 +208,9 @@ static void test_refused(void **state)
         const char *yaml, *word;
         uint32_t line, col;
     } rows[] = {
-        {"a: 1\nb: 2\na: 3\n", "\"a\" is there twice", 3, 1},
-        {"x: { k: 1, 'k': 2 }\n", "\"k\" is there twice", 1, 12},
-        {"1: a\n'1': b\n", "\"1\" is there twice", 2, 1},
+        {"a: 1\nb: 2\na: 3\n", "key \"a\" is given twice", 3, 1},
+        {"x: { k: 1, 'k': 2 }\n", "key \"k\" is given twice", 1, 12},
+        {"1: a\n'1': b\n", "key \"1\" is given twice", 2, 1},
         {"a: &x 1\nb: 2\n", "anchors", 1, 4},
         {"a: &x [1]\n", "anchors", 1, 4},
         {"a: &x { b: 1 }\n", "anchors", 1, 4},
@@ -350,7 +350,7 @@ static void test_wide(void **state)
     for (uint32_t i = 0; i < N; i++)
         assert_true((uint32_t)root->map[i].value->list[0]->num == i && root->map[i].line == i + 1);
     buf_adds(&text, "key17: again\n");
-    check_refused(buf_slice(&text), "\"key17\" is there twice", N + 1, 1);
+    check_refused(buf_slice(&text), "key \"key17\" is given twice", N + 1, 1);
     buf_deinit(&text);
     arena_deinit(&a);
 }
