@@ -45,17 +45,6 @@ static size_t digits_of(slice s)
     return n;
 }
 
-/* 1700000000, 1700000000.25 */
-static bool look_number(slice s, int64_t now_ns)
-{
-    size_t whole = digits_of(s);
-    uint64_t number;
-    if (whole < s.n && (s.p[whole] != '.' || digits_of(slice_from(s, whole + 1)) + whole + 1 < s.n))
-        return false;
-    return slice_to_u64((slice){s.p, whole}, INT64_MAX, &number) &&
-           look_integer((int64_t)number, now_ns);
-}
-
 /* 2024-02-29T12:30 and what may follow; a date alone is more likely a parameter. The zone does not
  * matter to what is near. */
 static bool look_iso(slice s, int64_t now_ns)
@@ -138,8 +127,14 @@ static bool look_ulid(slice s, int64_t now_ns)
 
 bool look_moment(slice text, int64_t now_ns)
 {
+    uint64_t number;
     text = slice_trim(text);
-    return look_number(text, now_ns) || look_iso(text, now_ns);
+    size_t whole = digits_of(text); /* 1700000000, 1700000000.25 */
+    if (whole < text.n &&
+        (text.p[whole] != '.' || digits_of(slice_from(text, whole + 1)) + whole + 1 < text.n))
+        return look_iso(text, now_ns);
+    return slice_to_u64((slice){text.p, whole}, INT64_MAX, &number) &&
+           look_integer((int64_t)number, now_ns);
 }
 
 bool look_id(slice text, int64_t now_ns)

@@ -84,9 +84,11 @@ static int put(struct outlet *o, slice *bytes)
     return 0;
 }
 
-/* What may be lost: with a line in front that says how much was, if anything. */
-static void deliver_some(struct outlet *o, slice bytes)
+/* What may be lost has a line in front that says how much was, if anything. */
+static int deliver(struct outlet *o, slice bytes)
 {
+    if (!o->droppable)
+        return put(o, &bytes);
     struct buf text = BUF_INIT(bytes.n + 128);
     if (o->lost)
         buf_addf(&text, "\noutfox: %llu %s missing here: not read in time\n",
@@ -102,13 +104,6 @@ static void deliver_some(struct outlet *o, slice bytes)
     for (size_t i = 0; o->deaf && i < missing.n; i++)
         o->lost += missing.p[i] == '\n';
     buf_deinit(&text);
-}
-
-static int deliver(struct outlet *o, slice bytes)
-{
-    if (!o->droppable)
-        return put(o, &bytes);
-    deliver_some(o, bytes);
     return 0;
 }
 

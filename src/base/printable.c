@@ -58,38 +58,26 @@ bool glyph_hidden(uint32_t code)
 
 /* ---- commands ---- */
 
-/* What a runner skips at the beginning of a line, as far as it is printed. */
-static bool is_blank(uint32_t code)
-{
-    return code == ' ' || code == '\t' || code == 0xa0 || code == 0x1680 ||
-           (code >= 0x2000 && code <= 0x200a) || code == 0x202f || code == 0x205f || code == 0x3000;
-}
-
-/* Of the word between "##" and "[". */
-static bool is_word(uint32_t code)
-{
-    return code == '#' || code == '_' || code == '-' || code == '.' ||
-           (code >= '0' && code <= '9') || (code < 0x80 && is_letter((char)code));
-}
-
-static enum opening opening_after(enum opening was, uint32_t code)
-{
-    if (code == '\n' || code == '\r' || (was == OPENING_LINE && is_blank(code)))
-        return OPENING_LINE;
-    if (was == OPENING_LINE && code == ':')
-        return OPENING_COLON;
-    if (was == OPENING_HASHES && is_word(code))
-        return OPENING_HASHES;
-    if (code != '#')
-        return OPENING_NONE;
-    return was == OPENING_HASH ? OPENING_HASHES : OPENING_HASH;
-}
-
-bool opening_next(enum opening *at, uint32_t code)
+bool opening_next(enum opening *at, uint32_t c)
 {
     enum opening was = *at;
-    *at = opening_after(was, code);
-    return (was == OPENING_COLON && code == ':') || (was == OPENING_HASHES && code == '[');
+    /* what a runner skips at the beginning of a line, as far as it is printed */
+    bool blank = c == ' ' || c == '\t' || c == 0xa0 || c == 0x1680 ||
+                 (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f || c == 0x3000;
+    /* of the word between "##" and "[" */
+    bool word = c < 0x80 && (c == '#' || c == '_' || c == '-' || c == '.' || is_digit((char)c) ||
+                             is_letter((char)c));
+    if (c == '\n' || c == '\r' || (was == OPENING_LINE && blank))
+        *at = OPENING_LINE;
+    else if (was == OPENING_LINE && c == ':')
+        *at = OPENING_COLON;
+    else if (was == OPENING_HASHES && word)
+        *at = OPENING_HASHES;
+    else if (c != '#')
+        *at = OPENING_NONE;
+    else
+        *at = was == OPENING_HASH ? OPENING_HASHES : OPENING_HASH;
+    return (was == OPENING_COLON && c == ':') || (was == OPENING_HASHES && c == '[');
 }
 
 /* The length of the beginning that needs no look at its characters. */

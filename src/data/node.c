@@ -7,36 +7,38 @@ const struct node node_null = {.type = NODE_NULL};
 const struct node node_true = {.type = NODE_BOOL, .boolean = true};
 const struct node node_false = {.type = NODE_BOOL, .boolean = false};
 
-const struct node *node_num(struct arena *a, double num)
+static struct node *node_new(struct arena *a, enum node_type type, uint32_t n)
 {
     struct node *node = arena_zero(a, sizeof *node);
-    node->type = NODE_NUM;
+    node->type = type;
+    node->n = n;
+    return node;
+}
+
+const struct node *node_num(struct arena *a, double num)
+{
+    struct node *node = node_new(a, NODE_NUM, 0);
     node->num = num;
     return node;
 }
 
 const struct node *node_str(struct arena *a, slice text)
 {
-    struct node *node = arena_zero(a, sizeof *node);
-    node->type = NODE_STR;
+    struct node *node = node_new(a, NODE_STR, 0);
     node->text = text;
     return node;
 }
 
 struct node *node_list(struct arena *a, uint32_t n)
 {
-    struct node *node = arena_zero(a, sizeof *node);
-    node->type = NODE_LIST;
-    node->n = n;
+    struct node *node = node_new(a, NODE_LIST, n);
     node->list = arena_zero(a, n * sizeof *node->list);
     return node;
 }
 
 struct node *node_map(struct arena *a, uint32_t n)
 {
-    struct node *node = arena_zero(a, sizeof *node);
-    node->type = NODE_MAP;
-    node->n = n;
+    struct node *node = node_new(a, NODE_MAP, n);
     node->map = arena_zero(a, n * sizeof *node->map);
     return node;
 }
@@ -120,31 +122,23 @@ static const struct node *replace_item(struct arena *a, const struct node *from,
     return copy;
 }
 
-/* Where a list or map has this index or key; n when it has not. */
-static uint32_t item_place(const struct node *from, slice key)
-{
-    uint64_t index;
-    if (from->type == NODE_LIST)
-        return slice_to_u64(key, from->n, &index) ? (uint32_t)index : from->n;
-    uint32_t at = 0;
-    while (from->type == NODE_MAP && at < from->n && !slice_eq(from->map[at].key, key))
-        at++;
-    return from->type == NODE_MAP ? at : from->n;
-}
-
 const struct node *node_replace(struct arena *a, const struct node *from, slice path,
                                 const struct node *value)
 {
     slice key;
+    uint64_t at = 0;
     slice_cut(&path, '/', &key);
-    uint32_t at = item_place(from, key);
-    if (at >= from->n)
+    if (from->type == NODE_LIST && !slice_to_u64(key, UINT32_MAX, &at))
+        return from;
+    while (from->type == NODE_MAP && at < from->n && !slice_eq(from->map[at].key, key))
+        at++;
+    if (at >= from->n) /* there is no such item, or it has none */
         return from;
     if (!path.p)
-        return replace_item(a, from, at, value);
+        return replace_item(a, from, (uint32_t)at, value);
     const struct node *item = from->type == NODE_LIST ? from->list[at] : from->map[at].value;
     const struct node *changed = node_replace(a, item, path, value);
-    return changed == item ? from : replace_item(a, from, at, changed);
+    return changed == item ? from : replace_item(a, from, (uint32_t)at, changed);
 }
 
 static bool maps_eq(const struct node *a, const struct node *b)
@@ -172,16 +166,9 @@ slice node_digits(const struct node *n)
     return text;
 }
 
-static bool nums_eq(const struct node *a, const struct node *b)
-{
-    if (islessgreater(a->num, b->num))
-        return false;
-    slice x = node_digits(a), y = node_digits(b);
-    return !x.n || !y.n || slice_eq(x, y);
-}
-
 bool node_eq(const struct node *a, const struct node *b)
 {
+    slice x, y;
     if (a == b)
         return true;
     if (a->type != b->type || a->n != b->n)
@@ -189,7 +176,10 @@ bool node_eq(const struct node *a, const struct node *b)
     switch (a->type) {
     case NODE_NULL: return true;
     case NODE_BOOL: return a->boolean == b->boolean;
-    case NODE_NUM: return nums_eq(a, b);
+    case NODE_NUM:
+        x = node_digits(a);
+        y = node_digits(b);
+        return !islessgreater(a->num, b->num) && (!x.n || !y.n || slice_eq(x, y));
     case NODE_STR: return slice_eq(a->text, b->text);
     case NODE_LIST:
         for (uint32_t i = 0; i < a->n; i++)

@@ -86,8 +86,8 @@ static int split(slice text, const char *what, const char *shown, slice *host, s
         return err_set(e, 0, 0, "%s: \"%s\" has no address in its brackets; write [::1]:8001", what,
                        shown);
     if (slice_find(text, '/') < text.n)
-        return err_set(e, 0, 0, "%s: \"%s\" is more than an address; write only HOST:PORT",
-                       what, shown);
+        return err_set(e, 0, 0, "%s: \"%s\" is more than an address; write only HOST:PORT", what,
+                       shown);
     if (rest.n == 0 || rest.p[0] != ':')
         return err_set(e, 0, 0, "%s: \"%s\" has no port; write HOST:PORT", what, shown);
     *port = slice_from(rest, 1);
@@ -283,10 +283,11 @@ static int cannot_listen(const struct addr *a, int code, struct err *e)
         return cannot_listen_unix(a, code, e);
     switch (code) {
     case EADDRINUSE:
-        return err_set(e, 0, 0,
-                       "cannot listen on %s: port %u is in use; `ss -ltnp` shows the process; stop it, "
-                       "or choose another port (0: any free one)",
-                       a->text, port);
+        return err_set(
+            e, 0, 0,
+            "cannot listen on %s: port %u is in use; `ss -ltnp` shows the process; stop it, "
+            "or choose another port (0: any free one)",
+            a->text, port);
     case EACCES:
     case EPERM:
         return err_set(e, 0, 0,
@@ -294,10 +295,11 @@ static int cannot_listen(const struct addr *a, int code, struct err *e)
                        "higher one",
                        a->text, strerror(code));
     case EADDRNOTAVAIL:
-        return err_set(e, 0, 0,
-                       "cannot listen on %s: this machine does not have that address; `ip addr` lists "
-                       "those it has",
-                       a->text);
+        return err_set(
+            e, 0, 0,
+            "cannot listen on %s: this machine does not have that address; `ip addr` lists "
+            "those it has",
+            a->text);
     case EAFNOSUPPORT:
         return err_set(e, 0, 0, "cannot listen on %s: this machine has no %s", a->text,
                        a->sa.ss_family == AF_INET6 ? "IPv6" : "IPv4");

@@ -355,23 +355,6 @@ static void order_take(struct guard *g)
     g->killing = g->killing || order == SIGKILL;
 }
 
-static void child_start(struct guard *g, const int fds[SPAWN_FDS])
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC))
-        guard_fail(g, errno, STEP_FORK);
-    g->report = ends[0];
-    pid_t guard = getpid();
-    g->child = _Fork(); /* see guard_fork */
-    if (g->child == 0)
-        child_main(guard, ends[1], fds);
-    if (g->child < 0)
-        guard_fail(g, errno, STEP_FORK);
-    sys_close(ends[1]);
-    sys_close(fds[SPAWN_TEXT]);
-    sys_close(fds[SPAWN_OUTPUT]);
-}
-
 /* What a guard does until its process and all below it are gone. */
 static _Noreturn void guard_main(const int fds[SPAWN_FDS])
 {
@@ -380,7 +363,19 @@ static _Noreturn void guard_main(const int fds[SPAWN_FDS])
     struct guard g = {.sock = fds[SPAWN_SOCKET], .signals = child_signals_open(), .report = -1};
     if (g.signals < 0)
         guard_fail(&g, errno, STEP_GUARD);
-    child_start(&g, fds);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        guard_fail(&g, errno, STEP_FORK);
+    g.report = ends[0];
+    pid_t guard = getpid();
+    g.child = _Fork(); /* see guard_fork */
+    if (g.child == 0)
+        child_main(guard, ends[1], fds);
+    if (g.child < 0)
+        guard_fail(&g, errno, STEP_FORK);
+    sys_close(ends[1]);
+    sys_close(fds[SPAWN_TEXT]);
+    sys_close(fds[SPAWN_OUTPUT]);
     for (;;) {
         struct pollfd wait[] = {{.fd = g.sock, .events = (short)(g.report < 0 ? POLLIN : 0)},
                                 {.fd = g.signals, .events = POLLIN},
@@ -397,16 +392,6 @@ static _Noreturn void guard_main(const int fds[SPAWN_FDS])
 }
 
 /* ---- the keeper ---- */
-
-/* What was asked of us while signals were blocked must not run our owner's handlers here. */
-static void signals_ignore(void)
-{
-    signals_default();
-    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
-                                  SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU};
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        (void)signal(ignored[i], SIG_IGN);
-}
 
 /* Keeps the socket alone, as KEEPER_FD. */
 static void descriptors_drop(int sock)
@@ -515,7 +500,12 @@ void keeper_main(int sock, const char *mark)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
     (void)prctl(PR_SET_NAME, "outfox-keeper");
     (void)setenv(MARK_NAME, mark, 1);
-    signals_ignore();
+    /* what was asked of us while signals were blocked must not run our owner's handlers here */
+    static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
+                                  SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU};
+    signals_default();
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        (void)signal(ignored[i], SIG_IGN);
     descriptors_drop(sock);
     int signals = child_signals_open();
     bool strays = false;

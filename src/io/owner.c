@@ -374,17 +374,6 @@ pid_t owner_listener(const struct addr *a)
     return owner_pid(owner_listening(a));
 }
 
-static void family_take(struct procs *procs, pid_t pid, pid_t group, pid_t parent, struct pids *out)
-{
-    for (uint32_t i = 0; i < procs->all.n; i++) {
-        struct proc *p = &procs->all.at[i];
-        if (p->marked || !p->alive || !(p->pid == pid || p->group == group || p->parent == parent))
-            continue;
-        p->marked = true;
-        vec_push(&out->list, p->pid);
-    }
-}
-
 void owner_family(pid_t pid, struct pids *out)
 {
     struct procs procs = {0};
@@ -392,9 +381,18 @@ void owner_family(pid_t pid, struct pids *out)
     if (pid <= 0)
         return;
     procs_read(&procs);
-    family_take(&procs, pid, -1, -1, out);
-    family_take(&procs, -1, pid, -1, out);
-    for (uint32_t i = 0; i < out->list.n; i++)
-        family_take(&procs, -1, -1, out->list.at[i], out);
+    for (uint32_t turn = 0; turn < 2 + out->list.n;
+         turn++) { /* itself, its group, children of each */
+        for (uint32_t i = 0; i < procs.all.n; i++) {
+            struct proc *p = &procs.all.at[i];
+            bool meant = turn == 0   ? p->pid == pid
+                         : turn == 1 ? p->group == pid
+                                     : p->parent == out->list.at[turn - 2];
+            if (p->marked || !p->alive || !meant)
+                continue;
+            p->marked = true;
+            vec_push(&out->list, p->pid);
+        }
+    }
     procs_deinit(&procs);
 }

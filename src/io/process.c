@@ -76,9 +76,9 @@ static void theirs_close(struct process *p)
     p->waiting = false;
 }
 
-static void on_process_closed(uv_handle_t *h)
+static void on_closed(uv_handle_t *h)
 {
-    mem_free(h); /* the process: the handle is its first member */
+    mem_free(h); /* a process or the keeper: the handle is its first member */
 }
 
 static void process_release(struct process *p)
@@ -90,7 +90,7 @@ static void process_release(struct process *p)
     *(p->next ? &p->next->prev : &k->end) = p->prev;
     theirs_close(p);
     if (p->polled)
-        uv_close((uv_handle_t *)&p->poll, on_process_closed);
+        uv_close((uv_handle_t *)&p->poll, on_closed);
     fd_close(&p->fd);
     if (!p->polled)
         mem_free(p);
@@ -465,24 +465,6 @@ struct loop *keeper_loop(const struct keeper *k)
     return k->loop;
 }
 
-/* It ends by itself when its socket is closed, unless something below it cannot be killed. */
-static void keeper_wait(pid_t pid)
-{
-    for (int ms = 0; ms < WAIT_MOST_MS; ms += WAIT_STEP_MS) {
-        pid_t got = waitpid(pid, NULL, WNOHANG);
-        if (got == pid || (got < 0 && errno != EINTR))
-            return;
-        (void)poll(NULL, 0, WAIT_STEP_MS);
-    }
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
-}
-
-static void on_keeper_closed(uv_handle_t *h)
-{
-    mem_free(h);
-}
-
 void keeper_free(struct keeper *k)
 {
     if (!k)
@@ -491,10 +473,22 @@ void keeper_free(struct keeper *k)
         process_release(k->first);
     if (k->loop) {
         timer_stop(k->loop, &k->retry);
-        uv_close((uv_handle_t *)&k->poll, on_keeper_closed);
+        uv_close((uv_handle_t *)&k->poll, on_closed);
     }
     fd_close(&k->fd);
-    keeper_wait(k->pid);
+    /* it ends by itself when its socket is closed, unless something below it cannot be killed */
+    pid_t got = 0;
+    for (int ms = 0; ms < WAIT_MOST_MS && got == 0; ms += WAIT_STEP_MS) {
+        got = waitpid(k->pid, NULL, WNOHANG);
+        if (got < 0 && errno == EINTR)
+            got = 0;
+        if (got == 0)
+            (void)poll(NULL, 0, WAIT_STEP_MS);
+    }
+    if (got == 0) {
+        (void)kill(k->pid, SIGKILL);
+        (void)waitpid(k->pid, NULL, 0);
+    }
     (void)marked_end(k->mark); /* there is something only if somebody killed keeper and guards */
     if (!k->loop)
         mem_free(k);

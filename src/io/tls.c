@@ -157,31 +157,23 @@ static const char *tls_reason(void)
     return openssl_words(code);
 }
 
-static const char *term_of(const struct tls_terms *t, slice name)
+/* A text in which {NAME} stands for a term. */
+static void add_words(const struct tls_terms *t, const char *text, struct buf *out)
 {
     const struct {
         const char *name, *text;
     } terms[] = {{"ca", t->ca},     {"cert", t->cert},         {"key", t->key},
                  {"name", t->name}, {"insecure", t->insecure}, {"plain", t->plain}};
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
-        if (slice_is(name, terms[i].name))
-            return terms[i].text;
-    return "";
-}
-
-/* A text in which {NAME} stands for a term. */
-static void add_words(const struct tls_terms *t, const char *text, struct buf *out)
-{
     slice rest = slice_of(text);
     while (rest.n) {
         size_t open = slice_find(rest, '{');
         buf_add(out, (slice){rest.p, open});
         rest = slice_from(rest, open < rest.n ? open + 1 : open);
         size_t close = slice_find(rest, '}');
-        if (close < rest.n) {
-            buf_adds(out, term_of(t, (slice){rest.p, close}));
-            rest = slice_from(rest, close + 1);
-        }
+        for (size_t i = 0; close < rest.n && i < sizeof terms / sizeof *terms; i++)
+            if (slice_is((slice){rest.p, close}, terms[i].name))
+                buf_adds(out, terms[i].text);
+        rest = slice_from(rest, close < rest.n ? close + 1 : 0);
     }
 }
 
@@ -354,8 +346,7 @@ static int use_generated(struct tls_context *ctx, const char *name, struct err *
 {
     EVP_PKEY *key = NULL;
     if (!cert_name_valid(name))
-        return err_set(e, 0, 0, "cannot make a test certificate for \"%s\": not a host name",
-                       name);
+        return err_set(e, 0, 0, "cannot make a test certificate for \"%s\": not a host name", name);
     ctx->generated = cert_generate(name, &key);
     int ok = ctx->generated && SSL_CTX_use_certificate(ctx->ssl, ctx->generated) &&
              SSL_CTX_use_PrivateKey(ctx->ssl, key);
@@ -522,10 +513,11 @@ static int use_name(struct tls_context *ctx, const char *name, bool insecure, st
     if (s.n == 0 && insecure)
         return 0;
     if (s.n == 0)
-        return err_set(e, 0, 0,
-                       "there is no name to verify the service's certificate for; set one with %s, or "
-                       "skip verification with %s",
-                       ctx->terms->name, ctx->terms->insecure);
+        return err_set(
+            e, 0, 0,
+            "there is no name to verify the service's certificate for; set one with %s, or "
+            "skip verification with %s",
+            ctx->terms->name, ctx->terms->insecure);
     char *copy = mem_zero(s.n + 1);
     memcpy(copy, s.p, s.n);
     X509_VERIFY_PARAM *param = SSL_CTX_get0_param(ctx->ssl);
