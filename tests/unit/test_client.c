@@ -11,7 +11,7 @@
 
 #include "http/client.h"
 #include "io/sys.h"
-#include "support/unit.h"
+#include "support/pump.h"
 #include "wire/grpc.h"
 
 #define MS_NS      1000000LL
@@ -241,14 +241,6 @@ static void server_respond(struct stream *s)
     }
 }
 
-static void copy_text(char *to, size_t room, slice text)
-{
-    size_t n = text.n < room ? text.n : room - 1;
-    if (n)
-        memcpy(to, text.p, n);
-    to[n] = 0;
-}
-
 static void server_head(struct stream *s, const struct head *h, bool end)
 {
     struct server_conn *sc = s->wire->owner;
@@ -421,16 +413,6 @@ static void turn(struct lab *b)
     raw_serve(&b->raw);
     sched_yield();
 }
-
-#define PUMP(b, condition)                                                                         \
-    do {                                                                                           \
-        int64_t end_ns = clock_ns() + PATIENCE;                                                    \
-        while (!(condition)) {                                                                     \
-            if (clock_ns() > end_ns)                                                               \
-                fail_msg("never: %s", #condition);                                                 \
-            turn(b);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 static void lab_deinit(struct lab *b)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "http/client.h"
-#include "support/unit.h"
+#include "support/pump.h"
 
 #define PATIENCE (60 * INT64_C(1000000000))
 
@@ -33,16 +33,6 @@ static void turn(struct lab *b)
     (void)uv_run(&b->loop.uv, UV_RUN_NOWAIT);
     sched_yield();
 }
-
-#define PUMP(b, condition)                                                                         \
-    do {                                                                                           \
-        int64_t end_ns = clock_ns() + PATIENCE;                                                    \
-        while (!(condition)) {                                                                     \
-            if (clock_ns() > end_ns)                                                               \
-                fail_msg("never: %s", #condition);                                                 \
-            turn(b);                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* ---- what it answers ---- */
 
@@ -145,14 +135,6 @@ struct got {
     bool has_length;
     uint64_t length;
 };
-
-static void copy_text(char *to, size_t size, slice text)
-{
-    size_t n = text.n < size ? text.n : size - 1;
-    if (n)
-        memcpy(to, text.p, n);
-    to[n] = 0;
-}
 
 static void on_done(void *user, const struct client_answer *a)
 {
