@@ -23,6 +23,7 @@
   bounds          each row of docs/limits.md names a test that is there: `FILE: WORDS THAT IT HOLDS`
   oracles         are all in the table of docs/oracles, and have a page
   links           relative ones lead to a file, and to a heading of it
+  the walk        of ARCHITECTURE.md: its functions are where it says, and not too many
 
 With --update, console blocks without `...` are rewritten to what the program prints now: read the
 difference. Every failure is a line `file:line: sentence`, then the exit code is 1. The last line is
@@ -716,6 +717,25 @@ def check_links():
                 check(anchor in known, name_of(path), f"no heading for {target}")
 
 
+def check_walk():
+    """The walk of ARCHITECTURE.md from a socket to a row of the report: each function is in the file
+    that is named, and it stays a walk that one can follow."""
+    text = read("ARCHITECTURE.md").partition("\n## One call, hop by hop\n")[2].partition("\n## ")[0]
+    hops, file = set(), None
+    for line in re.findall(r"^    (?:[A-Z] |  ) +(.*)$", text, re.MULTILINE):
+        for hop in re.split(r" (?:> |\| )?", line.partition("  ")[0].strip()):
+            if "/" in hop:
+                file = hop
+            elif hop:
+                hops.add((file, hop))
+    for file, name in sorted(hops):
+        check(re.search(rf"^\w[^;=]*\b{name}\(", read(f"src/{file}.c"), re.MULTILINE),
+              "ARCHITECTURE.md", f"src/{file}.c has no function {name}")
+    files = {file for file, _ in hops}
+    check(20 < len(hops) <= 80 and len(files) <= 35, "ARCHITECTURE.md",
+          f"the walk has {len(hops)} functions in {len(files)} files: at most 80 in 35")
+
+
 def main():
     shutil.rmtree(WORK / "bin", ignore_errors=True)
     (WORK / "bin").mkdir()
@@ -726,7 +746,8 @@ def main():
         check_document(path)
     for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
                  check_oracles,
-                 check_limits, check_bounds, check_proxy_words, check_rules, check_log, check_links):
+                 check_limits, check_bounds, check_proxy_words, check_rules, check_log, check_links,
+                 check_walk):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))
     return 1 if failures else 0
