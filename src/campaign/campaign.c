@@ -352,24 +352,28 @@ static bool campaign_stopped(struct campaign *c)
     return by != NULL;
 }
 
+/* Between runs: did anything come late, does the system still work, is there news? */
+static int look_around(struct campaign *c, struct err *e)
+{
+    int status = campaign_look_late(c, false, e);
+    if (status == 0)
+        status = campaign_check(c, false, e);
+    if (status == 0 && c->blasts.n > c->blasts_told) {
+        c->blasts_told = c->blasts.n;
+        status = campaign_announce(c, e);
+    }
+    if (status == 0 && c->opt.max_runs && c->explored >= c->opt.max_runs)
+        campaign_drop_landed(c); /* the budget is for those that come before them */
+    return status;
+}
+
 static int explore_on(struct campaign *c, struct err *e)
 {
     faultload f;
     for (uint32_t healed = 0;;) {
-        int status = 0;
-        if (c->running == 0) { /* looks around */
-            status = campaign_look_late(c, false, e);
-            if (status == 0)
-                status = campaign_check(c, false, e);
-            if (status == 0 && c->blasts.n > c->blasts_told) {
-                c->blasts_told = c->blasts.n;
-                status = campaign_announce(c, e);
-            }
-            if (status)
-                return status;
-            if (c->opt.max_runs && c->explored >= c->opt.max_runs)
-                campaign_drop_landed(c); /* the budget is for those that come before them */
-        }
+        int status = c->running == 0 ? look_around(c, e) : 0;
+        if (status)
+            return status;
         while (c->running < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
                !campaign_stopped(c) && search_next(c->search, &f)) {
             campaign_run(c, f, RUN_SEARCH, false);

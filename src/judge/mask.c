@@ -157,6 +157,19 @@ static void walk_reorder(struct walk *w, const struct node *was, struct node *ou
         }
 }
 
+static const struct node *apply_list(struct walk *w, const struct node *was, const struct node *now,
+                                     bool unordered)
+{
+    struct node *out = node_list(w->a, now->n);
+    for (uint32_t i = 0; i < now->n; i++)
+        out->list[i] = now->list[i];
+    if (unordered && now->n <= MASK_LIST_MAX)
+        walk_reorder(w, was, out);
+    for (uint32_t i = 0; i < now->n; i++)
+        out->list[i] = apply_at(w, SLICE("*"), i < was->n ? was->list[i] : NULL, out->list[i]);
+    return out;
+}
+
 static const struct node *walk_apply(struct walk *w, const struct node *was, const struct node *now)
 {
     uint32_t marks = walk_marks(w);
@@ -170,16 +183,8 @@ static const struct node *walk_apply(struct walk *w, const struct node *was, con
         slice text = apply_words(w, was->text, now->text);
         return text.p == was->text.p ? was : node_str(w->a, text);
     }
-    if (now->type == NODE_LIST) {
-        struct node *out = node_list(w->a, now->n);
-        for (uint32_t i = 0; i < now->n; i++)
-            out->list[i] = now->list[i];
-        if (marks & MARK_UNORDERED && now->n <= MASK_LIST_MAX)
-            walk_reorder(w, was, out);
-        for (uint32_t i = 0; i < now->n; i++)
-            out->list[i] = apply_at(w, SLICE("*"), i < was->n ? was->list[i] : NULL, out->list[i]);
-        return out;
-    }
+    if (now->type == NODE_LIST)
+        return apply_list(w, was, now, marks & MARK_UNORDERED);
     if (now->type != NODE_MAP)
         return now;
     struct node *out = node_map(w->a, was->n + now->n);
@@ -352,6 +357,23 @@ static void learn_at(struct walk *w, slice key, const struct node *was, const st
     w->path.n = n;
 }
 
+/* Of two lists of one length: the same in another order, or each element for itself. */
+static void learn_list(struct walk *w, const struct node *was, const struct node *now)
+{
+    struct node *moved = node_list(w->a, now->n);
+    for (uint32_t i = 0; i < now->n; i++)
+        moved->list[i] = now->list[i];
+    bool same = node_eq(walk_apply(w, was, now), was) || now->n > MASK_LIST_MAX;
+    if (!same)
+        walk_reorder(w, was, moved);
+    if (!same && node_eq(moved, was)) {
+        mark(w, MARK_UNORDERED);
+        return;
+    }
+    for (uint32_t i = 0; i < was->n; i++)
+        learn_at(w, SLICE("*"), was->list[i], now->list[i]);
+}
+
 static void learn(struct walk *w, const struct node *was, const struct node *now)
 {
     bool blank = node_is_blank(was);
@@ -375,18 +397,7 @@ static void learn(struct walk *w, const struct node *was, const struct node *now
                      i < was->n ? other : pair->value);
         }
     } else if (was->type == NODE_LIST && was->n == now->n) {
-        struct node *moved = node_list(w->a, now->n);
-        for (uint32_t i = 0; i < now->n; i++)
-            moved->list[i] = now->list[i];
-        bool same = node_eq(walk_apply(w, was, now), was) || now->n > MASK_LIST_MAX;
-        if (!same)
-            walk_reorder(w, was, moved);
-        if (!same && node_eq(moved, was)) {
-            mark(w, MARK_UNORDERED);
-            return;
-        }
-        for (uint32_t i = 0; i < was->n; i++)
-            learn_at(w, SLICE("*"), was->list[i], now->list[i]);
+        learn_list(w, was, now);
     } else if (was->type == NODE_STR ? !learn_words(w, was->text, now->text) : !node_eq(was, now)) {
         mark(w, MARK_VARIES);
     }

@@ -69,7 +69,7 @@ void tway_observe(struct search *s, faultload planned, const struct trace *trace
 
 /* Would this row show no transcript that was not seen? Then it is not to be run. */
 bool tway_row_shows_nothing(struct search *s, faultload row);
-void tway_doubt(struct search *s, faultload row); /* it is not run */
+void tway_doubt(struct search *s, faultload f); /* it is not run */
 
 /* The frontier is empty: moves on to the next phase. True when that queued something. */
 bool tway_advance(struct search *s);
