@@ -352,7 +352,7 @@ static int replay(struct session *s, struct err *e)
     int code = wrong ? EXIT_USAGE : subjects.list.n ? session_start(s, e) : 0;
     if (!code && subjects.all) {
         code = replay_all(s, &subjects);
-    } else if (!code) {
+    } else if (!code && subjects.list.n) {
         session_make_campaigns(s);
         code = run_again(s, &subjects.list.at[0], &r);
         if (!code)

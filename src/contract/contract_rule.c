@@ -12,6 +12,8 @@
  *    them.
  * 2. Nothing here depends on the order of the faults, or of the rules but for which of two equal
  *    ones is named. */
+#include <assert.h>
+
 #include "base/hash.h"
 #include "contract/contract_int.h"
 #include "data/keys.h"
@@ -41,8 +43,9 @@ static uint32_t part_rank(slice text, uint32_t *length)
 static void entry_rank(const struct names *names, struct contract_entry *entry)
 {
     const struct pattern *p = &entry->pattern;
-    const struct element *e = &p->steps.at[p->steps.n - 1].element;
     uint32_t steps = 0, length = 0;
+    assert(p->steps.n > 0); /* it was parsed */
+    const struct element *e = &p->steps.at[p->steps.n - 1].element;
     for (uint32_t i = 0; i < p->steps.n; i++)
         steps += !p->steps.at[i].any_path;
     uint32_t interface = part_rank(names_text(names, e->interface), &length);

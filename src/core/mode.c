@@ -332,6 +332,7 @@ static int parse_plain(slice text, mode *out, struct err *e)
 
 int mode_parse(slice text, mode *out, struct err *e)
 {
+    *out = MODE_NONE;
     text = slice_trim(text);
     if (slice_is(text, LOST_NAME))
         return err_set(e, 0, 0,

@@ -289,13 +289,15 @@ int effect_rule_parse(const struct vocabulary *v, slice text, struct effect_rule
     *out = (struct effect_rule){.when = OUT_NONE, .high = ANY_NUMBER, .else_high = ANY_NUMBER};
     if (text.n > TEXT_MAX)
         return err_set(e, 0, 0, "a side effect must not exceed %d bytes", TEXT_MAX);
-    if (memchr(text.p ? text.p : "", 0, text.n))
+    if (!text.p)
+        text = SLICE("");
+    if (memchr(text.p, 0, text.n))
         return err_set(e, 0, 0, "a side effect must not contain NUL bytes");
     size_t end = 0; /* of the pattern: a colon that ends a word, and then the text or a blank */
     while (end < text.n && (text.p[end] != ':' || (end + 1 < text.n && !is_blank(text.p[end + 1]))))
         end++;
     out->text = mem_alloc(text.n + 1);
-    memcpy(out->text, text.p ? text.p : "", text.n);
+    memcpy(out->text, text.p, text.n);
     out->text[text.n] = 0;
     if (pattern_parse(&out->calls, v, PATTERN_CALLS, (slice){text.p, end}, e) ||
         (end < text.n && parse_counts(slice_from(text, end + 1), out, e))) {

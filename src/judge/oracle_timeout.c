@@ -170,7 +170,7 @@ static struct wait *wait_of(const struct judge *j, uid path)
 void wait_doubts(struct judge *j, struct doubts *out)
 {
     const struct wait *last = NULL;
-    for (uint32_t i = 0; i < j->waits.n && out->n < out->most; i++) {
+    for (uint32_t i = 0; j->waits.at && i < j->waits.n && out->n < out->most; i++) {
         const struct wait *below = &j->waits.at[i];
         const struct wait *above = wait_of(j, uid_parent(j->opt.names, judge_path(j, below->call)));
         int64_t more = above ? below->took_ns - above->took_ns : 0;

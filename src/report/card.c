@@ -101,7 +101,7 @@ static void fill_card(struct card *c, const char *id)
         c->then = keep(c, &text);
         c->detail = f->detail;
         c->rest = detail_left(f);
-    } else {
+    } else if (r) {
         c->warning = r->severity == SEVERITY_WARNING;
         buf_addf(&text, "%s: %s", r->oracle, r->why);
         c->title = keep(c, &text);

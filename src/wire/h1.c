@@ -392,7 +392,7 @@ static void give_data(struct h1 *h, slice data)
 
 static bool take_body(struct h1 *h, slice *bytes)
 {
-    slice data;
+    slice data = {0};
     h->awaits_continue = false;
     switch (body_step(&h->body, bytes, &data)) {
     case STEP_DATA:

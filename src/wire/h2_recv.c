@@ -501,7 +501,7 @@ static void feed_failed(struct h2 *h, int code)
 static bool give(struct h2 *h, slice *bytes)
 {
     struct h2_walk before = h->closed.walk;
-    nghttp2_frame_hd data;
+    nghttp2_frame_hd data = {0};
     size_t upto = walk(h, *bytes, &data);
     bool more = upto < bytes->n;
     h->busy = true;
