@@ -302,7 +302,7 @@ static void print_runs(const struct summary *s, struct buf *out)
             out,
             s->skipped_known
                 ? "    nothing\n"
-                : "    unknown: this takes an exact, complete and stable search without delays\n");
+                : "    unknown: only an exact, complete and stable search without delays can tell\n");
     buf_addf(out, "  service decisions seen: %llu", (unsigned long long)s->transcripts);
     if (s->repeats)
         buf_addf(out, "; runs repeated to learn what is stable: %llu",
