@@ -217,7 +217,7 @@ static void test_refused(void **state)
     buy(&d);
     assert_refused(&d, "GET", "/injected?pay%20:", 400, "the mode is missing");
     assert_refused(&d, "GET", "/injected?pay%20:%20nonsense", 400, "unknown mode");
-    assert_refused(&d, "GET", "/injected?pay%20POST%20/charge%20now", 400, "not understood");
+    assert_refused(&d, "GET", "/injected?pay%20POST%20/charge%20now", 400, "unexpected");
     assert_refused(&d, "GET", "/injected?%3E", 400, "a call is missing");
     assert_refused(&d, "GET", "/calls?pay%2", 400, "two hex digits");
     assert_refused(&d, "GET", "/calls?pay%", 400, "two hex digits");
