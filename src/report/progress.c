@@ -252,8 +252,8 @@ struct progress {
     int64_t first_ns;  /* how long a log waits for its first line */
     int64_t due_ns;    /* when the next update is */
     bool begun;
-    uint64_t runs;     /* as of the last update */
-    int64_t at_ns;     /* when that was */
+    uint64_t runs;     /* when one last ended */
+    int64_t at_ns;     /* when that was seen */
     double rate;       /* -1: not known yet */
     uint64_t total;    /* runs made and queued, as of then */
     double growth;     /* of that, per second */
@@ -307,13 +307,16 @@ static void redraw(struct progress *p)
     emit(p);
 }
 
-/* Runs per second, of late. Counts that go back mean that something else has begun. */
+/* Runs per second, of late. Counts that go back mean that something else has begun. Time in which
+ * no run ends counts when one does: until then a run that hangs says little about the next. */
 static void note_rate(struct progress *p, const struct progress_facts *f, int64_t now_ns)
 {
     double s = (double)(now_ns - p->at_ns) / 1e9;
     if (!p->begun || f->runs < p->runs) {
         p->rate = -1;
-    } else if (s > 0) {
+    } else if (f->runs == p->runs || s <= 0) {
+        return;
+    } else {
         double now = (double)(f->runs - p->runs) / s;
         double weight = p->rate < 0 ? 1 : 1 - exp(-s / RATE_TIME_S);
         double more = f->runs + f->queued > p->total ? (double)(f->runs + f->queued - p->total) : 0;
@@ -326,12 +329,20 @@ static void note_rate(struct progress *p, const struct progress_facts *f, int64_
     p->at_ns = now_ns;
 }
 
+/* As noted, but no more than one run in the time since the last. */
+static double rate_at(const struct progress *p, int64_t now_ns)
+{
+    double s = (double)(now_ns - p->at_ns) / 1e9;
+    return p->rate * s > 1 ? 1 / s : p->rate;
+}
+
 void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns)
 {
     bool first = !p->begun;
     if (!first && now_ns < p->due_ns)
         return;
     note_rate(p, f, now_ns);
+    double rate = rate_at(p, now_ns);
     p->wait_ns = 0;
     struct progress_facts facts = *f;
     facts.growing = p->growth > GROWING * p->rate;
@@ -339,10 +350,10 @@ void progress_show(struct progress *p, const struct progress_facts *f, int64_t n
     p->due_ns = now_ns + (p->terminal ? REDRAW_NS : first ? p->first_ns : SENTENCE_NS);
     if (p->terminal) {
         buf_clear(&p->line);
-        progress_line(f, p->rate, width_of(p->out), p->style, &p->line);
+        progress_line(f, rate, width_of(p->out), p->style, &p->line);
         redraw(p);
     } else if (!first) { /* short work says nothing */
-        progress_sentence(f, p->rate, &p->update);
+        progress_sentence(f, rate, &p->update);
         buf_addc(&p->update, '\n');
         emit(p);
     }

@@ -206,6 +206,33 @@ static void test_elsewhere(void **state)
     free(paper.text);
 }
 
+/* A run that hangs makes the rest look as slow as itself, and not like years. */
+static void test_hang(void **state)
+{
+    (void)state;
+    struct paper paper = {0};
+    paper.f = open_memstream(&paper.text, &paper.n);
+    struct progress *p = progress_new(paper.f, false);
+    struct progress_facts f = {.runs = 20, .queued = 8, .scenario = "buy"};
+    int64_t start = 1000 * SECOND_NS;
+    progress_show(p, &f, start);
+    f = (struct progress_facts){.runs = 25, .queued = 3, .scenario = "buy"};
+    progress_show(p, &f, start + 5 * SECOND_NS);
+    progress_show(p, &f, start + 40 * SECOND_NS);
+    progress_show(p, &f, start + 75 * SECOND_NS);
+    f = (struct progress_facts){.runs = 26, .queued = 2, .scenario = "buy"};
+    progress_show(p, &f, start + 85 * SECOND_NS);
+    fflush(paper.f);
+    assert_string_equal(paper.text,
+                        "buy: 25 runs, 3 queued, 0 findings, 1.0 runs/s, 0s, about 3s left\n"
+                        "buy: 25 runs, 3 queued, 0 findings, 0.0 runs/s, 0s, about 1m45s left\n"
+                        "buy: 25 runs, 3 queued, 0 findings, 0.0 runs/s, 0s, about 3m30s left\n"
+                        "buy: 26 runs, 2 queued, 0 findings, 0.0 runs/s, 0s, about 2m39s left\n");
+    progress_end(p);
+    fclose(paper.f);
+    free(paper.text);
+}
+
 /* A terminal of our own: what is written to `slave` is read from `master`. */
 struct tty {
     int master;
@@ -311,7 +338,7 @@ int main(void)
         cmocka_unit_test(test_left),     cmocka_unit_test(test_line),
         cmocka_unit_test(test_width),    cmocka_unit_test(test_colour),
         cmocka_unit_test(test_sentence), cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_hang),     cmocka_unit_test(test_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
