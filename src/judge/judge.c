@@ -222,11 +222,11 @@ const struct remark *judge_news(struct judge *j)
     return NULL;
 }
 
-enum { REMARKS_MAX = 300 };
-
-void judge_finish(struct judge *j, bool complete, struct summary *out)
+/* What is not compared; of several requests, with their names before it. Requests of the same name
+ * are told once. */
+static void tell_volatile(struct judge *j, struct summary *out)
 {
-    /* what is not compared; of several requests, with their names before it */
+    struct intern told = {0};
     out->volatile_.n = 0;
     for (uint32_t i = 0; i < j->set->volatile_.n; i++)
         vec_push(&out->volatile_, j->set->volatile_.at[i].p);
@@ -234,12 +234,23 @@ void judge_finish(struct judge *j, bool complete, struct summary *out)
         const struct usual_answer *u = &j->calm.usual.at[i];
         for (uint32_t k = 0; k < u->mask.names.n; k++) {
             struct buf text = BUF_INIT(1 << 12);
+            uint32_t n = told.text.n;
             if (j->calm.usual.n > 1)
                 buf_addf(&text, "%s: ", say_name(j, u->request));
             buf_add(&text, u->mask.names.at[k]);
-            vec_push(&out->volatile_, buf_keep(&text, &j->keep).p);
+            if (intern_put_in(&told, &j->keep, buf_slice(&text)) == n)
+                vec_push(&out->volatile_, intern_text(&told, n).p);
+            buf_deinit(&text);
         }
     }
+    intern_deinit(&told);
+}
+
+enum { REMARKS_MAX = 300 };
+
+void judge_finish(struct judge *j, bool complete, struct summary *out)
+{
+    tell_volatile(j, out);
     out->remarks.n = 0;
     out->more_remarks = 0;
     j->late.n = 0;
