@@ -19,6 +19,22 @@ void explain_print(const struct args *args, const struct summary *s, const struc
     cmd_print(&out, stdout);
 }
 
+/* Of the finding with this number in reports, where those of oracles come after the others. */
+static bool finding_faultload(const struct summary *s, uint64_t id, faultload *out)
+{
+    uint64_t n = s->findings.n + s->more_findings;
+    if (id && id <= s->findings.n) {
+        *out = s->findings.at[id - 1].faultload;
+        return true;
+    }
+    for (uint32_t i = 0; i < s->remarks.n; i++)
+        if (s->remarks.at[i].severity == SEVERITY_FINDING && ++n == id) {
+            *out = s->remarks.at[i].faultload;
+            return true;
+        }
+    return false;
+}
+
 /* The faultloads that are meant: of a finding, or by what was written. */
 static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT_MAX], uint32_t *n,
                       struct err *e)
@@ -30,11 +46,10 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
     uint64_t id;
     const struct summary *summary = campaign_finish(c);
     if (slice_to_u64(slice_of(what), UINT32_MAX, &id)) {
-        if (id == 0 || id > summary->findings.n)
-            return err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
         *n = 1;
-        out[0] = summary->findings.at[id - 1].faultload;
-        return 0;
+        return finding_faultload(summary, id, &out[0])
+                   ? 0
+                   : err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
     }
     if (subject_text(s, what, &text, e))
         return -1;
