@@ -200,7 +200,7 @@ static int learn_contracts(struct session *s, struct err *e)
     bool changed = false;
     for (uint32_t i = 0; i < s->scenarios.n && !s->args->update; i++)
         if (access(file_of(s, i), F_OK) == 0) {
-            err_set(e, 0, 0, "%s already exists; use --update to change what has changed",
+            err_set(e, 0, 0, "%s already exists; use --update to bring it up to date",
                     file_of(s, i));
             return EXIT_USAGE;
         }

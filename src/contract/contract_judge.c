@@ -354,7 +354,7 @@ static void judge_faulty(struct contract *c, const struct behaviour *b, const st
         }
     }
     buf_addf(why, "not what the contract %s line %u: when ",
-             r.composed ? "says and implies in" : "says in", (unsigned)r.rule->line);
+             r.composed ? "says and implies on" : "says on", (unsigned)r.rule->line);
     print_calls(c, faults, n, why);
     buf_adds(why, ", then ");
     then_print(&r.rule->then, why);
@@ -384,7 +384,7 @@ static void judge_calm(struct contract *c, const struct run *run, const struct b
     }
     if (!c->without.line || then_holds(c, &c->without, b, &none, detail))
         return;
-    buf_addf(why, "not what the contract says in line %u: without faults, ",
+    buf_addf(why, "not what the contract says on line %u: without faults, ",
              (unsigned)c->without.line);
     then_print(&c->without, why);
 }
@@ -409,7 +409,7 @@ void contract_judge(struct contract *c, struct run *run)
         uint32_t count = 0;
         if (effect_rule_check(r, c->opt.names, &run->trace, run->verdict.status, &count))
             continue;
-        buf_addf(&why, "not what the contract says in line %u: %s", (unsigned)r->line, r->text);
+        buf_addf(&why, "not what the contract says on line %u: %s", (unsigned)r->line, r->text);
         buf_addf(&detail, "it was done %u %s, status ", (unsigned)count,
                  plural(count, "time", "times"));
         outcome_print(run->verdict.status, &detail);
@@ -431,7 +431,7 @@ uint64_t contract_hash(const struct contract *c)
 
 static void print_rule(const struct contract *c, const struct contract_rule *r, struct buf *out)
 {
-    buf_addf(out, "the rule in line %u of %s (", (unsigned)r->line, c->opt.file);
+    buf_addf(out, "the rule on line %u of %s (", (unsigned)r->line, c->opt.file);
     for (uint32_t i = 0; i < r->fails.n; i++)
         buf_addf(out, "%s%.*s", i ? " and " : "when ", SLICE_ARG(r->fails.at[i].text));
     buf_adds(out, r->fails.n > 1 ? " fail, then " : " fails, then ");
@@ -463,7 +463,7 @@ static void say_hidden(struct contract *c, const struct remark *remark,
     }
     struct buf text = BUF_INIT(WHY_MAX);
     print_rule(c, r.rule, &text);
-    buf_addf(&text, " declares what the oracle %s objects to: %s", remark->oracle, remark->why);
+    buf_addf(&text, " allows what the oracle %s objects to: %s", remark->oracle, remark->why);
     say(ctx, buf_text(&text));
     buf_deinit(&text);
 }
@@ -478,7 +478,7 @@ void contract_remark(struct contract *c, bool complete, const struct summary *su
                  "WARNING: %u %s of %s %s still undecided, %s line %u: what %s may be a bug. "
                  "Decide, then delete the comment `# decide`",
                  (unsigned)c->opt.undecided, one ? "rule" : "rules", c->opt.file,
-                 one ? "is" : "are", one ? "in" : "the first in", (unsigned)c->opt.undecided_line,
+                 one ? "is" : "are", one ? "on" : "the first on", (unsigned)c->opt.undecided_line,
                  one ? "it allows" : "they allow");
         say(ctx, buf_text(&text));
         buf_deinit(&text);

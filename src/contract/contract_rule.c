@@ -600,7 +600,7 @@ static int read_when(struct keys_reader *r, const struct key *key, void *into,
         for (uint32_t k = 0; k < i; k++)
             if (rule_same_calls(&c->rules.at[k], &c->rules.at[i]))
                 return keys_fail(r, value->list[i],
-                                 "this rule names the same calls as the one in line %u: keep one",
+                                 "this rule names the same calls as the one on line %u: keep one",
                                  (unsigned)c->rules.at[k].line);
     }
     c->when_at = value->line;

@@ -216,10 +216,10 @@ static const struct {
     {"when:\n  - fails: \"user : delay:2s\"\n    then: { propagates: true }", 2, 5,
      "this mode has no status to propagate"},
     {"when:\n  - fails: user\n    then: unaffected\n  - fails: user\n    then: { status: 503 }", 4,
-     5, "this rule names the same calls as the one in line 2: keep one"},
+     5, "this rule names the same calls as the one on line 2: keep one"},
     {"when:\n  - fails: [ user, cart ]\n    then: unaffected\n"
      "  - fails: [ cart, user ]\n    then: unaffected",
-     4, 5, "this rule names the same calls as the one in line 2: keep one"},
+     4, 5, "this rule names the same calls as the one on line 2: keep one"},
     {"without-faults: unaffected", 1, 17,
      "\"without-faults\" must be a map such as { status: 200 }, not unaffected"},
     {"without-faults: { effects: none }", 1, 28,
@@ -354,23 +354,23 @@ static void unaffected_means_all_of_it(void **state)
     PASSES(w, "mail POST /notice : 503", 200, BODY, "cart PUT /discount");
     PASSES(w, "mail POST /notice : lost-reply:503", 200, BODY, "cart PUT /discount");
     SAYS(w,
-         "not what the contract says in line 2: when user GET /me fails, then unaffected | the "
+         "not what the contract says on line 2: when user GET /me fails, then unaffected | the "
          "status is 503, not 200",
          "user GET /me : 503", 503, BODY, DONE);
     SAYS(w,
-         "not what the contract says in line 2: when user GET /me fails, then unaffected | /total "
+         "not what the contract says on line 2: when user GET /me fails, then unaffected | /total "
          "is 10000, not 9000 as without faults",
          "user GET /me : 504", 200, FULL, DONE);
     SAYS(w,
-         "not what the contract says in line 2: when user GET /me fails, then unaffected | mail "
+         "not what the contract says on line 2: when user GET /me fails, then unaffected | mail "
          "POST /notice did not have the effect it has without faults",
          "user GET /me : 500", 200, BODY, "cart PUT /discount");
     SAYS(w,
-         "not what the contract says in line 2: when cart GET /cart fails, then unaffected | mail "
+         "not what the contract says on line 2: when cart GET /cart fails, then unaffected | mail "
          "POST /notice had its effect 2 times, not 1 as without faults",
          "cart GET /cart : 500", 200, BODY, DONE "; " NOTICE " #1");
     SAYS(w,
-         "not what the contract says in line 2: when mail POST /notice fails, then unaffected | "
+         "not what the contract says on line 2: when mail POST /notice fails, then unaffected | "
          "mail POST /notice had its effect 2 times, not 1 as without faults",
          "mail POST /notice : lost-reply:503", 200, BODY, DONE " #1");
 }
@@ -393,32 +393,32 @@ static void every_key_of_then_is_held(void **state)
     PASSES(w, "user GET /me : 503", 404, "", "");
     PASSES(w, "user GET /me : 503", 599, "", "cart POST /search");
     SAYS(w,
-         "not what the contract says in line 2: when user GET /me fails, then { status: [404, "
+         "not what the contract says on line 2: when user GET /me fails, then { status: [404, "
          "5xx], effects: none } | the status is 200, not 404 or 5xx",
          "user GET /me : 503", 200, "", "");
     SAYS(w,
-         "not what the contract says in line 2: when user GET /me fails, then { status: [404, "
+         "not what the contract says on line 2: when user GET /me fails, then { status: [404, "
          "5xx], effects: none } | cart PUT /discount had its effect",
          "user GET /me : 503", 503, "", "cart PUT /discount");
     PASSES(w, "cart GET /cart : 503", 503, "", "");
     PASSES(w, "cart GET /cart : 504", 504, "", "");
     SAYS(w,
-         "not what the contract says in line 4: when cart GET /cart fails, then { propagates: "
+         "not what the contract says on line 4: when cart GET /cart fails, then { propagates: "
          "true } | the status is 503, not the one that was injected",
          "cart GET /cart : 504", 503, "", "");
     PASSES(w, "pricing GET /p : 503", 200, "{\"total\": 10000, \"list\": [{\"a/b\": \"x\"}]}", "");
     SAYS(w,
-         "not what the contract says in line 6: when pricing GET /p fails, then { status: 200, "
+         "not what the contract says on line 6: when pricing GET /p fails, then { status: 200, "
          "json: { /total: 10000, /list/0/a~1b: \"x\" } } | /list/0/a~1b is missing, not \"x\"",
          "pricing GET /p : 503", 200, "{\"total\": 10000, \"list\": []}", "");
     PASSES(w, "mail POST /notice : 503", 200, "hello", "");
     SAYS(w,
-         "not what the contract says in line 8: when mail POST /notice fails, then { body: "
+         "not what the contract says on line 8: when mail POST /notice fails, then { body: "
          "\"hello\", effects: { cart PUT /discount: 0 } } | cart PUT /discount had its effect 1 "
          "time, not 0",
          "mail POST /notice : 503", 200, "hello", "cart PUT /discount");
     SAYS(w,
-         "not what the contract says in line 12: cart PUT /discount: at most 1 | it was done 2 "
+         "not what the contract says on line 12: cart PUT /discount: at most 1 | it was done 2 "
          "times, status 200",
          "pricing GET /p : 503", 200, "{\"total\": 10000, \"list\": [{\"a/b\": \"x\"}]}",
          "cart PUT /discount; cart PUT /discount #1");
@@ -431,7 +431,7 @@ static void fault_free_runs_must_be_clean(void **state)
     must_load(w, "without-faults: { status: 200, json: { /total: 9000 } }\n");
     PASSES(w, "", 200, BODY, DONE);
     SAYS(w,
-         "not what the contract says in line 1: without faults, { status: 200, json: { /total: "
+         "not what the contract says on line 1: without faults, { status: 200, json: { /total: "
          "9000 } } | /total is 10000, not 9000",
          "", 200, FULL, DONE);
     make(w, &(struct given){"", 200, BODY, DONE}, &r);
@@ -529,7 +529,7 @@ static void faults_are_composed(void **state)
     PASSES(w, "pricing GET /p : 503 & cart PUT /discount : 503 & mail POST /notice : 500", 200,
            FULL, "");
     SAYS(w,
-         "not what the contract says and implies in line 2: when mail POST /notice and user GET "
+         "not what the contract says and implies on line 2: when mail POST /notice and user GET "
          "/me fail together, then { status: 503 } | the status is 200, not 503",
          "mail POST /notice : 503 & user GET /me : 504", 200, BODY, "");
     SAYS(w,
@@ -808,7 +808,7 @@ static void stale_rules_and_hidden_remarks_are_said(void **state)
     assert_string_equal(buf_text(&h.text), "");
     contract_remark(w->c, true, &summary, hear, &h);
     assert_string_equal(buf_text(&h.text),
-                        "the rule in line 8 of buy.yaml (when mail fails, then unaffected) was "
+                        "the rule on line 8 of buy.yaml (when mail fails, then unaffected) was "
                         "never used: nothing that was tried matches it\n");
     buf_clear(&h.text);
     assert_int_equal(
@@ -819,8 +819,8 @@ static void stale_rules_and_hidden_remarks_are_said(void **state)
                                                .faultload = f});
     contract_remark(w->c, false, &summary, hear, &h);
     assert_string_equal(buf_text(&h.text),
-                        "the rule in line 2 of buy.yaml (when user fails, then { status: 503 }) "
-                        "declares what the oracle wrong-status objects to: it is wrong\n");
+                        "the rule on line 2 of buy.yaml (when user fails, then { status: 503 }) "
+                        "allows what the oracle wrong-status objects to: it is wrong\n");
     (void)why(w, (struct given){"user GET /me : 503", 200, BODY, DONE}); /* by now it differs */
     buf_clear(&h.text);
     contract_remark(w->c, false, &summary, hear, &h);
