@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * more-in-soak
  *
- * Modes beyond their text (test_core.c has that): the fields that they name, what each does to a
+ * Modes beyond their text (test_mode_text.c has that): the fields that they name, what each does to a
  * simulated call, and that the search copes with them. */
 #include <pthread.h>
 #include <stdio.h>
