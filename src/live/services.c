@@ -153,6 +153,8 @@ static void service_ready_now(struct service *s)
     look_soon(s->all);
 }
 
+#define CONNECTING "connecting to "
+
 static void on_deadline(struct timer *t)
 {
     struct service *s = service_of(t);
@@ -160,11 +162,14 @@ static void on_deadline(struct timer *t)
     struct buf after = BUF_INIT(40), log = BUF_INIT(sizeof e.text);
     buf_add_ns(&after, s->spec->ready_ns);
     service_log_print(s, &log);
-    /* one that was not told where to listen can never get ready there */
+    /* one that was not told where to listen, or listens elsewhere, can never get ready there */
+    bool answers = !slice_starts(slice_of(s->last), SLICE(CONNECTING));
     service_err(s, &e, "is not ready after %s (%s); %s%s", buf_text(&after),
                 s->last[0] ? s->last : "it is not running yet",
                 config_tells_port(s->spec)
-                    ? "increase \"ready-within\" to give it more time"
+                    ? answers ? "increase \"ready-within\" to give it more time"
+                              : "check that it listens there; if it only needs more time, "
+                                "increase \"ready-within\""
                     : "it is not told this port: put {port} into its `run` or `env` where it reads "
                       "its port, or set `port: N` if it always listens on port N",
                 buf_text(&log));
@@ -211,7 +216,7 @@ static void not_connected(struct service *s, int code)
 {
     struct buf at = BUF_INIT(160);
     addr_print(address_of(s), &at);
-    answer_note(s, "connecting to %s: %s", buf_text(&at), strerror(code));
+    answer_note(s, CONNECTING "%s: %s", buf_text(&at), strerror(code));
     buf_deinit(&at);
     ready_stop(s);
     service_not_ready(s);

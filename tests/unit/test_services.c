@@ -363,7 +363,9 @@ static void never_ready(void **state)
     (void)state;
     struct world w;
     world_init(&w);
-    add(&w, "lazy", "echo thinking; sleep 131", READY_TCP)->ready_ns = 300 * MS_NS;
+    struct service_spec *lazy = add(&w, "lazy", "echo thinking; sleep 131", READY_TCP);
+    lazy->ready_ns = 300 * MS_NS;
+    lazy->port = 7; /* it is told a port */
     int64_t before_ns = clock_ns();
     start(&w);
     run_failed(&w);
@@ -372,7 +374,8 @@ static void never_ready(void **state)
     assert_string_equal(w.failure.source, "outfox.yaml");
     assert_int_equal(w.failure.line, 12);
     assert_says(w.failure.text, "service lazy is not ready after 300ms (connecting to 127.0.0.1:");
-    assert_says(w.failure.text, "Connection refused");
+    assert_says(w.failure.text, "Connection refused); check that it listens there; if it only "
+                                "needs more time, increase \"ready-within\"; see ");
     assert_says(w.failure.text, "/lazy.log, which ends with: thinking");
     stop(&w);
     assert_nothing_left();
@@ -387,9 +390,11 @@ static void never_well(void **state)
     struct service_spec *web = add(&w, "web", HTTP, READY_HTTP);
     vec_push(&web->env, (struct text_pair){SLICE("BAD"), SLICE("1000000")});
     web->ready_ns = 2 * S_NS;
+    web->port = 7;
     start(&w);
     run_failed(&w);
-    assert_says(w.failure.text, "service web is not ready after 2s (GET /health answers 503)");
+    assert_says(w.failure.text, "service web is not ready after 2s (GET /health answers 503); "
+                                "increase \"ready-within\" to give it more time; see ");
     world_deinit(&w);
 }
 
