@@ -42,10 +42,12 @@ static void watch_event(void *ctx, const struct event *event)
     bool told =
         (event->type == EVENT_FINDING || event->type == EVENT_REMARK) && event->stage == STAGE_TOLD;
     if (event->type == EVENT_WARNING) {
+        uint32_t n = w->warned.text.n;
+        bool news = intern_put(&w->warned, slice_of(event->text)) == n;
         buf_addf(&line, "outfox: %s", event->text);
-        if (w->progress)
+        if (news && w->progress)
             progress_note(w->progress, buf_text(&line));
-        else
+        else if (news)
             fprintf(stderr, "%s\n", buf_text(&line));
     } else if (w->progress && told) {
         announce(s, event);

@@ -229,6 +229,7 @@ static void session_close(struct session *s)
     faultloads_deinit(&s->faultloads);
     names_deinit(&s->names);
     arena_deinit(&s->shown);
+    intern_deinit(&s->watch.warned);
     arena_deinit(&s->arena);
 }
 

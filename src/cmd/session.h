@@ -14,6 +14,7 @@
  * as lines of JSON (--events). */
 struct watch {
     struct progress *progress; /* NULL: nobody looks at that */
+    struct intern warned;      /* what was warned of: it is said once, however often it happens */
     FILE *events;              /* NULL: nobody wants them */
     int failed;                /* why they could not be written, as errno; 0: they could */
 };

@@ -194,7 +194,7 @@ static void on_service_failed(struct link *l, enum conn_gone why, const char *te
 {
     struct buf line = BUF_INIT(600);
     if (why == GONE_CONNECT)
-        buf_addf(&line, "it cannot be reached at %s (%s): is it running, and listening there?",
+        buf_addf(&line, "cannot be reached at %s (%s): is it running, and listening there?",
                  door_of(l)->to.text, text);
     plane_warn(upstream_of(l)->worker->plane, door_of(l)->spec->service.p,
                why == GONE_CONNECT ? buf_text(&line) : text);
