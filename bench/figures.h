@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -21,6 +22,15 @@ static VEC(struct figure) figures;
 static void report(const char *name, const char *unit, double value, double target)
 {
     vec_push(&figures, (struct figure){name, unit, value, target});
+}
+
+/* The processor time of this process. */
+static int64_t cpu_ns(void)
+{
+    struct timespec t;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
+        abort();
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 static double resident_bytes(void)

@@ -46,14 +46,14 @@ static double explore_ms(const char *path, uint64_t *runs)
         load(&lab, NULL, path);
         struct search_options options = lab_options(&lab);
         options.baselines = 3;
-        int64_t start_ns = clock_cpu_ns();
+        int64_t start_ns = cpu_ns();
         struct search *s = search_new(&lab.names, &lab.fl, &options);
         faultload f;
         while (search_next(s, &f)) {
             step(&lab, f);
             search_observe(s, f, &lab.trace, &lab.verdict);
         }
-        ms[i] = (double)(clock_cpu_ns() - start_ns) / 1e6;
+        ms[i] = (double)(cpu_ns() - start_ns) / 1e6;
         struct search_stats stats;
         search_stats(s, &stats);
         *runs = stats.runs;
@@ -85,7 +85,7 @@ static double campaign_us(uint32_t runs, struct lab *lab, struct search **search
     load(lab, buf_text(&yaml), NULL);
     buf_deinit(&yaml);
     struct search_options options = lab_options(lab);
-    int64_t start_ns = clock_cpu_ns();
+    int64_t start_ns = cpu_ns();
     *search = search_new(&lab->names, &lab->fl, &options);
     for (uint32_t run = 0; run < runs; run++) {
         if (!search_next(*search, last))
@@ -93,7 +93,7 @@ static double campaign_us(uint32_t runs, struct lab *lab, struct search **search
         step(lab, *last);
         search_observe(*search, *last, &lab->trace, &lab->verdict);
     }
-    return (double)(clock_cpu_ns() - start_ns) / 1e3 / runs;
+    return (double)(cpu_ns() - start_ns) / 1e3 / runs;
 }
 
 static void long_campaign(void)
@@ -106,10 +106,10 @@ static void long_campaign(void)
     double after = resident_bytes();
     struct search_stats stats;
     search_stats(s, &stats);
-    int64_t sim_ns = clock_cpu_ns(); /* the same runs without the search, to tell its part */
+    int64_t sim_ns = cpu_ns(); /* the same runs without the search, to tell its part */
     for (uint32_t run = 0; run < RUNS; run++)
         step(&lab, last);
-    sim_ns = clock_cpu_ns() - sim_ns;
+    sim_ns = cpu_ns() - sim_ns;
     search_free(s);
     lab_deinit(&lab);
     double early[REPEATS];
