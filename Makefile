@@ -160,7 +160,7 @@ soak: ## run what takes long: most campaigns sanitized, threads, scale, every to
 	+@MAKE='$(MAKE)' tools/run-tests --soak
 
 # Programs that tools/run-tests runs; the replays feed the fuzzers' saved inputs.
-check-programs: $(BIN) $(TESTS) $(REPLAYS) $(BENCHES)
+check-programs: $(BIN) $(TESTS) $(REPLAYS) $(if $(filter plain,$(VARIANT)),$(BENCHES))
 
 bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
 	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
