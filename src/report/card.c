@@ -19,7 +19,7 @@ static void add_then(const struct finding *finding, struct buf *out)
         if (command && outcome_kind(o) == OUT_EXIT)
             buf_addf(out, "%u", (unsigned)outcome_code(o));
         else
-            outcome_print(o, out);
+            words_got(o, out);
     }
 }
 

@@ -232,9 +232,9 @@ void report_replay(const struct summary *s, const struct run *plain, const struc
         }
     buf_adds(out, before[0] == ',' ? "\n" : "calls: as without faults\n");
     bool command = outcome_kind(v->status) == OUT_EXIT;
-    words_add(out, s->names,
-              command ? "the command ended with %s%o%s after " : "the client got %s%o%s after ",
-              style->bold, v->status, style->off);
+    buf_addf(out, "%s%s", command ? "the command ended with " : "the client got ", style->bold);
+    words_got(v->status, out);
+    buf_addf(out, "%s after ", style->off);
     buf_add_ns(out, faulty->took_ns < MS(1) ? faulty->took_ns : faulty->took_ns / MS(1) * MS(1));
     buf_adds(out, faulty->body.n ? ":\n" : "\n");
     print_body(faulty->body, out);

@@ -8,6 +8,19 @@
 
 #include "base/clock.h"
 
+void words_got(outcome o, struct buf *out)
+{
+    static const char *const got[OUT_KINDS] = {
+        [OUT_NONE] = "an unknown outcome",  [OUT_REFUSED] = "a refused connection",
+        [OUT_RESET] = "a connection reset", [OUT_CLOSED] = "a closed connection",
+        [OUT_TIMEOUT] = "a timeout",        [OUT_CANCELLED] = "a cancelled call",
+    };
+    if (got[outcome_kind(o)])
+        buf_adds(out, got[outcome_kind(o)]);
+    else
+        outcome_print(o, out);
+}
+
 void words_number(double n, struct buf *out)
 {
     if (n >= 1e15) {

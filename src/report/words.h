@@ -21,6 +21,9 @@ void words_add(struct buf *out, const struct names *names, const char *format, .
 void words_finding(const struct summary *s, const struct finding *finding,
                    const struct trace *plain, const struct trace *seen, struct buf *out);
 
+/* What a client gets: "503", "a closed connection". */
+void words_got(outcome o, struct buf *out);
+
 /* "an expectation does not hold"; "confirmed by a second run". */
 extern const char *const words_kind[FINDING_KINDS], *const words_state[FINDING_STATES];
 
