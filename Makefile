@@ -318,7 +318,7 @@ $(REPLAYS): build/$(VARIANT)/tests/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/dr
 	$(call link,$< $(OBJ)/tests/fuzz/driver.o)
 
 $(BENCHES): $(OUT)/bench/%: $(OBJ)/bench/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
-	$(call link,$< $(AID_OBJS))
+	$(call link,$< $(AID_OBJS),$(TEST_LIBS))
 
 # Services for the proxy to stand in front of; nothing of ours is in them.
 $(PEERS): $(OUT)/bench/peers/%: $(OBJ)/bench/peers/%.o $(OBJ)/bench/peers/serve.o $(OBJ)/link
