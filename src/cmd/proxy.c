@@ -114,7 +114,7 @@ static void run(struct plane *plane, const struct args *args, const sigset_t *si
 {
     bool stopping = false;
     while (!plane_ended(plane)) {
-        struct timespec look = {.tv_nsec = 20 * 1000 * 1000};
+        struct timespec look = {.tv_nsec = MS(20)};
         int got = stopping ? sigtimedwait(signals, NULL, &look) : sigwaitinfo(signals, NULL);
         if (got == SIGHUP && !stopping) {
             reload(plane, args, printed);

@@ -46,10 +46,10 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
     uint64_t id;
     const struct summary *summary = campaign_finish(c);
     if (slice_to_u64(slice_of(what), UINT32_MAX, &id)) {
+        if (!finding_faultload(summary, id, &out[0]))
+            return err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
         *n = 1;
-        return finding_faultload(summary, id, &out[0])
-                   ? 0
-                   : err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
+        return 0;
     }
     if (subject_text(s, what, &text, e))
         return -1;
@@ -62,7 +62,7 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
 /* 0, or an exit code, with *e. */
 static int explain(struct session *s, struct err *e)
 {
-    faultload meant[MEANT_MAX];
+    faultload meant[MEANT_MAX] = {0};
     uint32_t n = 0;
     if (store_open(s->config->store.p, STORE_READ, &s->store, e) || session_adopt(s, e))
         return EXIT_ENVIRONMENT;

@@ -14,10 +14,13 @@
  * 4. A real machine is slow now and then, whatever fails. So of real runs it takes three, and
  *    nearly all with a fault at the same call, counted apart by whether that fails at once or takes
  *    its time. Where most of them are slow, but too few to be sure, they are asked for again. */
+#include "base/clock.h"
 #include "base/hash.h"
 #include "judge/oracle_int.h"
 
-enum { FACTOR = 5, NOTICED_NS = 100 * 1000 * 1000 };
+enum { FACTOR = 5 };
+
+static const int64_t NOTICED_NS = MS(100);
 
 static bool much_longer(int64_t now, int64_t before)
 {

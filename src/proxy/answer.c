@@ -205,11 +205,12 @@ static const struct reply_way way_late = {late_head, hold_data, keep_end, let_go
 /* ---- pace: so many bytes in a second (slow) ---- */
 
 /* A piece is at most PACE_BYTES, so that it fits into a window whatever the rate. */
-enum { PACE_BYTES = 16 * 1024, PACE_MOST_NS = 50 * 1000 * 1000, PACE_LEAST_NS = 1000 * 1000 };
+enum { PACE_BYTES = 16 * 1024 };
+static const int64_t PACE_MOST_NS = MS(50), PACE_LEAST_NS = MS(1);
 
 static int64_t pace_ns(uint64_t rate)
 {
-    int64_t ns = (int64_t)(PACE_BYTES * 1000000000LL / rate);
+    int64_t ns = (int64_t)(PACE_BYTES * SECONDS(1) / rate);
     return ns > PACE_MOST_NS ? PACE_MOST_NS : ns < PACE_LEAST_NS ? PACE_LEAST_NS : ns;
 }
 

@@ -24,7 +24,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 
-enum { SPARE_MAX = 256, SWEEP_NS = 1000 * 1000 * 1000 };
+enum { SPARE_MAX = 256 };
+
+static const int64_t SWEEP_NS = SECONDS(1);
 
 static void on_timer(struct timer *t);
 

@@ -15,12 +15,9 @@
 #include "base/clock.h"
 #include "io/sys.h"
 
-enum {
-    LINGER_NS = 1000 * 1000 * 1000,
-    LOOK_NS = 10 * 1000 * 1000,
-    LOG_NS = 10 * 1000 * 1000,
-    LOG_BYTES = 64 * 1024
-};
+enum { LOG_BYTES = 64 * 1024 };
+
+static const int64_t LINGER_NS = SECONDS(1), LOOK_NS = MS(10), LOG_NS = MS(10);
 
 /* ---- generations ---- */
 

@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "store/store_int.h"
 
+static const int64_t SYNC_NS = SECONDS(1); /* commits reach the disk at least this often */
+
 #define SUM_OF_NULL 0x6e756c6cu
 
 static const char *const texts[STATEMENTS] = {
@@ -130,7 +132,7 @@ int store_begin_write(struct store *s, struct err *e)
     if (s->access != STORE_WRITE)
         return store_refused(s, e, "it was opened for reading, so nothing can be added to it");
     int64_t now_ns = clock_ns();
-    if (now_ns - s->synced_ns >= STORE_SYNC_NS) {
+    if (now_ns - s->synced_ns >= SYNC_NS) {
         if (store_execute(s, "PRAGMA synchronous = FULL", e))
             return -1;
         s->synced_ns = now_ns;

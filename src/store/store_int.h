@@ -16,10 +16,9 @@
 #include "store/store.h"
 
 enum {
-    STORE_TEXT_MAX = 1 << 20,           /* bytes of any text but a body */
-    STORE_BUSY_MS = 5000,               /* how long a foreign transaction is waited for */
-    STORE_CHECK_MAX = 16 << 20,         /* files up to this size are checked when they are opened */
-    STORE_SYNC_NS = 1000 * 1000 * 1000, /* commits reach the disk at least this often */
+    STORE_TEXT_MAX = 1 << 20,   /* bytes of any text but a body */
+    STORE_BUSY_MS = 5000,       /* how long a foreign transaction is waited for */
+    STORE_CHECK_MAX = 16 << 20, /* files up to this size are checked when they are opened */
 };
 
 /* ---- schema.c ---- */
