@@ -30,6 +30,7 @@ difference. Every failure is a line `file:line: sentence`, then the exit code is
 `checks: N`.
 """
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -51,6 +52,7 @@ ORACLES = sorted((TOP / "docs/oracles").glob("*.md"))
 LINKING = sorted({*DOCUMENTS, *TOP.glob("*.md"), *ORACLES})
 EXPLORED = (0, 1, 4)
 TIME_LIMIT_S = 60
+SIDE_BY_SIDE = 3
 
 checks = 0
 failures = []
@@ -219,12 +221,12 @@ wait_for() { for i in {1..600}; do [ $(lines) -ge $1 ] && return; sleep 0.05; do
 """
 MARK = "-- end of a step --"
 free_ports = {}  # the port in the documents -> the one that is used
+port_range = range(10000, 32000)  # below those that the system gives away; each document has its own
 
 
 def free_port():
-    """One that nobody uses, below those that the system gives away by itself."""
     while True:
-        port = random.randrange(10000, 32000)
+        port = random.choice(port_range)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
@@ -313,6 +315,16 @@ def check_document(path):
     if UPDATE and now != lines:
         path.write_text("\n".join(now) + "\n", encoding="utf-8")
         print(f"{name_of(path)}: rewritten")
+
+
+def check_one_of(number):
+    """Checks a document in a process of its own; returns how many checks, and the failures."""
+    global checks, failures, port_range
+    checks, failures = 0, []
+    share = len(port_range) // len(DOCUMENTS)
+    port_range = range(10000 + number * share, 10000 + (number + 1) * share)
+    check_document(DOCUMENTS[number])
+    return checks, failures
 
 
 # ---- tables ----
@@ -742,8 +754,11 @@ def main():
     (WORK / "bin/outfox").symlink_to(OUTFOX)
     if shell("outfox version", WORK)[0] != 0:
         sys.exit(f"{OUTFOX} cannot be run")
-    for path in DOCUMENTS:
-        check_document(path)
+    global checks
+    with multiprocessing.Pool(SIDE_BY_SIDE, maxtasksperchild=1) as pool:  # they wait most of the time
+        for n, failed in pool.imap(check_one_of, range(len(DOCUMENTS)), chunksize=1):
+            checks += n
+            failures.extend(failed)
     for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
                  check_oracles,
                  check_limits, check_bounds, check_proxy_words, check_rules, check_log, check_links,
