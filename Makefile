@@ -12,7 +12,7 @@
 # benchmarks and the fuzzers link. A change of compiler or flags rebuilds what it touches.
 #
 # Yours to set: CC (gcc or clang), CFLAGS, CPPFLAGS, LDFLAGS, WERROR= (warnings do not stop the
-# build), V=1 (show the commands), VERSION, COMMIT, PREFIX, DESTDIR, FUZZ_SECONDS.
+# build), V=1 (show the commands), NO_UI=1 (no pages, so no Node is needed), VERSION, COMMIT, PREFIX, DESTDIR, FUZZ_SECONDS.
 
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
@@ -50,7 +50,7 @@ LIB := $(OUT)/liboutfox.a
 
 objects     = $(patsubst %.c,$(OBJ)/%.o,$(1))
 CMD_OBJS   := $(call objects,$(CMD_SRCS))
-LIB_OBJS    = $(call objects,$(LIB_SRCS)) $(LLHTTP_SRCS:$(LLHTTP_DIR)/%.c=$(OBJ)/llhttp/%.o)
+LIB_OBJS    = $(call objects,$(LIB_SRCS)) $(OBJ)/page.o $(LLHTTP_SRCS:$(LLHTTP_DIR)/%.c=$(OBJ)/llhttp/%.o)
 AID_OBJS   := $(call objects,$(SUPPORT_SRCS))
 TESTS      := $(TEST_SRCS:tests/unit/%.c=build/$(VARIANT)/tests/%)
 REPLAYS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/$(VARIANT)/tests/%)
@@ -59,11 +59,14 @@ BENCHES    := $(BENCH_SRCS:bench/%.c=$(OUT)/bench/%)
 PEERS      := $(OUT)/bench/peers/origin $(OUT)/bench/peers/origin_h2
 BARE       := $(OUT)/bench/peers/bare
 
+# What the page needs; and what its checks need on top, where they are wanted or were there before.
+UI_HAS := ui/node_modules/.$(if $(filter check-programs bench pictures,$(MAKECMDGOALS))$(wildcard ui/node_modules/.tested-with),tested,built)-with
+
 # --- Libraries -----------------------------------------------------------------------------------
 # Nothing here may fail while the file is read: `make demo` and `make test` install first. What is
 # missing is said when something is about to be built.
 
-PKGS     := yaml-0.1 libxxhash libuv libnghttp2 openssl sqlite3 zlib
+PKGS     := yaml-0.1 libxxhash libuv libnghttp2 openssl sqlite3 zlib expat
 pkg       = $(shell pkg-config $(1) 2>/dev/null)
 lacks     = $(shell for p in $(1); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 no_header = $(shell echo '\#include <$(1)>' | $(CC) -E $(PKG_CFLAGS) -xc - >/dev/null 2>&1 || echo $(1))
@@ -136,15 +139,15 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"' -DOUTFOX_COMMIT='"
 
 # --- Targets -------------------------------------------------------------------------------------
 
-.PHONY: all demo check test soak check-programs bench labelled quick-table fuzz fuzz-run lint tidy fmt fmt-check clean install uninstall help
-.PHONY: deps deps-test FORCE
+.PHONY: all demo check test soak check-programs bench labelled quick-table pictures fuzz fuzz-run lint tidy fmt fmt-check clean install uninstall help
+.PHONY: deps deps-test deps-solver FORCE
 
 all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
 
 demo: ## install what is missing, build, and find the bug of a web shop
 	@tools/install-deps build
 	@$(MAKE) --no-print-directory all
-	@tools/demo $(BIN)
+	@NO_UI=$(NO_UI) tools/demo $(BIN)
 
 # tests/README.md says what runs where, and why.
 check: ## install what is missing, build, run what is quick: unit, cli, docs, format
@@ -160,18 +163,27 @@ soak: ## run what takes long: most campaigns sanitized, threads, scale, every to
 	+@MAKE='$(MAKE)' tools/run-tests --soak
 
 # Programs that tools/run-tests runs; the replays feed the fuzzers' saved inputs.
-check-programs: $(BIN) $(TESTS) $(REPLAYS) $(if $(filter plain,$(VARIANT)),$(BENCHES))
+check-programs: $(BIN) $(if $(NO_UI),,$(UI_HAS)) $(TESTS) $(REPLAYS) $(if $(filter plain,$(VARIANT)),$(BENCHES))
 
-bench: $(BIN) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
+bench: $(BIN) $(if $(NO_UI),,$(UI_HAS)) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
 	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
 	@echo "== proxy"; bench/proxy.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/proxy.jsonl
 	@echo "== campaign"; bench/campaign.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/campaign.jsonl
+	@echo "== page"; bench/page.py --outfox $(BIN) --json $(OUT)/bench/page.jsonl
 
 labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
 	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)
 
 quick-table: $(BIN) ## print the table of docs/performance.md: --quick beside exact searches, each ended after MOST=5m
 	@OUTFOX=$(BIN) tests/labelled/quick --most $(or $(MOST),5m)
+
+# tests/ui takes them, so they show what is there.
+pictures: check-programs ## take the pictures of docs/images anew, in a browser
+	@set -e; for t in reports live; do \
+	    dir=$$(mktemp -d); \
+	    (cd $$dir && OUTFOX=$(CURDIR)/$(BIN) TOP=$(CURDIR) TMPDIR=$$dir SCREENSHOTS=$(CURDIR)/docs/images $(CURDIR)/tests/ui/$$t); \
+	    rm -rf $$dir; \
+	done
 
 fuzz: ## fuzz each target for FUZZ_SECONDS=60 with libFuzzer (needs clang)
 	@$(MAKE) --no-print-directory VARIANT=fuzz CC='$(if $(IS_CLANG),$(CC),clang)' fuzz-run
@@ -189,7 +201,7 @@ fuzz-run: $(FUZZERS)
 
 TIDY_CFLAGS := $(ALL_CPPFLAGS) -DOUTFOX_VERSION='""' -DOUTFOX_COMMIT='""' -Wall -Wextra
 
-lint: fmt-check $(GEN)/cmd/pages.list ## check includes, sizes and format; run clang-tidy, and cppcheck if present
+lint: fmt-check $(GEN)/cmd/pages.list $(GEN)/page/schemas.list ## check includes, sizes and format; run clang-tidy, and cppcheck if present
 	@tools/check-includes
 	@tools/check-size
 	@printf '%s\n' $(LIB_SRCS) $(CMD_SRCS) | xargs -P$(JOBS) -I{} \
@@ -263,6 +275,9 @@ deps:
 deps-test: deps
 	@$(call need,$(call lacks,cmocka),test)
 
+deps-solver: deps-test
+	@$(call need,$(call no_header,ccadical.h),test)
+
 # $(call stamp,FILE,WORDS): a file that is rewritten when its words change, and only then.
 quoted = '$(subst ','\'',$(1))'
 define stamp
@@ -283,6 +298,34 @@ $(GEN)/cmd/pages.list: tools/pages $(PAGES) $(GEN)/pages
 	@mkdir -p $(@D)
 	$(Q)tools/pages $(PAGES) > $@
 $(OBJ)/src/cmd/manual.o: $(GEN)/cmd/pages.list
+
+# So are the JSON Schemas of its documents.
+SCHEMAS := $(sort $(wildcard schemas/*.json))
+$(eval $(call stamp,$(GEN)/schemas,$(SCHEMAS)))
+$(GEN)/page/schemas.list: tools/pages $(SCHEMAS) $(GEN)/schemas
+	@mkdir -p $(@D)
+	$(Q)tools/pages $(SCHEMAS) > $@
+$(OBJ)/src/page/schema.o: $(GEN)/page/schemas.list
+
+# The page of the report and of the live server is part of the program too: ui/ bundled into one HTML
+# file, as an array. NO_UI=1: an empty one, which says that it is not there.
+UI_SRCS := $(sort $(shell find ui/src -type f -not -path "ui/src/gen/*")) ui/build.mjs ui/package-lock.json
+$(eval $(call stamp,$(GEN)/ui/sources,$(if $(NO_UI),none,$(UI_SRCS))))
+
+ui/node_modules/.built-with ui/node_modules/.tested-with: ui/package-lock.json
+	@$(call need,$(call no_tool,node) $(call no_tool,npm),build; or leave the pages out: make NO_UI=1)
+	$(call say,NPM,ui)
+	$(Q)cd ui && npm ci --silent --ignore-scripts $(if $(filter %.built-with,$@),--omit=dev)
+	@touch $@
+
+$(GEN)/ui/page.html: $(UI_SRCS) $(GEN)/ui/sources | $(UI_HAS)
+	$(call say,UI,$@)
+	$(Q)node ui/build.mjs $@
+$(GEN)/ui/page.c: tools/embed $(GEN)/ui/sources $(if $(NO_UI),,$(GEN)/ui/page.html)
+	$(Q)tools/embed page_html $(if $(NO_UI),/dev/null,$(GEN)/ui/page.html) >$@
+$(OBJ)/page.o: $(GEN)/ui/page.c src/page/page.h $(OBJ)/flags | deps
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | deps
 	@mkdir -p $(@D)
@@ -312,7 +355,11 @@ $(BIN): $(CMD_OBJS) $(LIB) $(OBJ)/link
 
 # tests/support holds what several tests share; each program below links all of it.
 $(TESTS): build/$(VARIANT)/tests/%: $(OBJ)/tests/unit/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
-	$(call link,$< $(AID_OBJS),$(TEST_LIBS))
+	$(call link,$< $(AID_OBJS),$(TEST_LIBS) $(MORE_LIBS))
+
+# A solver to hold ours against: a static library, in C++.
+MORE_LIBS :=
+build/$(VARIANT)/tests/test_hitting: MORE_LIBS := -lcadical -lstdc++
 
 $(REPLAYS): build/$(VARIANT)/tests/%: $(OBJ)/tests/fuzz/%.o $(OBJ)/tests/fuzz/driver.o $(LIB) $(OBJ)/link
 	$(call link,$< $(OBJ)/tests/fuzz/driver.o)
@@ -336,6 +383,7 @@ $(FUZZERS): build/fuzz/%: $(OBJ)/tests/fuzz/%.o $(LIB) $(OBJ)/link
 endif
 
 $(call objects,$(TEST_SRCS) $(SUPPORT_SRCS)): | deps-test
+$(OBJ)/tests/unit/test_hitting.o: | deps-solver
 
 # Objects are kept, also those that only a pattern rule mentions.
 .SECONDARY:

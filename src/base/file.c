@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 enum { OTHERS = 077 };
 
 int file_open_private(const char *path, int flags)
@@ -57,5 +59,33 @@ int file_read(const char *path, struct buf *out)
     int code = ferror(f) ? errno : 0;
     if (path)
         (void)fclose(f);
+    return code;
+}
+
+int file_hash(const char *path, uint64_t most, uint64_t *hash, uint64_t *size)
+{
+    enum { PIECE = 64 * 1024 };
+    struct stat file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code = fd < 0 ? errno : 0;
+    if (fd < 0)
+        return code;
+    char *piece = mem_alloc(PIECE);
+    *hash = *size = 0;
+    if (fstat(fd, &file))
+        code = errno;
+    else if (!S_ISREG(file.st_mode)) /* a pipe has no end, a device no bound */
+        code = EINVAL;
+    for (bool more = true; more && !code;) {
+        size_t n = 0; /* pieces are full but for the last, however much a read gives */
+        ssize_t got = 0;
+        while (n < PIECE && (got = read(fd, piece + n, PIECE - n)) > 0)
+            n += (size_t)got;
+        *hash = hash_mix(*hash, hash_slice((slice){piece, n}));
+        *size += n;
+        code = got < 0 ? errno : *size > most ? EFBIG : 0;
+        more = n == PIECE;
+    }
+    mem_free(piece);
+    close(fd);
     return code;
 }

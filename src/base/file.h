@@ -10,6 +10,10 @@
 /* Adds all of a file (NULL: standard input) to a buffer, up to its bound. 0, or errno. */
 int file_read(const char *path, struct buf *out) MUST_USE;
 
+/* The hash of all that is in a regular file, read piece by piece, and its size. 0, or errno: EFBIG when
+ * it has more than `most` bytes, EINVAL when it is no regular file. */
+int file_hash(const char *path, uint64_t most, uint64_t *hash, uint64_t *size) MUST_USE;
+
 /* open(2) of a file that is made when it is not there: for its owner alone (0600). One that is
  * there and open to others is closed to them, but no pipe or device, nor what is somebody else's. A
  * descriptor, or -1 with errno. */

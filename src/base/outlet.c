@@ -29,6 +29,7 @@ enum {
 struct outlet {
     int fd;
     bool own;       /* the descriptor is closed with the stream */
+    bool raw;       /* nothing is filtered */
     bool droppable; /* what nobody reads may be lost */
     bool deaf;      /* somebody did not read for a while: not waited for any more */
     bool gone;      /* nobody will read it */
@@ -111,8 +112,9 @@ static ssize_t on_write(void *cookie, const char *bytes, size_t n)
 {
     struct outlet *o = cookie;
     struct buf shown = BUF_INIT(GROWTH * n + sizeof o->filter.held * GROWTH);
-    printable_add(&o->filter, (slice){bytes, n}, &shown);
-    int error = deliver(o, buf_slice(&shown));
+    if (!o->raw)
+        printable_add(&o->filter, (slice){bytes, n}, &shown);
+    int error = deliver(o, o->raw ? (slice){bytes, n} : buf_slice(&shown));
     buf_deinit(&shown);
     if (!error)
         return (ssize_t)n;
@@ -167,21 +169,20 @@ int outlet_fd(FILE *stream)
     return fileno(stream);
 }
 
-void outlet_raw(FILE *stream, slice bytes)
+int outlet_raw(FILE *stream, slice bytes)
 {
     (void)fflush(stream);
-    for (int fd = STDOUT_FILENO; fd < STANDARD; fd++) {
-        if (stream_of[fd] == stream) {
-            (void)deliver(&standard[fd], bytes);
-            return;
-        }
-    }
-    (void)fwrite(bytes.p, 1, bytes.n, stream);
-    (void)fflush(stream);
+    for (int fd = STDOUT_FILENO; fd < STANDARD; fd++)
+        if (stream_of[fd] == stream)
+            return deliver(&standard[fd], bytes);
+    errno = 0;
+    bool failed = fwrite(bytes.p, 1, bytes.n, stream) != bytes.n || fflush(stream);
+    return !failed ? 0 : errno ? errno : EIO;
 }
 
-FILE *outlet_open(const char *path, bool append)
+FILE *outlet_open(const char *path, enum outlet_kind kind)
 {
+    bool append = kind == OUTLET_APPEND;
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : O_TRUNC);
     /* it does not wait for the reader of a pipe; what is appended to is read by others */
     int fd =
@@ -190,7 +191,7 @@ FILE *outlet_open(const char *path, bool append)
         return NULL;
     (void)fcntl(fd, F_SETFL, flags & O_APPEND);
     struct outlet *o = mem_zero(sizeof *o);
-    *o = (struct outlet){.fd = fd, .own = true};
+    *o = (struct outlet){.fd = fd, .own = true, .raw = kind == OUTLET_BYTES};
     FILE *f = stream_new(o);
     if (!f) {
         (void)close(fd);

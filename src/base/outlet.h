@@ -23,12 +23,19 @@ void outlet_colours(int fd);
 /* The descriptor behind a stream, ours or any other. */
 int outlet_fd(FILE *stream);
 
-/* Past the filter: what we have made ourselves, and know to be harmless. */
-void outlet_raw(FILE *stream, slice bytes);
+/* Past the filter of a standard stream, or of a file that has none: what we have made ourselves, and
+ * know to be harmless. 0, or an errno. */
+int outlet_raw(FILE *stream, slice bytes);
 
-/* A file for a report, made or emptied, or appended to: NULL with errno. It may be a link, a device
- * or a pipe, as the user has named it; a file is its owner's alone
- * (0600) unless it is appended to; a pipe that nobody reads is ENXIO instead of waited for. */
-FILE *outlet_open(const char *path, bool append);
+enum outlet_kind {
+    OUTLET_TEXT,   /* made or emptied, for text */
+    OUTLET_APPEND, /* the same, behind what is there */
+    OUTLET_BYTES   /* made or emptied, for what must arrive as it is: no filter */
+};
+
+/* A file for a report: NULL with errno. It may be a link, a device or a pipe, as the user has named
+ * it; a file is its owner's alone (0600) unless it is appended to; a pipe that nobody reads is ENXIO
+ * instead of waited for. */
+FILE *outlet_open(const char *path, enum outlet_kind kind);
 
 #endif

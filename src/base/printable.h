@@ -45,7 +45,7 @@ void printable_json(slice text, struct buf *out);
 /* A stream of lines that comes in pieces. Zero: at its beginning, without colours. */
 struct printable {
     enum opening opening;
-    bool colours; /* the sequences of report/style.c pass, whoever has written them */
+    bool colours; /* the sequences of report/text.c pass, whoever has written them */
     size_t n_held;
     char held[8]; /* the beginning of a character or of a colour: the rest comes with the next piece
                    */

@@ -10,6 +10,7 @@
  * made of runs, and a page between them can be turned by somebody else. */
 #include "campaign/campaign_int.h"
 #include "campaign/explore.h"
+#include "campaign/since.h"
 
 #include "base/clock.h"
 
@@ -18,7 +19,11 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
     *c = (struct campaign){.opt = *options};
     c->spec = &options->config->scenarios.at[options->scenario];
     c->jobs = options->jobs && !config_renewed(options->config) ? options->jobs : 1;
+    c->share = options->share ? options->share : &c->alone;
     c->search = search_new(options->names, options->faultloads, &options->search);
+    if (options->since)
+        search_verify(c->search, options->since->parts.at[options->part].verify.at,
+                      options->since->parts.at[options->part].verify.n);
     c->tally = tally_new(c->search, options->names, options->faultloads, &c->summary);
     c->summary.names = options->names;
     c->summary.faultloads = options->faultloads;
@@ -50,6 +55,7 @@ static void campaign_deinit(struct campaign *c)
     lessons_drop(c->lessons);
     mem_free(c->usage);
     search_free(c->search);
+    journal_free(c->journal);
     summary_deinit(&c->summary);
     overlaps_deinit(&c->overlaps);
     vec_deinit(&c->known);
@@ -82,6 +88,21 @@ static void campaign_reset(struct campaign *c)
 
 /* ---- telling ---- */
 
+static bool is_on(const struct campaign *c, enum oracle oracle)
+{
+    return !c->opt.judging || c->opt.judging->settings.severity[oracle] != SEVERITY_OFF;
+}
+
+/* How many findings there are so far, those of oracles included. */
+static uint64_t findings_so_far(const struct campaign *c)
+{
+    uint64_t n = tally_findings(c->tally) + (is_on(c, ORACLE_BLAST_RADIUS) ? c->blasts.n : 0);
+    for (uint32_t i = 0; i < ORACLES; i++)
+        if (c->opt.judging && c->opt.judging->settings.severity[i] == SEVERITY_FINDING)
+            n += c->remarks_told[i];
+    return n;
+}
+
 void campaign_send(struct campaign *c, struct event event)
 {
     if (!c->opt.sink.take)
@@ -90,7 +111,7 @@ void campaign_send(struct campaign *c, struct event event)
     event.at_ns = c->start_ns ? clock_ns() - c->start_ns : 0;
     if (event.type == EVENT_RUN || event.type == EVENT_RUN_BEGINS) {
         search_progress(c->search, &event.runs, &event.queued);
-        event.found = tally_findings(c->tally) + c->blasts.n + c->remarks_told;
+        event.found = findings_so_far(c);
         event.failed = c->summary.failed_runs;
     }
     event_send(&c->opt.sink, &event);
@@ -139,19 +160,27 @@ enum status campaign_want(struct campaign *c, struct order order, struct err *e)
 
 bool campaign_is_over(const struct campaign *c)
 {
-    return c->target->signal(c->target->live) || (c->deadline_ns && clock_ns() >= c->deadline_ns);
+    return c->stop || c->target->signal(c->target->live) ||
+           (c->deadline_ns && clock_ns() >= c->deadline_ns);
+}
+
+/* By what, as of summary.stopped. */
+static const char *over_by(const struct campaign *c)
+{
+    return c->stop || c->target->signal(c->target->live) ? "interrupt" : "time";
 }
 
 void campaign_order_run(struct campaign *c, const struct execution_order *run, bool alone)
 {
     struct event event = {
         .type = EVENT_RUN_BEGINS, .purpose = run->purpose, .faultload = run->faultload};
-    campaign_send(c, event);
     c->running++;
     (void)campaign_want(c, (struct order){ORDER_RUN, .run = *run, .alone = alone}, NULL);
+    campaign_send(c, event); /* it may have been held back until now */
 }
 
-void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, bool alone)
+void campaign_run(struct campaign *c, const struct campaign *of, faultload f,
+                  enum run_purpose purpose, bool alone)
 {
     struct slot *slot = c->slot;
     while (slot->used)
@@ -159,13 +188,13 @@ void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, boo
     slot->used = true;
     slot->given = purpose == RUN_SEARCH ? f : FAULTLOAD_EMPTY;
     aim_set(&slot->aim, c->opt.names, c->opt.faultloads, f);
-    struct execution_order run = {.scenario = c->opt.scenario,
+    struct execution_order run = {.scenario = of->opt.scenario,
                                   .faultload = f,
                                   .aim = &slot->aim,
                                   .purpose = purpose,
-                                  .lessons = c->lessons,
+                                  .lessons = of->lessons,
                                   .learning = purpose == RUN_BASELINE,
-                                  .limit_ns = campaign_limit(c, f, purpose),
+                                  .limit_ns = campaign_limit(of, f, purpose),
                                   .user = slot};
     campaign_order_run(c, &run, alone || c->jobs == 1);
 }
@@ -224,7 +253,7 @@ int campaign_run_alone(struct campaign *c, faultload f, enum run_purpose purpose
         return status;
     if (purpose == RUN_CONFIRM)
         c->target->log_mark(c->target->live);
-    campaign_run(c, f, purpose, true);
+    campaign_run(c, c, f, purpose, true);
     status = campaign_take_run(c, out, e);
     if (status)
         return status;
@@ -288,6 +317,7 @@ static void remember(struct campaign *c, const struct run *run)
                 run->trace.calls.at[i].uid; /* the first that was still open, for the report */
     campaign_seen(c, run);
     campaign_learn_limit(c, run);
+    campaign_learn_pause(c, run);
     if (!k) {
         map_set(&c->known_at, faultload_key(c->opt.faultloads, run->faultload), c->known.n);
         vec_push(&c->known,
@@ -310,6 +340,7 @@ void campaign_absorb(struct campaign *c, struct run *run, bool restored)
     campaign_contract_note(c, &tested, restored);
     if (asked) { /* by the search */
         search_observe(c->search, run->faultload, &tested.trace, &run->verdict);
+        campaign_journal_add(c, &tested);
         tally_run(c->tally, run);
         if (c->judge)
             judge_run(c->judge, &tested);
@@ -331,6 +362,8 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
     if (campaign_keep(c, run, e)) /* as it was seen: what overlaps is learned from that */
         return -1;
     campaign_absorb(c, run, false);
+    if (c->journal && journal_full(c->journal) && campaign_journal_keep(c, e))
+        return -1;
     campaign_sample(c);
     return 0;
 }
@@ -340,11 +373,12 @@ int campaign_observe(struct campaign *c, struct run *run, struct err *e)
 static bool campaign_stopped(struct campaign *c)
 {
     const char *by = NULL;
+    c->share->found |= tally_findings(c->tally) || c->blasts.n;
     if (campaign_is_over(c))
-        by = c->target->signal(c->target->live) ? "interrupt" : "time";
-    else if (c->opt.max_runs && c->explored >= c->opt.max_runs)
+        by = over_by(c);
+    else if (c->opt.max_runs && c->share->explored >= c->opt.max_runs)
         by = "runs";
-    else if (c->opt.fail_fast && (tally_findings(c->tally) || c->blasts.n))
+    else if (c->opt.fail_fast && c->share->found)
         by = "finding";
     else
         by = campaign_gets_nowhere(c);
@@ -362,9 +396,29 @@ static int look_around(struct campaign *c, struct err *e)
         c->blasts_told = c->blasts.n;
         status = campaign_announce(c, e);
     }
-    if (status == 0 && c->opt.max_runs && c->explored >= c->opt.max_runs)
+    if (status == 0 && c->opt.max_runs && c->share->explored >= c->opt.max_runs)
         campaign_drop_landed(c); /* the budget is for those that come before them */
     return status;
+}
+
+/* So many runs of its search may be under way: in a suite others are next to it. */
+static uint32_t at_once(const struct campaign *c)
+{
+    return c->opt.search.suite ? 1 : c->jobs;
+}
+
+/* Waits for its turn, in a suite. False: it is to stop. */
+static bool has_turn(struct campaign *c)
+{
+    return !c->opt.search.suite || campaign_stopped(c) ||
+           campaign_want(c, (struct order){.kind = ORDER_TURN}, NULL) == STATUS_OK;
+}
+
+/* No run is under way. Is nothing left to be run, or is it to stop? In a suite, others may show what is to
+ * be done here. */
+static bool is_through(struct campaign *c, bool stopped)
+{
+    return stopped || (!campaign_is_late(c) && (!c->opt.search.suite || search_done(c->search)));
 }
 
 static int explore_on(struct campaign *c, struct err *e)
@@ -374,10 +428,10 @@ static int explore_on(struct campaign *c, struct err *e)
         int status = c->running == 0 ? look_around(c, e) : 0;
         if (status)
             return status;
-        while (c->running < c->jobs && !campaign_is_due(c) && !campaign_is_late(c) &&
-               !campaign_stopped(c) && search_next(c->search, &f)) {
-            campaign_run(c, f, RUN_SEARCH, false);
-            c->explored++;
+        while (c->running < at_once(c) && !campaign_is_due(c) && !campaign_is_late(c) &&
+               has_turn(c) && !campaign_stopped(c) && search_next(c->search, &f)) {
+            campaign_run(c, c, f, RUN_SEARCH, false);
+            c->share->explored++;
         }
         if (c->running) {
             healed = 0;
@@ -390,12 +444,14 @@ static int explore_on(struct campaign *c, struct err *e)
         if (!stopped && campaign_is_due(c)) {
             if (++healed == HEALS_MAX)
                 return err_set(e, 0, 0, "a service keeps dying without being called; see its log");
-        } else if (stopped || !campaign_is_late(c)) {
-            /* nothing is left to be run, or it is to stop */
+        } else if (is_through(c, stopped)) {
             if (campaign_is_over(c))
                 return 0;
             status = stopped ? 0 : campaign_look_late(c, true, e);
-            return status ? status : campaign_check(c, true, e);
+            if (status == 0)
+                status = campaign_check(c, true, e);
+            if (status || stopped || !campaign_is_late(c))
+                return status; /* else they came while it was looked whether the system works */
         }
     }
 }
@@ -417,11 +473,13 @@ static int start_over(struct campaign *c, struct err *e)
     c->story = was.story;
     c->script = was.script;
     c->deadline_ns = was.deadline_ns;
+    c->stop = was.stop;
     c->start_ns = was.start_ns;
-    c->explored = was.explored;
+    c->alone = was.alone;
     c->late = (struct late){.quiet_ns = was.late.quiet_ns,
                             .starts = was.late.starts + 1,
-                            .usual_ns = was.late.usual_ns};
+                            .usual_ns = was.late.usual_ns,
+                            .pause_ns = was.late.pause_ns};
     memcpy(c->late.why, was.late.why, sizeof c->late.why);
     campaign_note_late(c);
     int status = campaign_heal(c, false, e);
@@ -445,8 +503,9 @@ static enum status explore_and_confirm(struct campaign *c, struct err *e)
             status = explore_on(c, e);
     } while (status == STATUS_AGAIN);
     campaign_abandon(c);
+    search_retire(c->search, true);
     if (status > 0)
-        c->summary.stopped = c->target->signal(c->target->live) ? "interrupt" : "time";
+        c->summary.stopped = over_by(c);
     if (status < 0)
         c->summary.stopped = "error";
     c->summary.took_ns = clock_ns() - c->start_ns;
@@ -481,11 +540,37 @@ void campaign_begin(struct campaign *c, const struct target *target)
         campaign_reset(c); /* it may work by now */
         campaign_send(c, (struct event){.type = EVENT_AGAIN});
     }
-    c->start_ns = clock_ns();
-    c->deadline_ns = c->opt.max_time_ns ? c->start_ns + c->opt.max_time_ns : 0;
+    if (c->finished) { /* what its end said is said anew */
+        c->summary.notes.n = c->before_end.notes;
+        c->summary.doubt = c->before_end.doubt;
+        c->finished = false;
+        c->begun = false;
+    }
+    c->start_ns = clock_ns() - c->summary.took_ns;
+    c->stop = false;
+    campaign_set_budget(c, c->opt.max_runs, c->opt.max_time_ns);
     c->summary.stopped = NULL;
-    campaign_send_begin(c, false);
+    search_retire(c->search, false);
+    campaign_send_begin(c, c->number > 0);
     campaign_start(c, target, explore_and_confirm);
+}
+
+void campaign_stop(struct campaign *c)
+{
+    c->stop = true;
+}
+
+void campaign_set_budget(struct campaign *c, uint64_t max_runs, int64_t max_time_ns)
+{
+    c->opt.max_runs = max_runs;
+    c->opt.max_time_ns = max_time_ns;
+    c->deadline_ns = max_time_ns && c->start_ns ? c->start_ns + max_time_ns : 0;
+}
+
+void campaign_stood(struct campaign *c, int64_t ns)
+{
+    c->start_ns += ns;
+    c->deadline_ns += c->deadline_ns ? ns : 0;
 }
 
 void campaign_next(struct campaign *c, struct order *out)
@@ -517,12 +602,10 @@ bool campaign_complete(const struct campaign *c)
 
 /* ---- the end ---- */
 
-void campaign_sort(struct campaign *c)
+/* Behind those of the tally: what left the system broken. Then what is known of each. */
+static void add_blasts(struct campaign *c)
 {
-    bool off =
-        c->opt.judging && c->opt.judging->settings.severity[ORACLE_BLAST_RADIUS] == SEVERITY_OFF;
-    tally_sort(c->tally);
-    for (uint32_t i = 0; i < c->blasts.n && !off; i++) {
+    for (uint32_t i = 0; i < c->blasts.n && is_on(c, ORACLE_BLAST_RADIUS); i++) {
         const struct blast *b = &c->blasts.at[i];
         vec_push(&c->summary.findings,
                  (struct finding){.faultload = b->faultload,
@@ -534,6 +617,12 @@ void campaign_sort(struct campaign *c)
                                   .runs = 1});
     }
     campaign_settle(c);
+}
+
+void campaign_sort(struct campaign *c)
+{
+    tally_sort(c->tally);
+    add_blasts(c);
 }
 
 void campaign_conclude(struct campaign *c)
@@ -550,18 +639,22 @@ const struct summary *campaign_finish(struct campaign *c)
     if (c->finished)
         return &c->summary;
     c->finished = true;
+    c->before_end.notes = c->summary.notes.n;
+    c->before_end.doubt = c->summary.doubt;
     tally_finish(c->tally);
     /* services that are not restarted before each run, and could be */
+    c->summary.restarted.n = 0;
     for (uint32_t i = 0; i < config->services.n && !config->simulate.n; i++)
         if (config->services.at[i].run.n && config->services.at[i].restart == RESTART_DEAD)
             vec_push(&c->summary.restarted, config->services.at[i].name.p);
     if (!c->summary.stopped && !c->summary.broken && !search_done(c->search))
         c->summary.stopped = "interrupt"; /* a process that was killed could not say so */
-    campaign_sort(c);
+    add_blasts(c);
     campaign_note_outlived(c);
     campaign_doubt(c, c->summary.space > 1);
     campaign_note_hiccups(c);
     campaign_note_limit(c);
+    campaign_note_since(c);
     if (c->target && c->lessons) { /* none: it ended before anything was learned */
         campaign_note_strays(c);
         campaign_note_untested(c);
@@ -569,6 +662,53 @@ const struct summary *campaign_finish(struct campaign *c)
     campaign_conclude(c);
     campaign_contract_finish(c);
     return &c->summary;
+}
+
+void campaign_judge_again(struct campaign *c)
+{
+    if (!c->finished)
+        return; /* its end will */
+    campaign_sort(c);
+    campaign_conclude(c);
+}
+
+/* The story may be in the middle of a list of the summary: all that is made anew is made beside it,
+ * in the very place that tally and judge know, and put back. */
+void campaign_look(struct campaign *c, struct campaign_view *v)
+{
+    struct summary own = c->summary;
+    struct arena keep = c->keep;
+    campaign_view_deinit(v);
+    c->keep = v->keep;
+    memset(&c->summary.findings, 0, sizeof own.findings);
+    memset(&c->summary.remarks, 0, sizeof own.remarks);
+    memset(&c->summary.volatile_, 0, sizeof own.volatile_);
+    memset(&c->summary.skipped, 0, sizeof own.skipped);
+    memset(&c->summary.reasons, 0, sizeof own.reasons);
+    tally_finish(c->tally);
+    add_blasts(c);
+    if (c->judge)
+        judge_look(c->judge, &c->keep, &c->summary);
+    c->summary.stopped = own.stopped ? own.stopped : "running";
+    c->summary.took_ns = c->start_ns ? clock_ns() - c->start_ns : 0;
+    v->summary = c->summary;
+    v->keep = c->keep;
+    c->summary = own;
+    c->keep = keep;
+}
+
+void campaign_view_deinit(struct campaign_view *v)
+{
+    struct summary *s = &v->summary;
+    for (uint32_t i = 0; i < s->findings.n; i++)
+        finding_deinit(&s->findings.at[i]);
+    vec_deinit(&s->findings);
+    vec_deinit(&s->remarks);
+    vec_deinit(&s->volatile_);
+    vec_deinit(&s->skipped);
+    vec_deinit(&s->reasons);
+    arena_deinit(&v->keep);
+    *v = (struct campaign_view){0};
 }
 
 struct summary *campaign_summary(struct campaign *c)

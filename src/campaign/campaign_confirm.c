@@ -4,8 +4,8 @@
  * same way; what is left is run once more. If it does not fail again it is called flaky, and kept.
  *
  * With it what the service that went wrong has written meanwhile. Only runs that confirm a finding are
- * looked at: they are made alone, so what was written while one lasted was written of it, or of
- * nobody. */
+ * looked at, and those without faults at the beginning: they are made alone, so what was written while
+ * one lasted was written of it, or of nobody. */
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -79,18 +79,16 @@ int campaign_keep_log(struct campaign *c, const struct run *run, struct err *e)
     return failed;
 }
 
-static void find_log(struct campaign *c, struct finding *f)
+static struct log_end kept_log(struct campaign *c, faultload f)
 {
     struct err ignored = {0};
     char name[LOG_NAME];
     slice text = {0}, service;
-    if (c->opt.store &&
-        store_get(c->opt.store, c->id, log_name(c, f->faultload, name), &c->keep, &text,
-                  &ignored) == 0 &&
-        text.p && slice_cut(&text, '\n', &service) && text.n) {
-        f->log_of = slice_copy(&c->keep, service).p;
-        f->log = slice_copy(&c->keep, text).p;
-    }
+    if (!c->opt.store ||
+        store_get(c->opt.store, c->id, log_name(c, f, name), &c->keep, &text, &ignored) ||
+        !text.p || !slice_cut(&text, '\n', &service) || !text.n)
+        return (struct log_end){0};
+    return (struct log_end){slice_copy(&c->keep, service).p, slice_copy(&c->keep, text).p};
 }
 
 /* ---- small and sure ---- */
@@ -173,8 +171,10 @@ void campaign_settle(struct campaign *c)
         const struct known *k = campaign_known(c, f->faultload);
         if (f->kind != FINDING_BLAST && k && k->tried)
             f->state = same_reason(k->again, f->why) ? FINDING_CONFIRMED : FINDING_FLAKY;
-        find_log(c, f);
+        f->log = kept_log(c, f->faultload);
     }
+    if (c->summary.broken)
+        c->summary.broken_log = kept_log(c, FAULTLOAD_EMPTY);
 }
 
 /* What an oracle says of times is run again, too, unless it is a finding's faultload and has been.
@@ -271,7 +271,7 @@ void campaign_announce_remarks(struct campaign *c)
         sorted = true;
         if (judge_weigh(c->judge, r, &c->summary) != SEVERITY_FINDING)
             continue;
-        c->remarks_told++;
+        c->remarks_told[oracle_find(slice_of(r->oracle))]++;
         if (map_count(&c->told, hash_slice(slice_of(r->why))) == 1)
             campaign_send(c, event_of_remark(r, STAGE_TOLD));
     }

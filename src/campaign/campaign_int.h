@@ -12,27 +12,11 @@
 #include "campaign/campaign_trust_int.h"
 #include "findings/tally.h"
 #include "io/owner.h"
+#include "store/journal.h"
 
 #define DIRECT_SOMEBODY UINT32_MAX
 
 enum { RECENT_RUNS = 8, RECENT_KEPT = 16, BLASTS_MAX = 10, HEALS_MAX = 10, JOBS_MAX = 64 };
-
-/* A faultload whose result is known. */
-struct known {
-    faultload faultload;
-    const char *why;   /* NULL: it passed */
-    uint64_t number;   /* of the run */
-    bool tried;        /* it was run once more, to confirm it */
-    const char *again; /* why it failed then; NULL: it passed */
-};
-
-/* After this faultload the system stayed broken. */
-struct blast {
-    faultload faultload;
-    const char *why;
-    uint64_t number;
-    bool certain; /* it was seen again */
-};
 
 /* What came through the proxies in the runs, and who was seen to go past them. */
 struct seen {
@@ -62,13 +46,19 @@ struct campaign {
     struct slot slot[JOBS_MAX];
     VEC(struct landed) landed; /* in the order in which they ended */
     uint64_t id;               /* in the store */
+    struct journal *journal;   /* what later campaigns learn from; NULL: nothing is kept */
+    uint64_t journal_last;     /* the last run that is in the store's */
     uint64_t number;           /* of the last run */
     uint64_t since_check;
-    uint64_t explored; /* runs of this process, for the budget */
-    uint32_t jobs;     /* that are possible */
+    struct campaign_share *share, alone; /* `alone` when it shares nothing */
+    uint32_t jobs;                       /* that are possible */
     bool learned;
-    bool begun;        /* that it begins was told */
-    bool finished;     /* the summary is filled in */
+    bool begun;    /* that it begins was told */
+    bool finished; /* the summary is filled in, */
+    struct {       /* and had this before */
+        uint32_t notes;
+        const char *doubt;
+    } before_end;
     bool ended;        /* nothing is left, and the findings are confirmed */
     uint64_t lost;     /* calls that belonged to nobody, so far */
     struct arena keep; /* sentences and notes */
@@ -76,7 +66,7 @@ struct campaign {
     VEC(struct known) known;
     struct map known_at; /* key of a faultload -> known */
     VEC(struct blast) blasts;
-    uint32_t blasts_told, remarks_told;
+    uint32_t blasts_told, remarks_told[ORACLES];
     struct map told;               /* findings that were told as they came */
     faultload recent[RECENT_KEPT]; /* the last ones, a ring */
     uint32_t n_recent;
@@ -100,6 +90,7 @@ struct campaign {
     struct answer answer;                                     /* and what came of it */
     uint32_t running;                                         /* runs under way */
     int64_t deadline_ns;                                      /* 0: none */
+    bool stop;                                                /* somebody wants it to end */
     enum status ended_with;                                   /* when the story is over, */
     struct err failure;                                       /* and why it failed */
     struct replay_of {
@@ -108,11 +99,15 @@ struct campaign {
         uint32_t n_patterns;
         struct replay *out;
     } replay;
-    const char *lines; /* that are missing in the contract; NULL: not known */
-    bool had_contract; /* what was restored was judged by one */
+    struct restoring *restoring; /* next to others; NULL: it is not */
+    const char *lines;           /* that are missing in the contract; NULL: not known */
+    bool had_contract;           /* what was restored was judged by one */
 };
 
 /* ---- campaign.c ---- */
+
+/* So long nothing of it could be done: its clock, and that of its budget, stood still. */
+void campaign_stood(struct campaign *c, int64_t ns);
 
 /* Tells what happened; this adds the scenario, the time, and how far the campaign is. */
 void campaign_send(struct campaign *c, struct event event);
@@ -133,8 +128,9 @@ void campaign_start(struct campaign *c, const struct target *target,
 /* Does somebody want to stop, or is the time over? */
 bool campaign_is_over(const struct campaign *c);
 
-/* Begins a run of this faultload; or any. */
-void campaign_run(struct campaign *c, faultload f, enum run_purpose purpose, bool alone);
+/* Begins a run of this faultload, of the scenario of `of`, which may be another's; or any. */
+void campaign_run(struct campaign *c, const struct campaign *of, faultload f,
+                  enum run_purpose purpose, bool alone);
 void campaign_order_run(struct campaign *c, const struct execution_order *run, bool alone);
 
 /* The next run that ended, whatever it was; its slot is free. 0, 1: interrupted, -1 with *e: it could
@@ -175,10 +171,8 @@ void campaign_absorb(struct campaign *c, struct run *run, bool restored);
 /* What is known of a faultload, whatever the order of its faults; NULL: nothing. */
 struct known *campaign_known(struct campaign *c, faultload f);
 
-/* The findings, in the light of all runs so far. */
+/* The findings, in the light of all runs so far; then what the oracles say. */
 void campaign_sort(struct campaign *c);
-
-/* What the oracles say, now that the findings are as they are. */
 void campaign_conclude(struct campaign *c);
 
 /* ---- campaign_notes.c ---- */
@@ -200,8 +194,9 @@ void campaign_watched(struct campaign *c);
 /* Says in the summary why nothing is proved, unless there are calls that can fail. */
 void campaign_doubt(struct campaign *c, bool can_fail);
 
-/* A note for services that no call reached, with what to do. */
+/* A note for services that no call reached, with what to do; for what an earlier campaign knew and is not so. */
 void campaign_note_unseen(struct campaign *c);
+void campaign_note_since(struct campaign *c);
 
 /* Those, equal calls that only chance tells apart, and lines of outfox.yaml that had no effect: at the
  * end, while the system is live. */
@@ -230,6 +225,10 @@ int campaign_learn(struct campaign *c, struct err *e) MUST_USE;
 
 /* ---- campaign_store.c ---- */
 
+/* Begins in the store; tells the live system what an earlier process has learned. */
+int campaign_open_store(struct campaign *c, struct err *e) MUST_USE;
+int campaign_teach(struct campaign *c, struct err *e) MUST_USE;
+
 int campaign_keep(struct campaign *c, const struct run *run, struct err *e) MUST_USE;
 int campaign_keep_facts(struct campaign *c, struct err *e) MUST_USE;
 int campaign_keep_stop(struct campaign *c, struct err *e) MUST_USE;
@@ -240,10 +239,11 @@ int campaign_keep_hiccups(struct campaign *c, struct err *e) MUST_USE;
 /* Nothing is left to be done. */
 int campaign_keep_end(struct campaign *c, struct err *e) MUST_USE;
 
-/* Tells the live system what an earlier process has learned. */
-int campaign_teach(struct campaign *c, struct err *e) MUST_USE;
+/* ---- campaign_journal.c ---- */
 
-/* Begins in the store. */
-int campaign_open_store(struct campaign *c, struct err *e) MUST_USE;
+/* Begins the journal, or goes on with it; a run that the search was shown; what is left, at the end. */
+int campaign_journal_begin(struct campaign *c, struct err *e) MUST_USE;
+void campaign_journal_add(struct campaign *c, const struct run *tested);
+int campaign_journal_keep(struct campaign *c, struct err *e) MUST_USE;
 
 #endif

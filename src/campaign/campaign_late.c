@@ -8,10 +8,14 @@
  *   none           in the next run it passes for one of its calls, until that contradicts what
  *                  was seen before. Then nothing is run for a moment: what still comes is late
  *
- * The same moment of rest is at the end of the search. What was seen so far may be misread, so the
- * campaign starts over, with runs that wait longer. Each time they wait at least twice as long, so
- * it starts over a few times at most; beyond QUIET_MAX_MS, and where the file says how long to
- * wait, late calls make the verdict inconclusive instead.
+ * The same moment of rest is at the end of the search, when there is no later run in which a call
+ * could be noticed. It is the longer, the longer services pause between their calls: what waited so
+ * long before a second try when its run was still under way may do so after the answer, and a busy
+ * machine makes both slower.
+ *
+ * What was seen so far may be misread, so the campaign starts over, with runs that wait longer. Each
+ * time they wait at least twice as long, so it starts over a few times at most; beyond QUIET_MAX_MS,
+ * and where the file says how long to wait, late calls make the verdict inconclusive instead.
  *
  * And does the campaign get anywhere? Where names of calls change from run to run, or where a service
  * calls others all the time, most faults meet nothing and points grow without end. Such a campaign
@@ -25,7 +29,8 @@
 enum {
     ROOM_MS = 10,
     REST_MS = 100,      /* without runs, and longer while late calls come: */
-    REST_MAX_MS = 2500, /* so long at most */
+    REST_MAX_MS = 2500, /* so long at most. At the end it is longer by */
+    REST_TIMES = 5,     /* so many times the longest pause between calls */
     REST_DOUBLINGS = 4, /* after looks in vain */
     VAIN_MAX = 16,      /* looks in vain that are counted, */
     PROVOKED_MAX = 2,   /* and those that make runs again */
@@ -78,14 +83,14 @@ static bool is_contradicted(struct campaign *c)
     return any;
 }
 
-/* Lets the system be until no late call has come for so long. */
-static void rest_while_late(struct campaign *c, int64_t ns)
+/* Lets the system be until no late call has come for so long; patient: as of an order. */
+static void rest_while_late(struct campaign *c, int64_t ns, bool patient)
 {
     uint64_t before;
     int64_t total = 0;
     do {
         before = strays(c)->n;
-        (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = ns}, NULL);
+        (void)campaign_want(c, (struct order){ORDER_REST, .rest_ns = ns, .patient = patient}, NULL);
         total += ns;
     } while (strays(c)->n > before && total < MS(REST_MAX_MS) && !campaign_is_over(c));
 }
@@ -114,6 +119,12 @@ void campaign_learn_late(struct campaign *c, const struct trace *trace, int64_t 
     }
 }
 
+void campaign_learn_pause(struct campaign *c, const struct run *run)
+{
+    int64_t pause_ns = trace_pause(&run->trace);
+    c->late.pause_ns = pause_ns > c->late.pause_ns ? pause_ns : c->late.pause_ns;
+}
+
 /* Makes the i-th of the last runs again, and rests. What it shows is not looked at. */
 static int provoke(struct campaign *c, uint32_t i, int64_t rest_ns, struct err *e)
 {
@@ -127,7 +138,7 @@ static int provoke(struct campaign *c, uint32_t i, int64_t rest_ns, struct err *
     int status = campaign_run_alone(c, f, RUN_CHECK, &run, e);
     vec_deinit(&run.trace.calls);
     if (status == 0)
-        rest_while_late(c, rest_ns);
+        rest_while_late(c, rest_ns, false);
     return status;
 }
 
@@ -239,7 +250,10 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e)
         return 0;
     uint32_t longer = c->late.in_vain < REST_DOUBLINGS ? c->late.in_vain : REST_DOUBLINGS;
     int64_t rest_ns = MS(REST_MS) << (doubt ? longer : 0);
-    rest_while_late(c, rest_ns);
+    if (last)
+        rest_ns += REST_TIMES * c->late.pause_ns;
+    rest_ns = rest_ns < MS(REST_MAX_MS) ? rest_ns : MS(REST_MAX_MS);
+    rest_while_late(c, rest_ns, last);
     int status = 0;
     if (doubt && !campaign_is_late(c) && !c->late.seen_ns && c->late.in_vain < PROVOKED_MAX)
         status = provoke_all(c, RECENT_KEPT, rest_ns, e);

@@ -19,7 +19,8 @@ struct baselines {
 static int one_run(struct campaign *c, struct baselines *all, struct err *e)
 {
     const struct execution_result *r;
-    campaign_run(c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
+    c->target->log_mark(c->target->live);
+    campaign_run(c, c, FAULTLOAD_EMPTY, RUN_BASELINE, true);
     int status = campaign_take(c, &r, e);
     if (status)
         return status;
@@ -132,6 +133,8 @@ static int observe_lessons(struct campaign *c, struct baselines *all, struct err
         if (!run->verdict.pass && !c->summary.broken) {
             c->summary.broken = run->verdict.why;
             c->summary.broken_detail = run->verdict.detail;
+            if (!status)
+                status = campaign_keep_log(c, run, e);
         }
         vec_deinit(&run->trace.calls);
     }

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 
 #include "campaign/campaign_int.h"
+#include "campaign/since.h"
 #include "config/reach.h"
 
 enum { HOLDERS_MAX = 64 }; /* sockets whose owner is looked for: that reads /proc */
@@ -229,7 +230,8 @@ void campaign_doubt(struct campaign *c, bool can_fail)
 static bool is_reached(const struct campaign *c, uint32_t service)
 {
     sym name = names_sym(c->opt.names, c->opt.config->services.at[service].name);
-    return map_get(&c->seen.reached, name) != NULL;
+    /* in no trace are the files that a browser gets */
+    return map_get(&c->seen.reached, name) || c->lessons->facts[service].received;
 }
 
 /* What is to be said of one service alone; nothing: it is as the file says, and was not called. */
@@ -256,6 +258,14 @@ static void say_service(struct campaign *c, uint32_t service, struct buf *out)
     buf_deinit(&remedy);
 }
 
+static bool is_any_reached(const struct campaign *c)
+{
+    for (uint32_t i = 0; i < c->opt.config->services.n; i++)
+        if (is_reached(c, i))
+            return true;
+    return false;
+}
+
 void campaign_note_unseen(struct campaign *c)
 {
     const struct campaign_config *config = c->opt.config;
@@ -271,6 +281,12 @@ void campaign_note_unseen(struct campaign *c)
                          "the services at the addresses in OUTFOX_URL_NAME (NAME is the "
                          "service's, in capitals), and the services must call each other at those "
                          "in {url:NAME}");
+    if (c->spec->test.n && !is_any_reached(c))
+        campaign_note(c,
+                      "the command passes without a request to any service. Did it run the test? "
+                      "Many runners pass when no test has the name that they are given, here "
+                      "%.*s. What it prints: outfox replay none --scenario %s",
+                      SLICE_ARG(c->spec->test), c->spec->name.p);
     for (uint32_t i = 0; i < config->services.n; i++) {
         struct buf text = BUF_INIT(4000);
         say_service(c, i, &text);
@@ -333,5 +349,32 @@ void campaign_note_untested(struct campaign *c)
     for (uint32_t i = 0; s && i < s->undo.n; i++) {
         note_pattern(c, "undo", &s->undo.at[i].effect);
         note_pattern(c, "undo", &s->undo.at[i].undo);
+    }
+}
+
+/* ---- what an earlier campaign knew ---- */
+
+void campaign_note_since(struct campaign *c)
+{
+    const struct since *since = c->opt.since;
+    uint32_t n = 0;
+    if (!since)
+        return;
+    const struct contradiction *list = knowledge_contradictions(since->knowledge, &n);
+    uint32_t own = knowledge_scenario(since->knowledge, c->spec->name);
+    for (uint32_t i = 0; i < n; i++) {
+        struct buf text = BUF_INIT(1 << 14);
+        if (list[i].by != SHOWN_EARLIER || list[i].scenario != own)
+            continue;
+        buf_addf(&text, "%.*s is not as it was in the earlier campaign, although nothing says so: ",
+                 SLICE_ARG(names_text(c->opt.names, list[i].service)));
+        uid_print(c->opt.names, list[i].handler, &text);
+        buf_adds(&text, " goes on otherwise under ");
+        faultload_print(c->opt.names, c->opt.faultloads, list[i].faultload, &text);
+        buf_adds(&text,
+                 ". From then on nothing of this service was trusted. Name what it is made of "
+                 "in its `files`, or set its `version`");
+        campaign_note(c, "%s", buf_text(&text));
+        buf_deinit(&text);
     }
 }

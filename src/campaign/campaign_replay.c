@@ -61,7 +61,9 @@ static enum status replay(struct campaign *c, struct err *e)
     struct aim aim = {0}, none = {0};
     if (!c->learned)
         c->opt.store = NULL; /* a replay adds nothing to the campaign that is stored */
-    int status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
+    int status = campaign_heal(c, false, e);
+    if (!status)
+        status = c->learned ? campaign_teach(c, e) : campaign_learn(c, e);
     if (!status)
         status = run_once(c, FAULTLOAD_EMPTY, &none, &out->before, e);
     if (!status)
@@ -76,6 +78,8 @@ static enum status replay(struct campaign *c, struct err *e)
         status = campaign_heal(c, false, e); /* it may have died of it */
     if (!status)
         status = run_once(c, FAULTLOAD_EMPTY, &none, &out->after, e);
+    if (!status && out->mend && !out->after.verdict.pass)
+        status = campaign_heal(c, true, e);
     if (!status && c->judge) {
         struct run faulty = campaign_tested(&out->faulty);
         judge_run(c->judge, &faulty);

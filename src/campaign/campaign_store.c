@@ -3,6 +3,7 @@
  * A campaign on disk: what is kept of it, and how it is taken up again. The search is pure, so it
  * is brought to where it was by observing the stored runs in their order. */
 #include "campaign/campaign_int.h"
+#include "campaign/since.h"
 
 /* ---- keeping ---- */
 
@@ -30,7 +31,14 @@ int campaign_open_store(struct campaign *c, struct err *e)
     if (!c->opt.store)
         return 0;
     if (store_begin(c->opt.store, c->spec->name, &c->id, e) || campaign_contract_begin(c, e) ||
-        (c->opt.origin && keep_fact(c, "origin", slice_of(c->opt.origin), e)))
+        (c->opt.origin && keep_fact(c, "origin", slice_of(c->opt.origin), e)) ||
+        (c->spec->test.n && keep_fact(c, "test", c->spec->test, e)) ||
+        (c->opt.identities && keep_fact(c, "identities", slice_of(c->opt.identities), e)))
+        return -1;
+    if (c->opt.since && since_keep(c->opt.since, c->opt.part, c->opt.store, c->id, c->opt.names,
+                                   c->opt.faultloads, e))
+        return -1;
+    if (campaign_journal_begin(c, e))
         return -1;
     return keep_fact(c, "options", slice_of(c->opt.options), e);
 }
@@ -73,7 +81,7 @@ int campaign_keep_stop(struct campaign *c, struct err *e)
 
 int campaign_keep_findings(struct campaign *c, struct err *e)
 {
-    if (!c->opt.store || campaign_keep_stop(c, e))
+    if (!c->opt.store || campaign_keep_stop(c, e) || campaign_journal_keep(c, e))
         return c->opt.store ? -1 : 0;
     uint32_t n = c->summary.findings.n;
     struct store_finding *list = mem_zero((n + 1) * sizeof *list);
@@ -114,9 +122,27 @@ int campaign_keep_hiccups(struct campaign *c, struct err *e)
     return keep_text(c, "hiccups", &text, e);
 }
 
+/* The faultloads of what oracles found, one line each: runs of a later campaign (--since). */
+static int keep_remarks(struct campaign *c, struct err *e)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    for (uint32_t i = 0; i < c->summary.remarks.n; i++) {
+        const struct remark *r = &c->summary.remarks.at[i];
+        if (r->severity != SEVERITY_FINDING || r->faultload == FAULTLOAD_EMPTY)
+            continue;
+        faultload_print(c->opt.names, c->opt.faultloads, r->faultload, &text);
+        buf_addc(&text, '\n');
+    }
+    return keep_text(c, "remarks", &text, e);
+}
+
 int campaign_keep_end(struct campaign *c, struct err *e)
 {
-    c->ended = !keep_notes(c, e) &&
+    if (c->opt.since && c->opt.store &&
+        since_keep_refuted(c->opt.since, c->opt.store, c->id, c->opt.names, e))
+        return -1;
+    c->ended = !keep_notes(c, e) && !keep_remarks(c, e) &&
+               !(c->journal && keep_fact(c, "journal", SLICE("1"), e)) &&
                !(c->summary.doubt && keep_fact(c, "doubt", slice_of(c->summary.doubt), e)) &&
                !keep_fact(c, "ended", SLICE("1"), e);
     return c->ended ? 0 : -1;
@@ -152,17 +178,33 @@ static int restore_overlaps(void *ctx, const struct run *run, struct err *e)
     return run->purpose != RUN_BASELINE;
 }
 
+/* A campaign whose runs are taken up next to those of others. */
+struct restoring {
+    struct campaign *campaign;
+    struct fiber *fiber;
+    int64_t wall_ns; /* when its next run began */
+    int status;
+    struct err why;
+};
+
 static int restore_run(void *ctx, const struct run *run, struct err *e)
 {
     struct campaign *c = ctx;
     struct run copy = *run;
     (void)e;
+    if (c->restoring) { /* until it is the turn of this run */
+        c->restoring->wall_ns = run->wall_ns;
+        fiber_wait(c->restoring->fiber);
+    }
     c->number = run->number;
     copy.trace = (struct trace){0};
     trace_copy(&run->trace, &copy.trace);
     campaign_absorb(c, &copy, true);
-    if (run->purpose == RUN_BASELINE && !run->verdict.pass)
+    if (run->purpose == RUN_BASELINE && !run->verdict.pass) {
+        const char *detail = run->verdict.detail;
         c->summary.broken = run->verdict.why;
+        c->summary.broken_detail = detail ? arena_copy(&c->keep, detail, strlen(detail)) : NULL;
+    }
     vec_deinit(&copy.trace.calls);
     return 0;
 }
@@ -257,15 +299,12 @@ static int restore_blasts(struct campaign *c, slice text, struct err *e)
     return 0;
 }
 
-/* How it ended, and what runs that were made again, and calls that nobody waited for, leave to be said.
- * What went to its end has nothing left to be run, although some of what is queued may still have to
- * be recognised as known. */
+/* How it ended, and what runs that were made again, and calls that nobody waited for, leave to be said. */
 static int restore_end(struct campaign *c, struct err *e)
 {
     static const char *const known[] = {"runs",  "time",     "interrupt", "finding",
                                         "error", "unstable", "polling"};
     slice hiccups, n, doubt, ended, by;
-    faultload f;
     if (recall_fact(c, "hiccups", &hiccups, e) || recall_fact(c, "doubt", &doubt, e) ||
         recall_fact(c, "ended", &ended, e) || recall_fact(c, "stopped", &by, e))
         return -1;
@@ -276,9 +315,17 @@ static int restore_end(struct campaign *c, struct err *e)
     for (size_t i = 0; i < sizeof known / sizeof *known && !c->ended && by.p; i++)
         if (slice_is(by, known[i]))
             c->summary.stopped = known[i];
+    search_retire(c->search, c->ended);
+    return 0;
+}
+
+/* What went to its end has nothing left to be run, although some of what is queued may still have to be
+ * recognised as known. */
+static void restore_rest(struct campaign *c)
+{
+    faultload f;
     if (c->ended && search_next(c->search, &f))
         search_forget(c->search, f);
-    return 0;
 }
 
 int campaign_recall(struct campaign *c, struct err *e)
@@ -298,7 +345,7 @@ int campaign_recall(struct campaign *c, struct err *e)
     return 0;
 }
 
-int campaign_restore(struct campaign *c, struct err *e)
+static int restore(struct campaign *c, struct err *e)
 {
     slice levels, notes, blasts, line;
     int status = campaign_recall(c, e);
@@ -315,6 +362,8 @@ int campaign_restore(struct campaign *c, struct err *e)
     if (!levels.p || !notes.p)
         return STATUS_NONE;
     campaign_send_begin(c, true);
+    if (campaign_journal_begin(c, e))
+        return -1;
     if (store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep,
                        restore_overlaps, c, e) < 0 ||
         store_each_run(c->opt.store, c->id, c->opt.names, c->opt.faultloads, &c->keep, restore_run,
@@ -327,6 +376,57 @@ int campaign_restore(struct campaign *c, struct err *e)
             campaign_note(c, "%.*s", SLICE_ARG(line));
     c->learned = true;
     return 0;
+}
+
+int campaign_restore(struct campaign *c, struct err *e)
+{
+    int status = restore(c, e);
+    restore_rest(c);
+    return status;
+}
+
+static void restore_one(void *ctx)
+{
+    struct restoring *r = ctx;
+    r->campaign->restoring = r;
+    r->status = restore(r->campaign, &r->why);
+    r->campaign->restoring = NULL;
+}
+
+/* The one whose next run was made first goes on with it. */
+static bool restore_next(struct restoring *list, uint32_t n)
+{
+    struct restoring *first = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].fiber && (!first || list[i].wall_ns < first->wall_ns))
+            first = &list[i];
+    if (first && !fiber_go(first->fiber)) {
+        fiber_free(first->fiber);
+        first->fiber = NULL;
+    }
+    return first != NULL;
+}
+
+int campaigns_restore(struct campaign *const *list, uint32_t n, struct err *e)
+{
+    struct restoring *all = mem_zero((n + 1) * sizeof *all);
+    int status = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].campaign = list[i];
+        all[i].wall_ns = INT64_MIN;
+        all[i].fiber = fiber_new(restore_one, &all[i]);
+    }
+    while (restore_next(all, n))
+        ;
+    for (uint32_t i = 0; i < n; i++) {
+        restore_rest(list[i]);
+        if (status || (all[i].status >= 0 && all[i].status != STATUS_OTHER))
+            continue;
+        status = all[i].status;
+        *e = all[i].why;
+    }
+    mem_free(all);
+    return status;
 }
 
 /* What an earlier process has learned, for the live system of this one. */
@@ -358,5 +458,39 @@ int campaign_run_of(struct campaign *c, faultload f, struct arena *keep, struct 
         trace_align(&out->trace, &c->overlaps, c->opt.names);
         campaign_title(c, out);
     }
+    return status;
+}
+
+/* Somebody reads runs. */
+struct runs_reader {
+    struct campaign *c;
+    int (*each)(void *ctx, const struct run *run, struct err *e);
+    void *ctx;
+    struct trace trace;
+};
+
+static int show_run(void *ctx, const struct run *run, struct err *e)
+{
+    struct runs_reader *r = ctx;
+    struct run shown = *run;
+    trace_copy(&run->trace, &r->trace);
+    shown.trace = r->trace;
+    trace_align(&shown.trace, &r->c->overlaps, r->c->opt.names);
+    campaign_title(r->c, &shown);
+    int status = r->each(r->ctx, &shown, e);
+    r->trace = shown.trace;
+    return status;
+}
+
+int campaign_runs_from(struct campaign *c, uint64_t number, struct arena *keep,
+                       int (*each)(void *ctx, const struct run *run, struct err *e), void *ctx,
+                       struct err *e)
+{
+    struct runs_reader r = {.c = c, .each = each, .ctx = ctx};
+    if (!c->opt.store || !c->id)
+        return 0;
+    int status = store_runs_from(c->opt.store, c->id, number, c->opt.names, c->opt.faultloads, keep,
+                                 show_run, &r, e);
+    vec_deinit(&r.trace.calls);
     return status;
 }

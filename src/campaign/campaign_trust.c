@@ -151,8 +151,21 @@ void campaign_tell_leaks(struct campaign *c, bool broken)
 
 /* ---- a system that breaks ---- */
 
+/* Others of its suite hear of it, too. */
+static void share_run(struct campaign *c, faultload f)
+{
+    struct campaign_share *share = c->share;
+    uint32_t at = share->n_recent % SHARED_RUNS;
+    if (!c->opt.share || f == FAULTLOAD_EMPTY)
+        return;
+    share->recent[at].campaign = c;
+    share->recent[at].faultload = f;
+    share->n_recent++;
+}
+
 void campaign_ran(struct campaign *c, faultload f)
 {
+    share_run(c, f);
     uint32_t n = c->n_recent < RECENT_RUNS ? c->n_recent : RECENT_RUNS, back = 1;
     while (back <= n && c->recent[(c->n_recent - back) % RECENT_KEPT] != f)
         back++;
@@ -166,12 +179,13 @@ void campaign_ran(struct campaign *c, faultload f)
     c->recent[(c->n_recent - 1) % RECENT_KEPT] = f;
 }
 
-static int add_blast(struct campaign *c, faultload f, const char *why, bool certain, struct err *e)
+static int add_blast(struct campaign *c, faultload f, const char *why, uint64_t number,
+                     bool certain, struct err *e)
 {
     for (uint32_t i = 0; i < c->blasts.n; i++)
         if (faultload_eq(c->opt.faultloads, c->blasts.at[i].faultload, f))
             return 0;
-    vec_push(&c->blasts, (struct blast){f, why, c->number, certain});
+    vec_push(&c->blasts, (struct blast){f, why, number, certain});
     return campaign_keep_blasts(c, e);
 }
 
@@ -182,13 +196,45 @@ static int suspect_last(struct campaign *c, const char *why, struct err *e)
     for (uint32_t i = 0; i < n; i++) {
         faultload f = c->recent[(c->n_recent - 1 - i) % RECENT_KEPT];
         if (f != FAULTLOAD_EMPTY)
-            return add_blast(c, f, why, false, e);
+            return add_blast(c, f, why, c->number, false, e);
     }
     campaign_note(c,
                   "the system broke before any fault was injected, and worked again after its "
                   "services were restarted: %s",
                   why);
     return 0;
+}
+
+/* Runs the scenario of another campaign of the suite. What it shows is not looked at but for this: did a
+ * service die of it? */
+static int run_other(struct campaign *c, const struct campaign *of, faultload f, bool *dies,
+                     struct err *e)
+{
+    const struct execution_result *r;
+    int status = campaign_heal(c, false, e);
+    if (status)
+        return status;
+    campaign_run(c, of, f, RUN_CONFIRM, true);
+    status = campaign_take(c, &r, e);
+    if (status)
+        return status;
+    *dies = r->run.flags & RUN_CRASHED;
+    struct trace trace = r->run.trace;
+    vec_deinit(&trace.calls);
+    return 0;
+}
+
+/* It was a run of another scenario, which may have come to its end: that one has the finding. */
+static int blame_other(struct campaign *of, faultload f, const char *why, struct err *e)
+{
+    const struct known *k = campaign_known(of, f);
+    int status = add_blast(of, f, arena_copy(&of->keep, why, strlen(why)),
+                           k ? k->number : of->number, true, e);
+    if (status || !of->finished)
+        return status; /* it tells it itself */
+    status = campaign_announce(of, e);
+    campaign_judge_again(of);
+    return status ? status : campaign_keep_findings(of, e);
 }
 
 int campaign_heal(struct campaign *c, bool all, struct err *e)
@@ -231,13 +277,31 @@ static int find_killer(struct campaign *c, faultload first, const char *how, str
             if (status)
                 return status;
             if (dies && !campaign_wait_longer(c, c->death_ns))
-                return add_blast(c, f, how, true, e);
+                return add_blast(c, f, how, c->number, true, e);
             if (dies) {
                 campaign_explain_death(c, how);
                 return STATUS_AGAIN;
             }
         }
     return 0;
+}
+
+/* The same for runs of the other scenarios of the suite; the last of this one is suspected where none of
+ * them does it again. */
+static int find_other_killer(struct campaign *c, const char *how, struct err *e)
+{
+    const struct campaign_share *share = c->share;
+    uint32_t n = share->n_recent < SHARED_RUNS ? share->n_recent : SHARED_RUNS,
+             newest = share->n_recent;
+    for (uint32_t i = 1; i <= n; i++) {
+        struct campaign *of = share->recent[(newest - i) % SHARED_RUNS].campaign;
+        faultload f = share->recent[(newest - i) % SHARED_RUNS].faultload;
+        bool dies = false;
+        int status = of == c ? 0 : run_other(c, of, f, &dies, e);
+        if (status || dies)
+            return status ? status : blame_other(of, f, how, e);
+    }
+    return suspect_last(c, how, e);
 }
 
 /* Does the scenario pass without faults, now that f was run? 0, 1: interrupted, -1,
@@ -298,6 +362,32 @@ static int try_blast(struct campaign *c, faultload f, bool *broken, struct run *
     return status;
 }
 
+/* Was it a run of another scenario of the suite? The newest is tried first. */
+static int find_elsewhere(struct campaign *c, const char *why, bool *found, struct err *e)
+{
+    const struct campaign_share *share = c->share;
+    uint32_t n = share->n_recent < SHARED_RUNS ? share->n_recent : SHARED_RUNS,
+             newest = share->n_recent;
+    for (uint32_t i = 1; i <= n; i++) {
+        struct campaign *of = share->recent[(newest - i) % SHARED_RUNS].campaign;
+        faultload f = share->recent[(newest - i) % SHARED_RUNS].faultload;
+        bool works = false, dies = false;
+        const char *now;
+        if (of == c)
+            continue;
+        int status = run_other(c, of, f, &dies, e);
+        if (status == 0)
+            status = look_without_faults(c, FAULTLOAD_EMPTY, &works, &now, e);
+        if (status)
+            return status;
+        if (!works) {
+            *found = true;
+            return blame_other(of, f, why, e) ? -1 : repair(c, e);
+        }
+    }
+    return 0;
+}
+
 /* Which of the last faultloads was it? The newest is tried first. */
 static int find_culprit(struct campaign *c, const char *why, struct err *e)
 {
@@ -315,9 +405,11 @@ static int find_culprit(struct campaign *c, const char *why, struct err *e)
         if (status)
             return status;
         if (broken)
-            return add_blast(c, f, why, true, e) ? -1 : repair(c, e);
+            return add_blast(c, f, why, c->number, true, e) ? -1 : repair(c, e);
     }
-    return suspect_last(c, why, e);
+    bool found = false;
+    int status = find_elsewhere(c, why, &found, e);
+    return status || found ? status : suspect_last(c, why, e);
 }
 
 static int too_many(const struct campaign *c, struct err *e)
@@ -348,7 +440,7 @@ int campaign_check(struct campaign *c, bool last, struct err *e)
         if (status == 0)
             status = find_killer(c, FAULTLOAD_EMPTY, death, e);
         if (status == 0 && c->blasts.n == blasts)
-            status = suspect_last(c, death, e);
+            status = find_other_killer(c, death, e);
     }
     if (status == 0)
         status = campaign_heal(c, false, e);
@@ -459,7 +551,7 @@ static int verify(struct campaign *c, struct run *run, bool alone, struct err *e
     if (!broken)
         status = find_culprit(c, why, e);
     else
-        status = add_blast(c, f, why, true, e) ? -1 : repair(c, e);
+        status = add_blast(c, f, why, c->number, true, e) ? -1 : repair(c, e);
     return status ? status : too_many(c, e);
 }
 
@@ -559,7 +651,7 @@ static uint32_t next_turn(struct campaign *c)
         if (turn == TURN_NEVER) {
             struct landed l = take_out(c, i);
             free_landed(&l);
-            c->explored--;
+            c->share->explored--;
         } else {
             i++;
         }
@@ -591,6 +683,6 @@ void campaign_drop_landed(struct campaign *c)
         search_forget(c->search, c->landed.at[i].run.faultload);
         free_landed(&c->landed.at[i]);
     }
-    c->explored -= c->landed.n;
+    c->share->explored -= c->landed.n;
     vec_deinit(&c->landed);
 }

@@ -30,6 +30,7 @@ struct late {
     uint32_t skip;     /* and how many are therefore left out */
     uint32_t starts;   /* how often the campaign started over */
     int64_t usual_ns;  /* how long runs wait without any of this */
+    int64_t pause_ns;  /* the longest that a handler worked in a run without calling anybody */
     bool given_up;     /* it did not help */
 };
 
@@ -43,6 +44,9 @@ int campaign_look_late(struct campaign *c, bool last, struct err *e) MUST_USE;
 /* How long runs wait where calls are so late, with room; those of this campaign from now on. */
 int64_t campaign_quiet_for(int64_t late_ns);
 void campaign_learn_late(struct campaign *c, const struct trace *trace, int64_t late_ns);
+
+/* How slow services are, and how long they wait before they try again. */
+void campaign_learn_pause(struct campaign *c, const struct run *run);
 
 /* Something was so late: runs of the next start wait for it. False: they do not, since the file
  * says how long they wait, or they wait as long as they may. */
@@ -69,6 +73,23 @@ const char *campaign_gets_nowhere(struct campaign *c);
 void campaign_look_polled(struct campaign *c, const struct trace *trace);
 
 /* ---- campaign_trust.c ---- */
+
+/* A faultload whose result is known. */
+struct known {
+    faultload faultload;
+    const char *why;   /* NULL: it passed */
+    uint64_t number;   /* of the run */
+    bool tried;        /* it was run once more, to confirm it */
+    const char *again; /* why it failed then; NULL: it passed */
+};
+
+/* After this faultload the system stayed broken. */
+struct blast {
+    faultload faultload;
+    const char *why;
+    uint64_t number;
+    bool certain; /* it was seen again */
+};
 
 /* A run that has ended and waits for its turn. */
 struct landed {

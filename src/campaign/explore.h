@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loop that joins a search and something that can run a scenario: next, run, observe, until
- * nothing is left or a budget is used up; then the summary. */
+ * The loop that joins searches and something that can run scenarios: next, run, observe, until
+ * nothing is left or a budget is used up; then the summaries. */
 #ifndef OUTFOX_CAMPAIGN_EXPLORE_H
 #define OUTFOX_CAMPAIGN_EXPLORE_H
 
@@ -11,7 +11,7 @@
 #include "judge/judge.h"
 #include "search/search.h"
 
-/* What is explored, and how. */
+/* A scenario that is explored, and how. */
 struct exploration {
     struct search *search;
     struct names *names;
@@ -34,8 +34,10 @@ struct exploration {
 /* A run as an event. asked: the search wanted it, and has just observed it. */
 struct event event_of_run(const struct run *run, const struct search *search, bool asked);
 
-/* Fills *out (but for system, scenario, file, modes, order and seed, which the caller knows). 0 or
- * -1 with *e. */
-int explore(const struct exploration *x, struct summary *out, struct err *e) MUST_USE;
+/* Fills each *out (but for system, scenario, file, modes, order and seed, which the caller knows). Of
+ * several scenarios the suite says which makes the next run, and the budget of the first is that of all;
+ * suite is NULL where there is one. 0 or -1 with *e. */
+int explore(const struct exploration *x, uint32_t n, struct suite *suite,
+            struct summary *const *out, struct err *e) MUST_USE;
 
 #endif

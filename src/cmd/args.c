@@ -94,6 +94,8 @@ const struct option_row option_rows[] = {
      SETTING},
     {"force", 0, NULL, "replace existing files", OPT_INIT, SETTING},
     {"schema", 0, NULL, "print the JSON Schema of outfox.yaml instead", OPT_VALIDATE, FLAG(schema)},
+    {"tests", 0, NULL, "list the tests of the suite too, as outfox run does", OPT_VALIDATE,
+     FLAG(tests)},
     {"identify", 0, "LEVEL", "how callers are identified: auto (default), state, trace or none",
      OPT_CAMPAIGN, TEXT(identify)},
     {"store", 0, "FILE", "file to store the campaign in; default .outfox/campaign.db", OPT_CAMPAIGN,
@@ -102,6 +104,8 @@ const struct option_row option_rows[] = {
      COUNT(jobs)},
     {"fail-fast", 0, NULL, "stop at the first finding", OPT_RUN, FLAG(fail_fast)},
     {"resume", 0, NULL, "continue the last campaign", OPT_RUN, FLAG(resume)},
+    {"since", 0, "STORE", "build on an earlier campaign: explore what has changed", OPT_RUN,
+     TEXT(since)},
     {"contract", 0, NULL, "judge runs with faults only by the contract in resilience/SCENARIO.yaml",
      OPT_CONTRACT, FLAG(contract)},
     {"update", 0, NULL, "update an existing contract where behaviour has changed, and show how",
@@ -110,9 +114,23 @@ const struct option_row option_rows[] = {
      TEXT(json_file)},
     {"junit", 0, "FILE", "write a JUnit XML report", OPT_RUN, TEXT(junit)},
     {"markdown", 0, "FILE", "write a Markdown summary, for CI", OPT_RUN, TEXT(markdown)},
+    {"html", 0, "FILE", "write a report for a browser, all in one file", OPT_RUN, TEXT(html)},
+    {"compare", 0, "OLD", "compare with an earlier report, JSON or HTML", OPT_RUN, TEXT(compare)},
     {"events", 0, "FILE",
      "write events as they happen, one JSON object per line; - for standard output", OPT_WATCH,
      TEXT(events)},
+    {"ui", 0, NULL, "serve a live page: watch, pause, stop, replay (docs/ui.md)", OPT_WATCH,
+     FLAG(ui)},
+    {"listen", 0, "ADDR",
+     "address of the page; default: a free port of 127.0.0.1; beyond loopback with a token", OPT_UI,
+     TEXT(listen)},
+    {"token-file", 0, "FILE",
+     "only who knows the token in this file may use the page; else OUTFOX_TOKEN", OPT_UI,
+     TEXT(token_file)},
+    {"tls-cert", 0, "FILE", "serve the page over TLS, with this certificate in PEM format", OPT_UI,
+     TEXT(tls_cert)},
+    {"tls-key", 0, "FILE", "private key of the certificate; default: in the same file", OPT_UI,
+     TEXT(tls_key)},
     {"json", 0, NULL, "print one JSON document (docs/json.md)", OPT_JSON, FLAG(json)},
     {"quiet", 'q', NULL, "do not show progress on standard error", OPT_SEARCH, FLAG(quiet)},
     {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, FLAG(dot)},
@@ -145,6 +163,12 @@ static const struct option_row *find_option(const char *arg, const struct verb *
             return o;
     }
     return NULL;
+}
+
+/* A long one: a letter may be a value. */
+static bool is_option(const char *arg, const struct verb *verb)
+{
+    return strncmp(arg, "--", 2) == 0 && find_option(arg, verb);
 }
 
 static int set_option(struct args *args, const struct option_row *o, const char *value,
@@ -203,7 +227,7 @@ static int take_option(struct args *args, const struct verb *verb, int argc, cha
     if (!o->argument && equals)
         return err_set(e, 0, 0, "--%s takes no value", o->name);
     if (o->argument && !equals) {
-        if (*i + 1 >= argc)
+        if (*i + 1 >= argc || is_option(argv[*i + 1], verb)) /* --x=--y if it is meant */
             return err_set(e, 0, 0, "--%s needs a value: --%s %s", o->name, o->name, o->argument);
         value = argv[++*i];
     }
@@ -299,7 +323,7 @@ int search_args(const struct args *args, uint8_t speaks, struct mode_list *modes
                        "4-way takes at most %u modes, not %u: any four calls alone would need "
                        "more than a million runs; name fewer modes, or use 3-way",
                        (unsigned)FOUR_WAY_MODES_MAX, (unsigned)out->n_modes);
-    if (args->search[SEARCH_AUDIT] && out->audit > 0 && !out->assume)
+    if (args->search[SEARCH_AUDIT] && out->audit > 0 && !out->assume && !args->since)
         return err_set(
             e, 0, 0,
             "--audit runs what reductions skip, but none is in use; add --assume, --max-faults or "

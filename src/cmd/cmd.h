@@ -11,6 +11,8 @@
 #include "base/vec.h"
 #include "core/mode.h"
 #include "core/summary.h"
+#include "judge/judge.h"
+#include "report/report.h"
 #include "search/search.h"
 
 extern const char *const outfox_version, *const outfox_commit;
@@ -45,16 +47,19 @@ struct args {
     char **command; /* "COMMAND...": all words from the first that is no option, then NULL */
     const char *scenario, *color;
     const char *search[SEARCH_OPTIONS]; /* what is said of each; NULL: nothing */
-    const char *json_file, *junit, *markdown, *events, *store, *identify, *config;
+    const char *json_file, *junit, *markdown, *html, *compare, *since, *events, *store, *identify,
+        *config;
     struct arg_list faults, oracles;
     VEC(struct setting) settings; /* in the order in which they were given */
     uint64_t max_runs, jobs;
     int64_t max_time_ns;
     bool json, quiet, quick, help, resume, fail_fast;
-    bool schema; /* validate */
-    bool dot;    /* deps */
+    bool schema, tests; /* validate */
+    bool dot;           /* deps */
     bool contract, update;
-    const char *all; /* man */
+    const char *all;                                      /* man */
+    bool ui;                                              /* the live page, */
+    const char *listen, *token_file, *tls_cert, *tls_key; /* and who may reach it */
 };
 
 struct verb {
@@ -87,6 +92,7 @@ enum option_group {
     OPT_CONTRACT = 1 << 20,
     OPT_LEARN = 1 << 21,
     OPT_MAN = 1 << 22,
+    OPT_UI = 1 << 23, /* where the page is, and for whom */
 };
 
 enum option_type {
@@ -131,6 +137,8 @@ int cmd_sim_serve(const struct args *args);
 int cmd_sim_explain(const struct args *args);
 int cmd_oracles(const struct args *args);
 int cmd_modes(const struct args *args);
+int cmd_ui(const struct args *args);
+int cmd_schema(const struct args *args);
 int cmd_proxy(const struct args *args);
 int cmd_validate(const struct args *args);
 int cmd_run(const struct args *args);
@@ -163,9 +171,11 @@ void search_describe(const struct search_options *options, struct arena *arena,
 
 /* ---- what verbs on stored campaigns and on simulated systems share: stored.c ---- */
 
-/* Prints what becomes of faultloads in this search. s: names all of them. */
+/* Prints what becomes of faultloads in this search. s: names all of them. ledger: of the campaign's
+ * runs; NULL: it has none but the search's. */
+struct ledger;
 void explain_print(const struct args *args, const struct summary *s, const struct search *search,
-                   const faultload *meant, uint32_t n);
+                   const struct ledger *ledger, const faultload *meant, uint32_t n);
 
 /* Do the options of deps go together? 0, or an exit code after the error was printed. */
 int deps_check(const struct args *args);
@@ -174,11 +184,20 @@ int deps_check(const struct args *args);
 struct deps_report;
 int deps_print(const struct args *args, const struct deps_report *list, uint32_t n);
 
+/* All oracles with their pages, in the order of their table (lists.c). */
+void oracles_about(struct arena *a, struct report_oracle out[ORACLES]);
+
 /* What a campaign ends with. */
 int cmd_code(const struct summary *s);
 
 /* The worse of two: a broken scenario, then findings, then what is not known. */
 int cmd_worse(int a, int b);
+
+/* ---- what is printed as JSON by a verb, and by its page ---- */
+
+struct campaign_config;
+void version_json(struct buf *out);
+void validate_json(const struct campaign_config *config, struct buf *out);
 
 /* ---- writing ---- */
 

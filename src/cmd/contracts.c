@@ -37,28 +37,35 @@ static void find_undecided(struct contract_options *o)
         fclose(f);
 }
 
+int contracts_load_one(struct session *s, uint32_t i, bool read, struct contract **out,
+                       struct err *e)
+{
+    const struct node *root = NULL;
+    struct contract_options o = {
+        .names = &s->names,
+        .faultloads = &s->faultloads,
+        .settings = &s->judging.settings,
+        .scenario = session_scenario(s, i),
+        .file = file_of(s, i),
+        .words = &s->words,
+        .strict = s->config->scenarios.at[s->scenarios.at[i]].under_faults.given};
+    bool missing = access(o.file, F_OK) && errno == ENOENT;
+    if (read && !missing && yaml_load(o.file, &s->arena, &root, e))
+        return -1;
+    if (root)
+        find_undecided(&o);
+    if (contract_load(&o, root, out, e) == 0)
+        return 0;
+    (void)snprintf(e->source, sizeof e->source, "%s", o.file);
+    return -1;
+}
+
 int contracts_load(struct session *s, bool read, struct err *e)
 {
     for (uint32_t i = 0; i < s->scenarios.n; i++) {
-        const struct node *root = NULL;
         struct contract *contract;
-        struct contract_options o = {
-            .names = &s->names,
-            .faultloads = &s->faultloads,
-            .settings = &s->judging.settings,
-            .scenario = session_scenario(s, i),
-            .file = file_of(s, i),
-            .words = &s->words,
-            .strict = s->config->scenarios.at[s->scenarios.at[i]].under_faults.given};
-        bool missing = access(o.file, F_OK) && errno == ENOENT;
-        if (read && !missing && yaml_load(o.file, &s->arena, &root, e))
+        if (contracts_load_one(s, i, read, &contract, e))
             return -1;
-        if (root)
-            find_undecided(&o);
-        if (contract_load(&o, root, &contract, e)) {
-            (void)snprintf(e->source, sizeof e->source, "%s", o.file);
-            return -1;
-        }
         vec_push(&s->contracts, contract);
     }
     return 0;
@@ -222,5 +229,5 @@ static int learn_contracts(struct session *s, struct err *e)
 
 int cmd_learn(const struct args *args)
 {
-    return session_do(args, args->positional[0], learn_contracts);
+    return session_do(args, args->positional[0], false, learn_contracts);
 }

@@ -14,6 +14,8 @@
 #include "config/reach.h"
 #include "config/starter.h"
 #include "data/json.h"
+#include "live/listing.h"
+#include "report/escape.h"
 #include "report/report.h"
 
 /* Where it is written. */
@@ -179,12 +181,50 @@ static void add_warning(void *ctx, const char *text)
     json_text(ctx, NULL, text);
 }
 
+static uint32_t count_started(const struct campaign_config *c)
+{
+    uint32_t started = 0;
+    for (uint32_t i = 0; i < c->services.n; i++)
+        started += c->services.at[i].run.n > 0;
+    return started;
+}
+
+void validate_json(const struct campaign_config *c, struct buf *out)
+{
+    struct json_out j = json_out(out, JSON_PRETTY);
+    json_map(&j, NULL);
+    json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
+    json_text(&j, "file", c->source);
+    json_str(&j, "name", c->name);
+    json_uint(&j, "services", c->services.n);
+    json_uint(&j, "started", count_started(c));
+    json_bool(&j, "simulated", c->simulate.n > 0);
+    json_uint(&j, "scenarios", c->scenarios.n);
+    json_bool(&j, "suite", c->suite.given);
+    json_list(&j, "tests");
+    for (uint32_t i = 0; i < c->scenarios.n; i++) {
+        const struct scenario_spec *s = &c->scenarios.at[i];
+        if (!s->test.n)
+            continue;
+        json_map(&j, NULL);
+        json_str(&j, "scenario", s->name);
+        json_str(&j, "test", s->test);
+        json_map_end(&j);
+    }
+    json_list_end(&j);
+    json_uint(&j, "modes", c->modes.n);
+    json_list(&j, "warnings");
+    config_warn(c, add_warning, &j);
+    json_list_end(&j);
+    json_map_end(&j);
+    buf_addc(out, '\n');
+}
+
 int cmd_validate(const struct args *args)
 {
     struct campaign_config *c;
     struct err e = {0};
     struct buf out = BUF_INIT(SIZE_MAX);
-    uint32_t started = 0;
     if (args->schema) {
         campaign_config_schema(&out);
         cmd_print(&out, stdout);
@@ -192,24 +232,13 @@ int cmd_validate(const struct args *args)
     }
     if (campaign_config_load(args->positional[0], &c, &e))
         return cmd_fail(&e);
-    for (uint32_t i = 0; i < c->services.n; i++)
-        started += c->services.at[i].run.n > 0;
+    if (args->tests && c->suite.given && listing_add(c, &e)) {
+        campaign_config_free(c);
+        cmd_fail(&e);
+        return EXIT_ENVIRONMENT;
+    }
     if (args->json) {
-        struct json_out j = json_out(&out, JSON_PRETTY);
-        json_map(&j, NULL);
-        json_int(&j, "schema_version", REPORT_SCHEMA_VERSION);
-        json_text(&j, "file", c->source);
-        json_str(&j, "name", c->name);
-        json_uint(&j, "services", c->services.n);
-        json_uint(&j, "started", started);
-        json_bool(&j, "simulated", c->simulate.n > 0);
-        json_uint(&j, "scenarios", c->scenarios.n);
-        json_uint(&j, "modes", c->modes.n);
-        json_list(&j, "warnings");
-        config_warn(c, add_warning, &j);
-        json_list_end(&j);
-        json_map_end(&j);
-        buf_addc(&out, '\n');
+        validate_json(c, &out);
     } else {
         config_warn(c, warn, c);
         buf_addf(&out, "%s is valid: ", c->source);
@@ -217,12 +246,18 @@ int cmd_validate(const struct args *args)
             buf_addf(&out, "the simulated system %s, ", c->simulate.p);
         else
             buf_addf(&out, "%u service%s (%u started by Outfox), ", c->services.n,
-                     plural(c->services.n, "", "s"), started);
+                     plural(c->services.n, "", "s"), count_started(c));
         if (c->scenarios.n)
             buf_addf(&out, "%u scenario%s, ", c->scenarios.n, plural(c->scenarios.n, "", "s"));
-        else
+        else if (!c->suite.given)
             buf_adds(&out, "its scenarios, ");
+        if (c->suite.given && !args->tests)
+            buf_adds(&out, "a suite (its tests: --tests), ");
         buf_addf(&out, "%u mode%s\n", c->modes.n, plural(c->modes.n, "", "s"));
+        for (uint32_t i = 0; i < c->scenarios.n; i++)
+            if (c->scenarios.at[i].test.n)
+                escape_addf(&out, escape_line, "%s  %s\n", c->scenarios.at[i].name.p,
+                            c->scenarios.at[i].test.p);
     }
     cmd_print(&out, stdout);
     campaign_config_free(c);

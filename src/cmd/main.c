@@ -20,19 +20,27 @@
 
 const char *const outfox_version = OUTFOX_VERSION, *const outfox_commit = OUTFOX_COMMIT;
 
+void version_json(struct buf *out)
+{
+    buf_adds(out, "{\n  \"schema_version\": 1,\n  \"version\": \"" OUTFOX_VERSION
+                  "\",\n  \"commit\": \"" OUTFOX_COMMIT "\"\n}\n");
+}
+
 static int cmd_version(const struct args *args)
 {
+    struct buf out = BUF_INIT(400);
     if (args && args->json)
-        puts("{\n  \"schema_version\": 1,\n  \"version\": \"" OUTFOX_VERSION
-             "\",\n  \"commit\": \"" OUTFOX_COMMIT "\"\n}");
+        version_json(&out);
     else
-        puts("outfox " OUTFOX_VERSION " (commit " OUTFOX_COMMIT ")");
+        buf_adds(&out, "outfox " OUTFOX_VERSION " (commit " OUTFOX_COMMIT ")\n");
+    cmd_print(&out, stdout);
     return EXIT_OK;
 }
 
 const struct verb verbs[] = {
     {"run", "[FILE]", 1, "explore a system and find what breaks it: the main job",
-     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT | OPT_WATCH,
+     OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN | OPT_CONTRACT | OPT_WATCH |
+         OPT_UI,
      cmd_run},
     {"replay", "WHAT [FILE]", 2, "run a finding or a faultload again and show what happens",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_CONTRACT, cmd_replay},
@@ -42,6 +50,8 @@ const struct verb verbs[] = {
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN, cmd_explain},
     {"report", "[FILE]", 1, "report on the stored campaign again",
      OPT_COMMON | OPT_SCENARIO | OPT_SEARCH | OPT_CAMPAIGN | OPT_RUN, cmd_report},
+    {"ui", "[FILE]", 1, "show the stored campaign in a browser, and replay from there",
+     OPT_COMMON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_UI, cmd_ui},
     {"deps", "[FILE]", 1, "show which calls the scenarios depend on",
      OPT_COMMON | OPT_JSON | OPT_SCENARIO | OPT_CAMPAIGN | OPT_DEPS, cmd_deps},
     {"sim explore", "FILE", 1, "explore a simulated system in memory",
@@ -70,6 +80,8 @@ const struct verb verbs[] = {
     {"modes", "", 0, "list the ways a call can fail", OPT_COMMON | OPT_JSON, cmd_modes},
     {"oracles", "[NAME]", 1, "list the oracles, or explain one of them", OPT_COMMON | OPT_JSON,
      cmd_oracles},
+    {"schema", "[NAME]", 1, "list the JSON Schemas of what outfox prints, or print one", OPT_COMMON,
+     cmd_schema},
     {"completion", "SHELL", 1, "print a completion script for bash, zsh or fish", OPT_COMMON,
      cmd_completion},
     {"man", "[PAGE]", 1, "print a manual page", OPT_COMMON | OPT_MAN, cmd_man},

@@ -13,35 +13,44 @@
 
 enum { FILE_MAX = 64 * 1024 };
 
-/* One faultload. */
-struct subject {
-    uint32_t campaign;  /* which of the session's */
-    const char *id;     /* of the finding, as reports have it; NULL: it is none */
-    const char *why;    /* the finding's sentence */
-    enum oracle oracle; /* whose finding it is; ORACLES: no oracle's */
-    faultload faultload;
-    VEC(const char *) patterns; /* what somebody wrote */
-};
-
 struct subjects {
-    VEC(struct subject) list;
+    VEC(struct replay_subject) list;
     bool all; /* findings were asked for */
 };
 
 /* ---- findings ---- */
 
-static void add_finding(struct session *s, uint32_t campaign, uint32_t id, enum oracle oracle,
-                        faultload f, const char *why, struct subjects *out)
+static struct replay_subject finding_subject(struct session *s, uint32_t campaign, uint32_t id,
+                                             enum oracle oracle, faultload f, const char *why)
 {
-    bool many = s->config->scenarios.n > 1;
-    vec_push(&out->list,
-             (struct subject){.campaign = campaign,
-                              .id = arena_printf(&s->arena, "%s%s%u",
-                                                 many ? session_scenario(s, campaign) : "",
-                                                 many ? "/" : "", (unsigned)id),
-                              .why = slice_copy(&s->arena, slice_of(why)).p,
-                              .oracle = oracle,
-                              .faultload = f});
+    bool many = config_has_many(s->config);
+    return (struct replay_subject){.campaign = campaign,
+                                   .id = arena_printf(&s->arena, "%s%s%u",
+                                                      many ? session_scenario(s, campaign) : "",
+                                                      many ? "/" : "", (unsigned)id),
+                                   .why = slice_copy(&s->arena, slice_of(why)).p,
+                                   .oracle = oracle,
+                                   .faultload = f};
+}
+
+bool subject_finding(struct session *s, uint32_t campaign, const struct summary *summary,
+                     uint32_t id, struct replay_subject *out)
+{
+    uint64_t n = summary->findings.n + summary->more_findings;
+    if (id && id <= summary->findings.n) {
+        const struct finding *f = &summary->findings.at[id - 1];
+        *out = finding_subject(s, campaign, id, ORACLES, f->faultload, f->why);
+        return true;
+    }
+    for (uint32_t i = 0; i < summary->remarks.n; i++) {
+        const struct remark *r = &summary->remarks.at[i];
+        if (r->severity != SEVERITY_FINDING || ++n != id)
+            continue;
+        *out = finding_subject(s, campaign, id, oracle_find(slice_of(r->oracle)), r->faultload,
+                               r->why);
+        return true;
+    }
+    return false;
 }
 
 /* What oracles say as a finding is not stored: the campaign is taken up whole, and left again. In
@@ -60,8 +69,8 @@ static int add_oracles(struct session *s, uint32_t campaign, uint32_t id, uint32
     for (uint32_t i = 0; summary && i < summary->remarks.n; i++) {
         const struct remark *r = &summary->remarks.at[i];
         if (r->severity == SEVERITY_FINDING && (++n == id || !id))
-            add_finding(s, campaign, n, oracle_find(slice_of(r->oracle)), r->faultload, r->why,
-                        out);
+            vec_push(&out->list, finding_subject(s, campaign, n, oracle_find(slice_of(r->oracle)),
+                                                 r->faultload, r->why));
     }
     session_drop_campaigns(s);
     s->contracts.n = contracts;
@@ -86,7 +95,7 @@ static int read_findings(struct session *s, uint32_t only, uint32_t id, struct s
             if (status)
                 break;
             if (!id || id == n + 1)
-                add_finding(s, i, n + 1, ORACLES, f.faultload, f.why.p, out);
+                vec_push(&out->list, finding_subject(s, i, n + 1, ORACLES, f.faultload, f.why.p));
         }
         if (status < 0)
             return -1;
@@ -128,16 +137,18 @@ static int read_name(void *ctx, const struct run *run, struct err *e)
     return 0;
 }
 
-/* Was it seen, if a campaign is stored? Reading its runs makes their names known. Where no call
- * came to the service at all its name is not to blame, and the run will say what is. */
+/* Was it seen, if a campaign is stored? Reading its runs makes their names known, unless campaigns are
+ * there that know them. Where no call came to the service at all its name is not to blame, and the run
+ * will say what is. */
 static int check_seen(struct session *s, const struct aim *aim, struct err *e)
 {
     uint64_t stored = 0;
     struct err ignored = {0};
-    if (!s->store || !aim->patterns.n ||
-        store_find(s->store, slice_of(session_scenario(s, 0)), &stored, &ignored) || !stored ||
-        store_each_run(s->store, stored, &s->names, &s->faultloads, &s->arena, read_name, NULL,
-                       &ignored) < 0)
+    if (!s->campaigns.n &&
+        (!s->store || !aim->patterns.n ||
+         store_find(s->store, slice_of(session_scenario(s, 0)), &stored, &ignored) || !stored ||
+         store_each_run(s->store, stored, &s->names, &s->faultloads, &s->arena, read_name, NULL,
+                        &ignored) < 0))
         return 0;
     for (uint32_t i = 0; i < aim->patterns.n; i++)
         if (pattern_seen(&aim->patterns.at[i].pattern, &s->names, e) < 0)
@@ -145,13 +156,11 @@ static int check_seen(struct session *s, const struct aim *aim, struct err *e)
     return 0;
 }
 
-/* A faultload as people write it: faults joined by &, each of which may be a pattern. Before
- * anything is started for it. */
-static int read_faults(struct session *s, slice text, struct subjects *out, struct err *e)
+int subject_faults(struct session *s, slice text, struct replay_subject *out, struct err *e)
 {
     struct aim aim = {0};
-    struct subject subject = {.oracle = ORACLES};
     int failed = 0;
+    *out = (struct replay_subject){.oracle = ORACLES};
     slice fault;
     text = slice_trim(text);
     if (!text.n)
@@ -165,11 +174,10 @@ static int read_faults(struct session *s, slice text, struct subjects *out, stru
         struct err ignored = {0};
         failed = aim_add(&aim, &s->words, UID_NONE, fault, e);
         if (failed || fault_parse_other(&s->names, fault, &other, &ignored))
-            vec_push(&subject.patterns, slice_copy(&s->arena, fault).p);
-        else if (faultload_at(&s->faultloads, subject.faultload, other.point) == MODE_NONE)
-            subject.faultload = faultload_extend(&s->faultloads, subject.faultload, other);
+            vec_push(&out->patterns, slice_copy(&s->arena, fault).p);
+        else if (faultload_at(&s->faultloads, out->faultload, other.point) == MODE_NONE)
+            out->faultload = faultload_extend(&s->faultloads, out->faultload, other);
     }
-    vec_push(&out->list, subject);
     failed = failed || check_seen(s, &aim, e) ? -1 : 0;
     aim_deinit(&aim);
     return failed;
@@ -209,16 +217,18 @@ static int read_subjects(struct session *s, const char *what, const char *no_sto
         return err_set(e, 0, 0, "finding %u is unknown: %s", (unsigned)id, no_store);
     if (out->all || number)
         return read_findings(s, campaign, id, out, e);
-    return subject_text(s, what, &text, e) || read_faults(s, text, out, e) ? -1 : 0;
+    if (subject_text(s, what, &text, e))
+        return -1;
+    vec_push(&out->list, (struct replay_subject){0});
+    return subject_faults(s, text, &out->list.at[0], e);
 }
 
 /* ---- the verb ---- */
 
 /* What came of it: is something wrong, and is it the finding that was asked for? */
-static struct replayed conclude(struct session *s, const struct subject *subject,
-                                const struct replay *r)
+static struct replayed conclude(struct session *s, struct campaign *c,
+                                const struct replay_subject *subject, const struct replay *r)
 {
-    struct campaign *c = s->campaigns.at[subject->campaign];
     const struct summary *summary = campaign_summary(c);
     bool wanted = subject->patterns.n || subject->faultload != FAULTLOAD_EMPTY;
     bool damage = r->before.verdict.pass && !r->after.verdict.pass, said = false, found = false;
@@ -251,11 +261,21 @@ static int code_of(const struct replayed *r)
     return r->wrong ? EXIT_FINDINGS : r->unsure ? EXIT_INCONCLUSIVE : EXIT_OK;
 }
 
+void replay_json(struct session *s, struct campaign *c, const struct replay_subject *subject,
+                 const struct replay *r, struct buf *out)
+{
+    struct replayed result = conclude(s, c, subject, r);
+    reports_entitle(s, subject->campaign, campaign_summary(c));
+    report_replay_json(s->config->name.p, campaign_summary(c), &result, &r->before, &r->faulty,
+                       out);
+}
+
 /* The whole of it, with its tree. */
-static int print_replay(struct session *s, const struct subject *subject, const struct replay *r)
+static int print_replay(struct session *s, const struct replay_subject *subject,
+                        const struct replay *r)
 {
     const struct args *args = s->args;
-    struct replayed result = conclude(s, subject, r);
+    struct replayed result = conclude(s, s->campaigns.at[subject->campaign], subject, r);
     const struct summary *summary = reports_title(s, subject->campaign);
     struct buf out = BUF_INIT(SIZE_MAX);
     if (args->json)
@@ -282,7 +302,7 @@ static int print_replay(struct session *s, const struct subject *subject, const 
 }
 
 /* 0, or an exit code after the error was printed. */
-static int run_again(struct session *s, const struct subject *subject, struct replay *r)
+static int run_again(struct session *s, const struct replay_subject *subject, struct replay *r)
 {
     struct err e = {0};
     struct campaign *c = s->campaigns.at[subject->campaign];
@@ -290,7 +310,7 @@ static int run_again(struct session *s, const struct subject *subject, struct re
         e = (struct err){0}; /* what cannot be read is learned anew */
     struct target target = drive_target(s->live);
     campaign_replay(c, &target, subject->faultload, subject->patterns.at, subject->patterns.n, r);
-    enum status status = drive(s->live, &c, 1, &e);
+    enum status status = drive(s->live, &c, 1, NULL, &e);
     if (status == STATUS_OK)
         return 0;
     if (status != STATUS_FAILED)
@@ -299,7 +319,7 @@ static int run_again(struct session *s, const struct subject *subject, struct re
     return EXIT_ENVIRONMENT;
 }
 
-static void replay_deinit(struct replay *r)
+void replay_deinit(struct replay *r)
 {
     vec_deinit(&r->before.trace.calls);
     vec_deinit(&r->faulty.trace.calls);
@@ -319,7 +339,8 @@ static int replay_all(struct session *s, const struct subjects *subjects)
         session_make_campaigns(s);
         code = run_again(s, &subjects->list.at[i], &r);
         if (!code) {
-            struct replayed result = conclude(s, &subjects->list.at[i], &r);
+            const struct replay_subject *subject = &subjects->list.at[i];
+            struct replayed result = conclude(s, s->campaigns.at[subject->campaign], subject, &r);
             vec_push(&all.list, result);
             if (!s->args->json)
                 report_shown(&result, style, &out);
@@ -367,5 +388,5 @@ static int replay(struct session *s, struct err *e)
 
 int cmd_replay(const struct args *args)
 {
-    return session_do(args, args->positional[1], replay);
+    return session_do(args, args->positional[1], false, replay);
 }

@@ -7,7 +7,7 @@
  *   origin    the services, and what the file alone says of the search. Where the command line says
  *             nothing, the options are adopted from the store; a file that was changed since then
  *             is told from one that was not by this */
-#include "cmd/session.h"
+#include "cmd/ui.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@
 #include "data/secret.h"
 #include "data/yaml.h"
 #include "findings/expect.h"
+#include "search/suite.h"
 
 /* ---- options as text ---- */
 
@@ -55,6 +56,8 @@ static void print_scenario(const struct scenario_spec *spec, struct buf *out)
         buf_addf(&text, " %s:%s", spec->headers.at[i].name.p, spec->headers.at[i].value.p);
     buf_addf(&text, " %.*s %lld ", SLICE_ARG(spec->content_type), (long long)spec->timeout_ns);
     buf_add(&text, spec->body);
+    if (spec->test.n)
+        buf_addf(&text, " test %.*s ", SLICE_ARG(spec->test));
     print_expect(&spec->expect, &text);
     if (spec->under_faults.given)
         print_expect(&spec->under_faults, &text);
@@ -95,6 +98,16 @@ static const char *origin_text(struct session *s)
     return buf_keep(&text, &s->arena).p;
 }
 
+/* NULL: they were not taken, or are too many to be kept. */
+static const char *identities_text(struct session *s)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    identities_print(&s->identities, &text);
+    bool known = text.n && !text.full;
+    slice kept = buf_keep(&text, &s->arena);
+    return known ? kept.p : NULL;
+}
+
 /* Does the command line say anything of the search? */
 static bool search_is_told(const struct args *a)
 {
@@ -110,9 +123,8 @@ static int choose_scenarios(struct session *s, struct err *e)
 {
     const struct campaign_config *c = s->config;
     const char *name = s->args->scenario;
-    uint32_t one = name ? config_scenario(c, slice_of(name)) : UINT32_MAX;
     for (uint32_t i = 0; i < c->scenarios.n; i++)
-        if (!name || i == one)
+        if (!name || tests_chosen(&c->scenarios.at[i], name))
             vec_push(&s->scenarios, i);
     if (s->scenarios.n)
         return 0;
@@ -142,6 +154,8 @@ static int read_options(struct session *s, struct err *e)
     s->origin = origin_text(s);
     if ((o->t_way || args->search[SEARCH_T_WAY]) && !c->search.order_given)
         o->order = order_find(SLICE("size")); /* its phases are sizes */
+    else if (s->scenarios.n > 1 && !c->search.order_given)
+        o->order = order_find(SLICE("auto"));
     s->jobs = args->jobs ? (uint32_t)(args->jobs < 64 ? args->jobs : 64) : c->search.jobs;
     if (args->identify) {
         int level = 0;
@@ -181,29 +195,39 @@ const char *session_scenario(const struct session *s, uint32_t i)
 
 void session_drop_campaigns(struct session *s)
 {
-    for (uint32_t i = 0; i < s->campaigns.n; i++)
+    for (uint32_t i = 0; i < s->campaigns.n; i++) {
         campaign_free(s->campaigns.at[i]);
-    s->campaigns.n = 0;
+        ledger_free(s->ledgers.at[i]);
+    }
+    s->campaigns.n = s->ledgers.n = 0;
+    suite_free(s->suite);
+    s->suite = NULL;
+    s->share = (struct campaign_share){0};
 }
 
-/* Reads everything; nothing is started. */
-static int session_open(struct session *s, const struct args *args, const char *file, struct err *e)
+/* Reads everything; nothing is started, but what lists tests may be. 0, or an exit code. */
+static int session_open(struct session *s, const struct args *args, const char *file, bool ask,
+                        struct err *e)
 {
     char program[4096];
-    const struct node *root;
     *s = (struct session){.args = args, .file = file};
     names_init(&s->names);
     faultloads_init(&s->faultloads);
     ssize_t n = readlink("/proc/self/exe", program, sizeof program);
     s->program = n > 0 ? arena_copy(&s->arena, program, (size_t)n) : "outfox";
-    int failed = campaign_config_load(file, &s->config, e);
+    if (campaign_config_load(file, &s->config, e))
+        return EXIT_USAGE;
     struct campaign_config *c = s->config;
-    if (!failed && c->simulate.n)
-        failed = yaml_load(c->simulate.p, &s->arena, &root, e) ||
-                 sim_load(root, &s->names, &s->sim, e) || sim_adopt(c, s->sim, s->program, e);
+    int code = tests_take(s, ask, e), failed = 0;
+    if (code)
+        return code;
+    if (c->simulate.n)
+        failed = yaml_load(c->simulate.p, &s->arena, &s->simulated, e) ||
+                 sim_load(s->simulated, &s->names, &s->sim, e) ||
+                 sim_adopt(c, s->sim, s->program, e);
     if (failed || choose_scenarios(s, e) || read_options(s, e) || open_judging(s, e) ||
         (args->contract && contracts_load(s, true, e)))
-        return -1;
+        return EXIT_USAGE;
     for (uint32_t i = 0; i < c->secrets.hide.n; i++) /* before anything is read that holds one */
         secret_hide(c->secrets.hide.at[i]);
     for (uint32_t i = 0; i < c->secrets.show.n; i++)
@@ -213,33 +237,38 @@ static int session_open(struct session *s, const struct args *args, const char *
 
 static void session_close(struct session *s)
 {
-    live_close(s->live);
+    session_end(s);
+    ui_close(s->ui);
     session_drop_campaigns(s);
     vec_deinit(&s->campaigns);
+    vec_deinit(&s->ledgers);
     contracts_free(s);
     judging_close(&s->judging);
     rewrite_free(s->rules);
     vec_deinit(&s->scenarios);
     if (s->store)
         store_close(s->store);
+    since_free(&s->since);
     intern_deinit(&s->sentences);
     sim_free(s->sim);
+    identities_deinit(&s->identities);
     if (s->config)
         campaign_config_free(s->config);
     faultloads_deinit(&s->faultloads);
     names_deinit(&s->names);
     arena_deinit(&s->shown);
+    arena_deinit(&s->read);
     intern_deinit(&s->watch.warned);
     arena_deinit(&s->arena);
 }
 
-int session_do(const struct args *args, const char *file,
+int session_do(const struct args *args, const char *file, bool ask,
                int (*verb)(struct session *s, struct err *e))
 {
     struct session s;
     struct err e = {0};
-    int code = EXIT_USAGE;
-    if (session_open(&s, args, file, &e) == 0) {
+    int code = session_open(&s, args, file, ask, &e);
+    if (!code) {
         e = (struct err){0}; /* it knows the file by now, and what is wrong then is not in it */
         code = verb(&s, &e);
     }
@@ -271,37 +300,70 @@ int session_start(struct session *s, struct err *e)
                              .best = levels[s->config->identify.level],
                              .seed = random_key(),
                              .program = s->program,
-                             .sink = watch_sink(s)};
+                             .sink = watch_sink(s),
+                             .beside = s->ui ? &s->ui->loop : NULL};
     session_clear_up();
     int status = live_open(s->config, &o, &s->live, e);
     return status > 0 ? 128 + status : status ? EXIT_ENVIRONMENT : 0;
 }
 
-void session_make_campaigns(struct session *s)
+void session_end(struct session *s)
+{
+    ui_gone(s->ui);
+    live_close(s->live);
+    s->live = NULL;
+}
+
+static struct campaign_options campaign_options_of(struct session *s, uint32_t i)
 {
     const struct args *args = s->args;
     const struct campaign_config *c = s->config;
+    return (struct campaign_options){
+        .config = c,
+        .scenario = s->scenarios.at[i],
+        .names = &s->names,
+        .words = &s->words,
+        .faultloads = &s->faultloads,
+        .search = s->search,
+        .jobs = s->jobs,
+        .max_runs = args->max_runs ? args->max_runs : c->search.max_runs,
+        .max_time_ns = args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
+        .fail_fast = args->fail_fast,
+        .share = &s->share,
+        .judging = &s->judging,
+        .contract = s->contracts.n ? s->contracts.at[i] : NULL,
+        .contract_watches = s->contract_watches,
+        .store = s->store,
+        .options = options_text(s, s->scenarios.at[i]),
+        .origin = s->origin,
+        .identities = identities_text(s),
+        .origin_counts = args->resume && !search_is_told(args),
+        .since = s->search.knowledge ? &s->since : NULL,
+        .part = i,
+        .sink = watch_sink(s)};
+}
+
+struct campaign *session_replayer(struct session *s, uint32_t i, struct contract *contract)
+{
+    struct campaign_options o = campaign_options_of(s, i);
+    o.jobs = 1;
+    o.contract = contract;
+    o.sink = (struct event_sink){0};
+    o.share = NULL;
+    return campaign_new(&o);
+}
+
+void session_make_campaigns(struct session *s)
+{
+    if (s->scenarios.n > 1)
+        s->suite = suite_new(s->scenarios.n, &s->search);
     for (uint32_t i = 0; i < s->scenarios.n; i++) {
-        struct campaign_options o = {
-            .config = c,
-            .scenario = s->scenarios.at[i],
-            .names = &s->names,
-            .words = &s->words,
-            .faultloads = &s->faultloads,
-            .search = s->search,
-            .jobs = s->jobs,
-            .max_runs = args->max_runs ? args->max_runs : c->search.max_runs,
-            .max_time_ns = args->max_time_ns ? args->max_time_ns : c->search.budget_ns,
-            .fail_fast = args->fail_fast,
-            .judging = &s->judging,
-            .contract = s->contracts.n ? s->contracts.at[i] : NULL,
-            .contract_watches = s->contract_watches,
-            .store = s->store,
-            .options = options_text(s, s->scenarios.at[i]),
-            .origin = s->origin,
-            .origin_counts = args->resume && !search_is_told(args),
-            .sink = watch_sink(s)};
+        struct campaign_options o = campaign_options_of(s, i);
+        o.search.suite = s->suite;
+        o.search.seat = i;
+        o.search.scenario = session_scenario(s, i);
         vec_push(&s->campaigns, campaign_new(&o));
+        vec_push(&s->ledgers, ledger_new(&s->names, &s->faultloads));
     }
 }
 
@@ -333,10 +395,10 @@ int session_adopt(struct session *s, struct err *e)
 int session_restore(struct session *s, bool *left, struct err *e)
 {
     *left = false;
+    int status = campaigns_restore(s->campaigns.at, s->campaigns.n, e);
+    if (status)
+        return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
     for (uint32_t i = 0; i < s->campaigns.n; i++) {
-        int status = campaign_restore(s->campaigns.at[i], e);
-        if (status < 0 || status == STATUS_OTHER)
-            return status < 0 ? EXIT_ENVIRONMENT : EXIT_USAGE;
         if (s->args->resume && campaign_had_contract(s->campaigns.at[i]) && !s->args->contract) {
             err_set(e, 0, 0, "the campaign of \"%s\" is judged by a contract; add --contract",
                     session_scenario(s, i));
@@ -347,12 +409,60 @@ int session_restore(struct session *s, bool *left, struct err *e)
     return 0;
 }
 
+static struct since_options since_options_of(struct session *s)
+{
+    struct since_scenario *scenarios = arena_zero(&s->arena, s->scenarios.n * sizeof *scenarios);
+    for (uint32_t i = 0; i < s->scenarios.n; i++)
+        scenarios[i] = (struct since_scenario){slice_of(session_scenario(s, i)),
+                                               options_text(s, s->scenarios.at[i])};
+    return (struct since_options){.config = s->config,
+                                  .names = &s->names,
+                                  .faultloads = &s->faultloads,
+                                  .stateless = s->search.assume >> REDUCE_STATELESS & 1,
+                                  .scenarios = scenarios,
+                                  .n = s->scenarios.n,
+                                  .identities = &s->identities};
+}
+
+int session_since(struct session *s, struct err *e)
+{
+    struct since_options o = since_options_of(s);
+    struct buf text = BUF_INIT(1 << 14);
+    if (s->search.shards > 1 || s->search.t_way) {
+        err_set(e, 0, 0,
+                "--since does not go with %s: what one run leaves out there depends on others; "
+                "leave out one of the two",
+                s->search.t_way ? "t-way" : "--shard");
+        return EXIT_USAGE;
+    }
+    if (since_open(&s->since, s->args->since, &o, e))
+        return EXIT_ENVIRONMENT;
+    s->search.knowledge = s->since.knowledge;
+    s->search.assume |= 1u << REDUCE_SINCE;
+    since_print(&s->since, &text);
+    s->trusts = buf_keep(&text, &s->arena).p;
+    buf_deinit(&text);
+    return 0;
+}
+
+int session_recall(struct session *s, struct err *e)
+{
+    struct since_options o = since_options_of(s);
+    if (!(s->search.assume >> REDUCE_SINCE & 1))
+        return 0;
+    if (since_recall(&s->since, s->store, &o, e))
+        return EXIT_ENVIRONMENT;
+    s->search.knowledge = s->since.knowledge;
+    return 0;
+}
+
 int session_take_up(struct session *s, struct err *e)
 {
     bool left;
     if (store_open(s->config->store.p, STORE_READ, &s->store, e))
         return EXIT_ENVIRONMENT;
     int code = session_adopt(s, e);
+    code = code ? code : session_recall(s, e);
     if (code)
         return code;
     session_make_campaigns(s);

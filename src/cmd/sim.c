@@ -11,9 +11,24 @@
 #include "data/yaml.h"
 #include "report/progress.h"
 #include "report/report.h"
+#include "search/suite.h"
 #include "serve/serve.h"
 
-/* A loaded system with what is needed to run it, and what came of exploring it. */
+struct bench;
+
+/* A scenario that is explored, and what came of it. */
+struct trip {
+    struct bench *bench;
+    uint32_t scenario;
+    struct judge *judge;
+    struct search *search;
+    struct summary summary; /* refers to the search */
+    struct coverage coverage;
+    uint64_t found; /* so far */
+    struct event_sink sink;
+};
+
+/* A loaded system with what is needed to run it. */
 struct bench {
     const struct args *args;
     struct arena arena;
@@ -22,14 +37,13 @@ struct bench {
     struct faultloads faultloads;
     struct sim *sim;
     struct aim aim;
-    uint32_t scenario;
+    uint32_t scenario; /* that was chosen, or the first */
     uint64_t seed;
     struct judging judging;
-    struct judge *judge;
     struct buf body; /* what the client received, as text */
     struct mode_list modes;
-    struct search *search;
-    struct summary summary;    /* refers to the search */
+    struct suite *suite; /* NULL: one scenario is explored */
+    VEC(struct trip) trips;
     struct progress *progress; /* what is shown of it meanwhile; NULL: nothing */
     int64_t start_ns;
 };
@@ -56,9 +70,6 @@ static int bench_read(struct bench *b, struct err *e)
         return -1;
     uint32_t n = b->sim->n_services, scenarios = b->sim->n_scenarios;
     b->scenario = sim_scenario(b->sim, args->scenario);
-    if (!args->scenario && scenarios > 1)
-        fprintf(stderr, "outfox: scenario %s, the first of %u; choose another with --scenario\n",
-                b->sim->scenario[0].name.p, (unsigned)scenarios);
     if (b->scenario == UINT32_MAX) {
         struct buf all = BUF_INIT(300);
         for (uint32_t i = 0; i < scenarios; i++)
@@ -76,6 +87,27 @@ static int bench_read(struct bench *b, struct err *e)
                         e);
 }
 
+/* A verb for one scenario: which is it? */
+static void name_scenario(const struct bench *b)
+{
+    if (!b->args->scenario && b->sim->n_scenarios > 1)
+        fprintf(stderr, "outfox: scenario %s, the first of %u; choose another with --scenario\n",
+                b->sim->scenario[0].name.p, (unsigned)b->sim->n_scenarios);
+}
+
+static void free_trips(struct bench *b)
+{
+    for (uint32_t i = 0; i < b->trips.n; i++) {
+        struct trip *t = &b->trips.at[i];
+        summary_deinit(&t->summary);
+        coverage_deinit(&t->coverage);
+        search_free(t->search);
+        judge_free(t->judge);
+    }
+    vec_deinit(&b->trips);
+    suite_free(b->suite);
+}
+
 /* Loads the system, lets the verb do its work, and frees it. An exit code: the verb's, after its error
  * was printed if there is one. */
 static int bench_do(const struct args *args, int (*verb)(struct bench *b, struct err *e))
@@ -91,9 +123,7 @@ static int bench_do(const struct args *args, int (*verb)(struct bench *b, struct
     }
     if (code && e.text[0])
         cmd_fail(&e);
-    summary_deinit(&b.summary);
-    search_free(b.search);
-    judge_free(b.judge);
+    free_trips(&b);
     judging_close(&b.judging);
     buf_deinit(&b.body);
     sim_free(b.sim);
@@ -137,6 +167,7 @@ static int run_once(struct bench *b, struct err *e)
     const struct node *body;
     struct buf out = BUF_INIT(SIZE_MAX);
     bool unfired = false;
+    name_scenario(b);
     for (uint32_t i = 0; i < args->faults.n; i++)
         if (aim_add(&b->aim, &b->words, sim_request(b->sim, b->scenario),
                     slice_of(args->faults.at[i]), e))
@@ -171,14 +202,15 @@ int cmd_sim_run(const struct args *args)
 
 static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *run, struct err *e)
 {
-    struct bench *b = ctx;
+    const struct trip *t = ctx;
+    struct bench *b = t->bench;
     const struct node *body;
     aim_set(&b->aim, &b->names, &b->faultloads, f);
-    if (sim_run(b->sim, b->scenario, &b->aim, run_seed(b->seed, number), &run->trace, &run->verdict,
+    if (sim_run(b->sim, t->scenario, &b->aim, run_seed(b->seed, number), &run->trace, &run->verdict,
                 &body, e))
         return -1;
     buf_clear(&b->body);
-    if (b->judge && body->type != NODE_NULL)
+    if (t->judge && body->type != NODE_NULL)
         node_print(body, &b->body);
     run->body = buf_slice(&b->body);
     return 0;
@@ -189,44 +221,66 @@ static int run_in_memory(void *ctx, faultload f, uint64_t number, struct run *ru
 static const int64_t FIRST_LINE_NS = MS(500);
 enum { SHOW_EVERY = 64 };
 
-static void show_progress(void *ctx, const struct event *event)
+static void on_event(void *ctx, const struct event *event)
 {
-    const struct bench *b = ctx;
-    if (event->type != EVENT_RUN || event->number % SHOW_EVERY != 1)
+    struct trip *t = ctx;
+    const struct bench *b = t->bench;
+    uint64_t runs = 0, queued = 0, findings = 0;
+    if (b->suite)
+        coverage_event(&t->coverage, event);
+    if (event->type != EVENT_RUN || !b->progress)
         return;
+    t->found = event->found;
+    if (event->number % SHOW_EVERY != 1)
+        return;
+    for (uint32_t i = 0; i < b->trips.n; i++) {
+        uint64_t made, left;
+        search_progress(b->trips.at[i].search, &made, &left);
+        runs += made;
+        queued += left;
+        findings += b->trips.at[i].found;
+    }
     int64_t now_ns = clock_ns();
-    struct progress_facts facts = {.runs = event->runs,
-                                   .queued = event->queued,
-                                   .findings = event->found,
+    struct progress_facts facts = {.runs = runs,
+                                   .queued = queued,
+                                   .findings = findings,
                                    .elapsed_ns = now_ns - b->start_ns,
                                    .max_time_ns = b->args->max_time_ns,
                                    .max_runs = b->args->max_runs};
     progress_show(b->progress, &facts, now_ns);
 }
 
-static int explore_bench(struct bench *b, struct err *e)
+/* The scenario's search, and who judges its runs. */
+static void plan_trip(struct bench *b, uint32_t i, struct search_options options)
 {
-    const struct args *args = b->args;
-    const struct mode_list *of_file = &b->sim->modes;
-    struct search_options options = {.modes = of_file->at, .n_modes = of_file->n};
-    if (search_args(args, b->sim->speaks, &b->modes, &options, e))
-        return -1;
-    judging_wire_sim(&b->judging, b->sim);
-    b->judge = judge_new(&(struct judge_options){
+    struct trip *t = &b->trips.at[i];
+    options.suite = b->suite;
+    options.seat = i;
+    options.scenario = b->sim->scenario[t->scenario].name.p;
+    t->judge = judge_new(&(struct judge_options){
         .names = &b->names,
         .faultloads = &b->faultloads,
         .settings = &b->judging.settings,
         .wires = b->judging.wires.at,
         .n_wires = b->judging.wires.n,
-        .limit_ns = b->sim->scenario[b->scenario].limit_ns,
+        .limit_ns = b->sim->scenario[t->scenario].limit_ns,
     });
-    b->search = search_new(&b->names, &b->faultloads, &options);
-    b->summary = (struct summary){.system = b->sim->name,
-                                  .scenario = b->sim->scenario[b->scenario].name.p,
-                                  .file = args->positional[0],
+    t->search = search_new(&b->names, &b->faultloads, &options);
+    t->summary = (struct summary){.system = b->sim->name,
+                                  .scenario = b->sim->scenario[t->scenario].name.p,
+                                  .file = b->args->positional[0],
                                   .random = b->sim->random};
-    search_describe(&options, &b->arena, &b->summary);
-    struct event_sink sink = {b, show_progress};
+    search_describe(&options, &b->arena, &t->summary);
+    coverage_init(&t->coverage, &b->names);
+}
+
+/* The trips that were planned. */
+static int go(struct bench *b, struct err *e)
+{
+    const struct args *args = b->args;
+    uint32_t n = b->trips.n;
+    struct exploration *x = arena_zero(&b->arena, n * sizeof *x);
+    struct summary **out = arena_zero(&b->arena, n * sizeof *out);
     b->start_ns = clock_ns();
     if (!args->quiet) {
         b->progress = progress_new(stderr, style_terminal(2));
@@ -234,33 +288,98 @@ static int explore_bench(struct bench *b, struct err *e)
     }
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
-    struct exploration x = {.search = b->search,
-                            .names = &b->names,
-                            .faultloads = &b->faultloads,
-                            .runner = {b, run_in_memory},
-                            .budget = {args->max_runs, args->max_time_ns, &interrupted},
-                            .sink = args->quiet ? NULL : &sink,
-                            .judge = b->judge};
-    int status = explore(&x, &b->summary, e);
+    for (uint32_t i = 0; i < n; i++) {
+        struct trip *t = &b->trips.at[i];
+        out[i] = &t->summary;
+        t->sink = (struct event_sink){t, on_event};
+        x[i] = (struct exploration){
+            .search = t->search,
+            .names = &b->names,
+            .faultloads = &b->faultloads,
+            .runner = {t, run_in_memory},
+            .budget = {args->max_runs, args->max_time_ns, &interrupted},
+            .sink = args->quiet && !b->suite ? NULL : &t->sink,
+            .judge = t->judge,
+        };
+    }
+    int status = explore(x, n, b->suite, out, e);
     progress_end(b->progress);
     return status;
+}
+
+/* Explores the scenario that was chosen; all: every one, when none was. */
+static int explore_bench(struct bench *b, bool all, struct err *e)
+{
+    const struct mode_list *of_file = &b->sim->modes;
+    struct search_options options = {.modes = of_file->at, .n_modes = of_file->n};
+    uint32_t n = all && !b->args->scenario ? b->sim->n_scenarios : 1;
+    if (n > 1 && !b->args->search[SEARCH_T_WAY])
+        options.order = order_find(SLICE("auto"));
+    if (search_args(b->args, b->sim->speaks, &b->modes, &options, e))
+        return -1;
+    judging_wire_sim(&b->judging, b->sim);
+    if (n > 1)
+        b->suite = suite_new(n, &options);
+    else
+        name_scenario(b);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&b->trips, (struct trip){.bench = b, .scenario = n > 1 ? i : b->scenario});
+    for (uint32_t i = 0; i < n; i++)
+        plan_trip(b, i, options);
+    return go(b, e);
+}
+
+/* The worst of all scenarios. */
+static int trips_code(const struct bench *b)
+{
+    int worst = EXIT_OK;
+    for (uint32_t i = 0; i < b->trips.n; i++)
+        worst = cmd_worse(worst, cmd_code(&b->trips.at[i].summary));
+    return worst;
+}
+
+static void suite_of(void *ctx, struct suite_coverage *out)
+{
+    struct bench *b = ctx;
+    VEC(const struct coverage *) list = {0};
+    struct suite_facts facts = {.services = b->words.services, .n_services = b->words.n_services};
+    for (uint32_t i = 0; i < b->trips.n; i++)
+        vec_push(&list, &b->trips.at[i].coverage);
+    sim_ways(b->sim, &b->arena, &facts.ways);
+    suite_cover(list.at, list.n, &facts, out);
+    vec_deinit(&facts.ways);
+    vec_deinit(&list);
 }
 
 static int explore_and_report(struct bench *b, struct err *e)
 {
     const struct args *args = b->args;
     struct buf out = BUF_INIT(SIZE_MAX);
-    int failed = explore_bench(b, e);
-    if (!failed || b->summary.runs > 0) { /* what is known is told even when a run was impossible */
-        const struct summary *summary = &b->summary;
-        struct report_source source = {.n = 1, .scenarios = &summary};
-        if (args->json)
-            report_json(summary, &out);
+    int failed = explore_bench(b, true, e);
+    uint32_t n = b->trips.n;
+    const struct summary **all = arena_zero(&b->arena, (n + 1) * sizeof *all);
+    uint64_t runs = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        all[i] = &b->trips.at[i].summary;
+        runs += all[i]->runs;
+    }
+    if (!failed || runs > 0) { /* what is known is told even when a run was impossible */
+        struct report_source source = {.system = n > 1 ? b->sim->name : NULL,
+                                       .file = args->positional[0],
+                                       .version = outfox_version,
+                                       .n = n,
+                                       .scenarios = all,
+                                       .ctx = b,
+                                       .suite = suite_of};
+        if (args->json && n > 1)
+            report_campaign_json(&source, &out);
+        else if (args->json)
+            report_json(all[0], &out);
         else
             report_text(&source, style_for(1, args->color), &out);
     }
     cmd_print(&out, stdout);
-    return failed ? EXIT_USAGE : interrupted ? signal_code() : cmd_code(&b->summary);
+    return failed ? EXIT_USAGE : interrupted ? signal_code() : trips_code(b);
 }
 
 int cmd_sim_explore(const struct args *args)
@@ -273,11 +392,13 @@ static int explain(struct bench *b, struct err *e)
     const struct args *args = b->args;
     faultload meant[MEANT_MAX];
     uint32_t n;
-    if (explore_bench(b, e) || search_meant(b->search, &b->words, sim_request(b->sim, b->scenario),
-                                            slice_of(args->positional[1]), meant, &n, e))
+    if (explore_bench(b, false, e) ||
+        search_meant(b->trips.at[0].search, &b->words, sim_request(b->sim, b->scenario),
+                     slice_of(args->positional[1]), meant, &n, e))
         return EXIT_USAGE;
-    explain_print(args, &b->summary, b->search, meant, n);
-    return interrupted ? signal_code() : b->summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
+    const struct trip *t = &b->trips.at[0];
+    explain_print(args, &t->summary, t->search, NULL, meant, n);
+    return interrupted ? signal_code() : t->summary.broken ? EXIT_ENVIRONMENT : EXIT_OK;
 }
 
 int cmd_sim_explain(const struct args *args)
@@ -288,10 +409,11 @@ int cmd_sim_explain(const struct args *args)
 static int deps(struct bench *b, struct err *e)
 {
     const struct args *args = b->args;
-    struct deps_report report = {.summary = &b->summary};
-    if (explore_bench(b, e))
+    struct deps_report report = {0};
+    if (explore_bench(b, false, e))
         return EXIT_USAGE;
-    deps_build(b->judge, &report.deps);
+    report.summary = &b->trips.at[0].summary;
+    deps_build(b->trips.at[0].judge, &report.deps);
     int code = deps_print(args, &report, 1);
     deps_deinit(&report.deps);
     return interrupted ? signal_code() : code;

@@ -7,56 +7,70 @@
 
 /* ---- explain ---- */
 
-void explain_print(const struct args *args, const struct summary *s, const struct search *search,
-                   const faultload *meant, uint32_t n)
+static void explain_to(bool json, const struct summary *s, const struct search *search,
+                       const struct ledger *ledger, const faultload *meant, uint32_t n,
+                       struct buf *out)
 {
     struct explanation x[MEANT_MAX];
-    struct buf out = BUF_INIT(SIZE_MAX);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         search_explain(search, meant[i], &x[i]);
+        if (ledger)
+            ledger_number_run(ledger, &x[i]);
+    }
     struct explanations all = {s, n, meant, x};
-    (args->json ? report_explanations_json : report_explanations)(&all, &out);
+    (json ? report_explanations_json : report_explanations)(&all, out);
+}
+
+void explain_print(const struct args *args, const struct summary *s, const struct search *search,
+                   const struct ledger *ledger, const faultload *meant, uint32_t n)
+{
+    struct buf out = BUF_INIT(SIZE_MAX);
+    explain_to(args->json, s, search, ledger, meant, n, &out);
     cmd_print(&out, stdout);
 }
 
-/* Of the finding with this number in reports, where those of oracles come after the others. */
-static bool finding_faultload(const struct summary *s, uint64_t id, faultload *out)
+/* The faultloads that are meant by what was written. */
+static int find_meant(struct session *s, struct campaign *c, slice text, faultload out[MEANT_MAX],
+                      uint32_t *n, struct err *e)
 {
-    uint64_t n = s->findings.n + s->more_findings;
-    if (id && id <= s->findings.n) {
-        *out = s->findings.at[id - 1].faultload;
-        return true;
-    }
-    for (uint32_t i = 0; i < s->remarks.n; i++)
-        if (s->remarks.at[i].severity == SEVERITY_FINDING && ++n == id) {
-            *out = s->remarks.at[i].faultload;
-            return true;
-        }
-    return false;
+    struct run plain = {0};
+    struct err ignored = {0};
+    struct arena keep = {0};
+    bool known = campaign_run_of(c, FAULTLOAD_EMPTY, &keep, &plain, &ignored) == 0;
+    uid request = known && plain.trace.calls.n ? plain.trace.calls.at[0].uid : UID_NONE;
+    vec_deinit(&plain.trace.calls);
+    arena_deinit(&keep);
+    return search_meant(campaign_search(c), &s->words, request, text, out, n, e);
 }
 
-/* The faultloads that are meant: of a finding, or by what was written. */
+int explain_json(struct session *s, uint32_t i, slice text, struct buf *out, struct err *e)
+{
+    faultload meant[MEANT_MAX] = {0};
+    uint32_t n = 0;
+    struct campaign *c = s->campaigns.at[i];
+    if (find_meant(s, c, text, meant, &n, e))
+        return -1;
+    explain_to(true, reports_title(s, i), campaign_search(c), s->ledgers.at[i], meant, n, out);
+    return 0;
+}
+
+/* Of a finding, or by what was written. */
 static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT_MAX], uint32_t *n,
                       struct err *e)
 {
     const char *what = s->args->positional[0];
     slice text;
-    struct run plain = {0};
-    struct err ignored = {0};
     uint64_t id;
+    struct replay_subject finding;
     const struct summary *summary = campaign_finish(c);
     if (slice_to_u64(slice_of(what), UINT32_MAX, &id)) {
-        if (!finding_faultload(summary, id, &out[0]))
+        if (!subject_finding(s, 0, summary, (uint32_t)id, &finding))
             return err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
+        out[0] = finding.faultload;
         *n = 1;
         return 0;
     }
-    if (subject_text(s, what, &text, e))
-        return -1;
-    bool known = campaign_run_of(c, FAULTLOAD_EMPTY, &s->arena, &plain, &ignored) == 0;
-    uid request = known && plain.trace.calls.n ? plain.trace.calls.at[0].uid : UID_NONE;
-    vec_deinit(&plain.trace.calls);
-    return search_meant(campaign_search(c), &s->words, request, text, out, n, e);
+    return subject_text(s, what, &text, e) || find_meant(s, c, text, out, n, e) ? -1 : 0;
 }
 
 /* 0, or an exit code, with *e. */
@@ -76,13 +90,13 @@ static int explain(struct session *s, struct err *e)
                 session_scenario(s, 0));
     if (status || read_meant(s, c, meant, &n, e))
         return EXIT_USAGE;
-    explain_print(s->args, reports_title(s, 0), campaign_search(c), meant, n);
+    explain_print(s->args, reports_title(s, 0), campaign_search(c), s->ledgers.at[0], meant, n);
     return EXIT_OK;
 }
 
 int cmd_explain(const struct args *args)
 {
-    return session_do(args, args->positional[1], explain);
+    return session_do(args, args->positional[1], false, explain);
 }
 
 /* ---- deps ---- */
@@ -123,10 +137,10 @@ static int print_deps(struct session *s, struct err *e)
     int code = session_take_up(s, e);
     if (code)
         return code;
+    struct report_source source = reports_source(s, NULL, NULL);
     for (uint32_t i = 0; i < s->campaigns.n; i++) {
         struct deps_report one = {.summary = reports_summary(s, i)};
-        if (campaign_judge(s->campaigns.at[i]))
-            deps_build(campaign_judge(s->campaigns.at[i]), &one.deps);
+        source.deps(source.ctx, i, &one.deps);
         vec_push(&list, one);
     }
     code = deps_print(s->args, list.at, list.n);
@@ -139,5 +153,5 @@ static int print_deps(struct session *s, struct err *e)
 int cmd_deps(const struct args *args)
 {
     int code = deps_check(args);
-    return code ? code : session_do(args, args->positional[0], print_deps);
+    return code ? code : session_do(args, args->positional[0], false, print_deps);
 }

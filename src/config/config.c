@@ -58,18 +58,28 @@ static void expect_deinit(struct expect_spec *x)
     vec_deinit(&x->any_of);
 }
 
+static void scenario_deinit(struct scenario_spec *s)
+{
+    vec_deinit(&s->headers);
+    vec_deinit(&s->env);
+    expect_deinit(&s->expect);
+    expect_deinit(&s->under_faults);
+}
+
 void campaign_config_free(struct campaign_config *c)
 {
     if (!c)
         return;
-    for (uint32_t i = 0; i < c->services.n; i++)
+    for (uint32_t i = 0; i < c->services.n; i++) {
         vec_deinit(&c->services.at[i].env);
-    for (uint32_t i = 0; i < c->scenarios.n; i++) {
-        vec_deinit(&c->scenarios.at[i].headers);
-        vec_deinit(&c->scenarios.at[i].env);
-        expect_deinit(&c->scenarios.at[i].expect);
-        expect_deinit(&c->scenarios.at[i].under_faults);
+        vec_deinit(&c->services.at[i].files);
     }
+    for (uint32_t i = 0; i < c->scenarios.n; i++)
+        if (!c->scenarios.at[i].test.n) /* what tests have is their suite's */
+            scenario_deinit(&c->scenarios.at[i]);
+    scenario_deinit(&c->suite.each);
+    vec_deinit(&c->suite.only);
+    vec_deinit(&c->suite.skip);
     vec_deinit(&c->env);
     vec_deinit(&c->services);
     vec_deinit(&c->scenarios);
@@ -107,6 +117,11 @@ uint32_t config_scenario(const struct campaign_config *c, slice name)
         if (slice_eq(c->scenarios.at[i].name, name))
             return i;
     return UINT32_MAX;
+}
+
+bool config_has_many(const struct campaign_config *c)
+{
+    return c->scenarios.n > 1 || c->suite.given;
 }
 
 struct vocabulary config_vocabulary(const struct campaign_config *c, struct names *names,
@@ -592,8 +607,8 @@ static int config_read(struct keys_reader *r, const struct node *root, bool file
         return keys_fail(r, simulate, "\"simulate\" replaces \"services\": remove one of them");
     if (!simulate && !services)
         return keys_fail(r, root, "\"services\" is missing (or \"simulate\" instead)");
-    if (!simulate && !node_get(root, SLICE("scenarios")))
-        return keys_fail(r, root, "\"scenarios\" is missing: add what to exercise");
+    if (!simulate && !c->suite.given && !node_get(root, SLICE("scenarios")))
+        return keys_fail(r, root, "\"scenarios\" is missing (or \"suite\"): add what to exercise");
     if (!c->store.n)
         c->store = conf_path(c, SLICE(".outfox/campaign.db"));
     if (!c->logs.n)
@@ -610,6 +625,7 @@ static int config_read(struct keys_reader *r, const struct node *root, bool file
             env_inherit(&c->env, &c->services.at[i].env, true);
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         env_inherit(&c->env, &c->scenarios.at[i].env, false);
+    env_inherit(&c->env, &c->suite.each.env, false);
     if (simulate)
         c->services.n = 0; /* they were needed for their names alone */
     return 0;
@@ -729,5 +745,7 @@ void config_warn(const struct campaign_config *c, void (*tell)(void *ctx, const 
     }
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         warn_dir("scenario", c->scenarios.at[i].name, c->scenarios.at[i].dir, tell, ctx);
+    if (c->suite.given)
+        warn_dir("the tests of", SLICE("suite"), c->suite.each.dir, tell, ctx);
     reach_check(c, tell, ctx);
 }

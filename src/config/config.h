@@ -37,8 +37,6 @@ enum restart {
     RESTART_EACH_RUN, /* before every run too: nothing that it remembers outlives one */
 };
 
-extern const char *const restart_names[3]; /* when-dead each-run NULL */
-
 struct service_spec {
     slice name;
     slice host;         /* where it listens; "127.0.0.1" unless its address says otherwise */
@@ -58,6 +56,8 @@ struct service_spec {
     int64_t ready_ns;                 /* deadline; default 30s */
     int64_t stop_ns;                  /* from SIGTERM to SIGKILL; default 3s */
     enum restart restart;
+    slice version;      /* what tells it from an earlier one (live/identity.h); empty: not given */
+    struct texts files; /* what it is made of: paths and patterns; none: what the command names */
     uint32_t line, col;
 };
 
@@ -121,6 +121,21 @@ struct scenario_spec {
     struct expect_spec expect;       /* without faults, and with them unless the next is given */
     struct expect_spec under_faults; /* when a fault was injected */
     slice contract; /* its file; empty: resilience/NAME.yaml beside the configuration */
+    slice test;     /* of a suite: which one it is; empty: the file has this scenario. All else of a
+                       test but its name is shared with the others of the suite */
+    uint32_t line, col;
+};
+
+/* Scenarios that are tests of a runner. They are not known when the file is read: `list` is run
+ * when a campaign begins (live/listing.h), and each test becomes a scenario then. */
+struct suite_spec {
+    bool given;
+    slice list;              /* command that prints the tests; empty: the reports alone tell them */
+    int64_t list_ns;         /* its deadline; default 2m */
+    slice junit;             /* pattern of JUnit XML reports that hold the tests; "-": `list` prints
+                                one; empty: `list` prints a test in each line */
+    struct texts only, skip; /* patterns with *; none: all, nothing */
+    struct scenario_spec each; /* what all tests have; its command has $OUTFOX_TEST for {test} */
     uint32_t line, col;
 };
 
@@ -148,6 +163,7 @@ struct campaign_config {
     slice simulate;                        /* file of a simulated system, served; empty: none */
     struct texts propagate;                /* simulate: headers that its services pass on; default
                                               traceparent, tracestate, baggage */
+    struct suite_spec suite;               /* its tests are added to the scenarios */
     bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
     struct mode_list modes;                /* default: the set errors */
     struct texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
@@ -195,6 +211,9 @@ const struct service_spec *config_renewed(const struct campaign_config *c);
 /* UINT32_MAX: there is none. */
 uint32_t config_service(const struct campaign_config *c, slice name);
 uint32_t config_scenario(const struct campaign_config *c, slice name);
+
+/* Are scenarios told apart by their names in what is printed? Where there is one, that is not needed. */
+bool config_has_many(const struct campaign_config *c);
 
 /* Does it know where to listen: by a port that is fixed, or by {port}, {address} in its texts?
  * Those that are not waited for may listen nowhere. */

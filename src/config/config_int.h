@@ -50,6 +50,17 @@ struct service_spec conf_service(const struct campaign_config *c, const struct n
 extern const struct keys scenario_keys;
 key_pair conf_scenario;
 
+/* A scenario with nothing set but its name; and the map that says the rest. */
+struct scenario_spec conf_scenario_new(const struct campaign_config *c, slice name, uint32_t line,
+                                       uint32_t col);
+int conf_scenario_read(struct keys_reader *r, struct scenario_spec *s,
+                       const struct node *map) MUST_USE;
+
+/* ---- config_suite.c ---- */
+
+extern const struct keys suite_keys;
+key_read conf_suite;
+
 /* ---- config.c ---- */
 
 /* Expands ${ENV} in all texts below a node; the new nodes are in `a`. NULL: an error. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The keys of the file and of its services, with all that is known about them: the reader, the JSON
- * Schema and the checks of docs/config.md go by these rows. Scenarios are config_scenario.c, `judge`
- * is judge/settings.c. Addresses are checked by their form alone: names are resolved when a campaign
+ * Schema and the checks of docs/config.md go by these rows. Scenarios are config_scenario.c, `suite`
+ * is config_suite.c, `judge` judge/settings.c. Addresses are checked by their form alone: names are resolved when a campaign
  * begins. */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 const char *const identify_level_names[5] = {"auto", "state", "trace", "none"};
 const char *const identify_payload_names[4] = {"auto", "on", "off"};
 const char *const connections_names[3] = {"fresh", "reuse"};
-const char *const restart_names[3] = {"when-dead", "each-run"};
+static const char *const restart_names[3] = {"when-dead", "each-run"};
 
 static const char *order_word(size_t i)
 {
@@ -226,6 +226,29 @@ static int read_ready(struct keys_reader *r, const struct key *key, void *into,
     return 0;
 }
 
+/* One line, to be printed and kept. */
+static int check_line(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    (void)into;
+    bool ok = value->text.n <= 100;
+    for (size_t i = 0; i < value->text.n; i++)
+        ok &= (unsigned char)value->text.p[i] >= 0x20 && value->text.p[i] != 0x7f;
+    return ok ? 0 : keys_fail(r, value, "\"%s\" must be one line of at most 100 bytes", key->name);
+}
+
+static int read_files(struct keys_reader *r, const struct key *key, void *into,
+                      const struct node *value)
+{
+    struct texts *files = key_field(key, into);
+    for (uint32_t i = 0; i < files->n; i++) {
+        if (!files->at[i].n)
+            return keys_fail(r, value->list[i], "\"%s\": a path is empty", key->name);
+        files->at[i] = conf_path(((struct conf_reader *)r->ctx)->c, files->at[i]);
+    }
+    return 0;
+}
+
 /* clang-format off */
 static const struct key service_rows[] = {
     {"port", KEY_U16, offsetof(struct service_spec, port), .least = 0, .most = 65535,
@@ -258,6 +281,10 @@ static const struct key service_rows[] = {
      .fallback = "3s", .doc = "time to exit after SIGTERM"},
     {"restart", KEY_WORD, offsetof(struct service_spec, restart), .words = restart_names,
      .fallback = "when-dead", .doc = "each-run: restart it before every run, so that caches and circuit breakers in it forget earlier runs; when-dead: only when it has died"},
+    {"version", KEY_TEXT, offsetof(struct service_spec, version), .read = check_line,
+     .fallback = "by its files", .doc = "what tells this version of it from others, for --since: a number, a tag, a commit"},
+    {"files", KEY_TEXTS, offsetof(struct service_spec, files), .most = 100, .read = read_files,
+     .fallback = "those that run names", .doc = "what it is made of, for --since: files, directories and patterns such as src/*.py"},
 };
 static const struct keys service_keys = {"a service", "service", KEY_ROWS(service_rows),
     .schema = "\"oneOf\": [{\"required\": [\"run\"]}, {\"required\": [\"address\"]}]"};
@@ -275,6 +302,7 @@ static const struct pairing {
     {"port", "run", true, "for a service that is already running, set \"address: 127.0.0.1:PORT\""},
     {"host", "run", true, "for a service that is already running, set \"address: HOST:PORT\""},
     {"dir", "run", true, "it applies to the command"},
+    {"files", "version", false, "a version already says which one it is"},
     {"env", "run", true, "it applies to the command"},
     {"stop-within", "run", true, "Outfox stops only what it starts"},
     {"restart", "run", true,
@@ -357,16 +385,6 @@ static int read_version(struct keys_reader *r, const struct key *key, void *into
     if (slice_is(value->text, "1"))
         return 0;
     return keys_fail(r, value, "\"%s\" must be 1, the only version of this format", key->name);
-}
-
-static int check_name(struct keys_reader *r, const struct key *key, void *into,
-                      const struct node *value)
-{
-    (void)into;
-    bool ok = value->text.n <= 100;
-    for (size_t i = 0; i < value->text.n; i++)
-        ok &= (unsigned char)value->text.p[i] >= 0x20 && value->text.p[i] != 0x7f;
-    return ok ? 0 : keys_fail(r, value, "\"%s\" must be one line of at most 100 bytes", key->name);
 }
 
 static int add_mode(struct keys_reader *r, const struct key *key, void *into,
@@ -488,11 +506,11 @@ static const struct key search_rows[] = {
      .fallback = "0", .doc = "percentage of what the reductions skip that is run anyway, and compared"},
     {"order", KEY_WORD, offsetof(struct campaign_config, search.options.order), .word = order_word,
      .given = offsetof(struct campaign_config, search.order_given),
-     .fallback = "soon", .doc = "which faultload is tried next"},
+     .fallback = "soon; auto of several scenarios", .doc = "which faultload is tried next"},
     {"seed", KEY_U64, offsetof(struct campaign_config, search.options.seed), .least = 0, .most = INT64_MAX,
      .fallback = "0", .doc = "seed for everything random"},
     {"max-runs", KEY_U64, offsetof(struct campaign_config, search.max_runs), .least = 1, .most = INT64_MAX,
-     .fallback = "no bound", .doc = "stop after this many runs of a scenario"},
+     .fallback = "no bound", .doc = "stop after this many runs, of all scenarios together"},
     {"budget", KEY_DURATION, offsetof(struct campaign_config, search.budget_ns), .least = 1,
      .fallback = "no bound", .doc = "stop after this time"},
     {"jobs", KEY_U32, offsetof(struct campaign_config, search.jobs), .least = 1, .most = 64,
@@ -529,7 +547,7 @@ static const struct keys secrets_keys = {"secrets", "secrets", KEY_ROWS(secrets_
 static const struct key config_rows[] = {
     {"version", KEY_OTHER, .read = read_version, .needed = "version: 1", .schema = "\"const\": 1",
      .doc = "version of the file format: 1; required"},
-    {"name", KEY_TEXT, offsetof(struct campaign_config, name), .read = check_name,
+    {"name", KEY_TEXT, offsetof(struct campaign_config, name), .read = check_line,
      .fallback = "the directory's name", .doc = "name of the system, in reports"},
     {"env", KEY_PAIRS, offsetof(struct campaign_config, env), .pair = as_variable,
      .doc = "environment variables of all commands and all services with run; their own env takes precedence"},
@@ -540,9 +558,11 @@ static const struct key config_rows[] = {
      .doc = "instead of services: the file of a simulated system, run as real servers"},
     {"scenarios", KEY_EACH, .least = 1, .most = SCENARIOS_MAX, .pair = conf_scenario, .inner = &scenario_keys,
      .fallback = "for a simulated system: those in its file", .doc = "what to exercise, by name"},
+    {"suite", KEY_OTHER, .read = conf_suite, .inner = &suite_keys, .schema = "\"$ref\": \"#/$defs/suite\"",
+     .fallback = "none", .doc = "tests of a runner, each of which is a scenario"},
     {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode, .schema = SCALAR,
      .given = offsetof(struct campaign_config, modes_given),
-     .fallback = "errors", .doc = "ways to fail, or sets of them: errors, standard, thorough"},
+     .fallback = "errors", .doc = "ways to fail, or sets of them: errors, standard, thorough, intellift"},
     {"ignore", KEY_TEXTS, offsetof(struct campaign_config, ignore), .read = keep_ignore,
      .fallback = "none", .doc = "calls that are passed through and never faulted: SERVICE INTERFACE, with *"},
     {"search", KEY_MAP, .inner = &search_keys,
@@ -568,7 +588,7 @@ static const struct key config_rows[] = {
      .fallback = "true", .doc = "injected answers carry the header x-outfox-fault"},
 };
 const struct keys config_keys = {"the configuration", "config", KEY_ROWS(config_rows),
-    .schema = "\"oneOf\": [{\"required\": [\"services\", \"scenarios\"]}, {\"required\": [\"simulate\"]}]"};
+    .schema = "\"oneOf\": [{\"required\": [\"services\"], \"anyOf\": [{\"required\": [\"scenarios\"]}, {\"required\": [\"suite\"]}]}, {\"required\": [\"simulate\"]}]"};
 /* clang-format on */
 
 void campaign_config_schema(struct buf *out)

@@ -3,7 +3,7 @@
  * Scenarios of a configuration, and what they expect of answers and commands.
  *
  * A request names a service, so it is only kept here and understood when all services are known
- * (config_check.c). Values that must be equal stand under `status`, `headers`, `json` and `body` as
+ * (config.c). Values that must be equal stand under `status`, `headers`, `json` and `body` as
  * they are; what is not equality stands apart, in words, under `where`, so that neither is ever taken
  * for the other. */
 #include "base/clock.h"
@@ -363,32 +363,44 @@ static int scenario_check(struct keys_reader *r, struct scenario_spec *s, const 
     return 0;
 }
 
+struct scenario_spec conf_scenario_new(const struct campaign_config *c, slice name, uint32_t line,
+                                       uint32_t col)
+{
+    return (struct scenario_spec){.name = name,
+                                  .service = UINT32_MAX,
+                                  .method = SLICE(""),
+                                  .target = SLICE(""),
+                                  .body = SLICE(""),
+                                  .content_type = SLICE(""),
+                                  .command = SLICE(""),
+                                  .dir = c->dir,
+                                  .before = SLICE(""),
+                                  .after = SLICE(""),
+                                  .expect = {.body = SLICE(""), .contains = SLICE("")},
+                                  .under_faults = {.body = SLICE(""), .contains = SLICE("")},
+                                  .test = SLICE(""),
+                                  .line = line,
+                                  .col = col};
+}
+
+int conf_scenario_read(struct keys_reader *r, struct scenario_spec *s, const struct node *map)
+{
+    return keys_read(r, &scenario_keys, s, map) || scenario_check(r, s, map) ? -1 : 0;
+}
+
 int conf_scenario(struct keys_reader *r, const struct key *key, void *into,
                   const struct node_pair *pair)
 {
     struct conf_reader *c = r->ctx;
     (void)key;
     (void)into;
-    struct scenario_spec s = {.name = pair->key,
-                              .service = UINT32_MAX,
-                              .method = SLICE(""),
-                              .target = SLICE(""),
-                              .body = SLICE(""),
-                              .content_type = SLICE(""),
-                              .command = SLICE(""),
-                              .dir = c->c->dir,
-                              .before = SLICE(""),
-                              .after = SLICE(""),
-                              .expect = {.body = SLICE(""), .contains = SLICE("")},
-                              .under_faults = {.body = SLICE(""), .contains = SLICE("")},
-                              .line = pair->line,
-                              .col = pair->col};
+    struct scenario_spec s = conf_scenario_new(c->c, pair->key, pair->line, pair->col);
     c->own = false;
     vec_push(&c->requests, NULL);
     int status = keys_name(r, pair->key, pair->line, pair->col, "the name of a scenario", false) ||
-                         keys_read(r, &scenario_keys, &s, pair->value)
+                         conf_scenario_read(r, &s, pair->value)
                      ? -1
-                     : scenario_check(r, &s, pair->value);
+                     : 0;
     vec_push(&c->c->scenarios, s); /* also a wrong one: its vectors are freed with the whole */
     return status;
 }

@@ -124,6 +124,7 @@ void reach_of(const struct campaign_config *c, uint32_t service, struct reach *o
         for (uint32_t k = 0; k < s->env.n && other; k++)
             out->given |= names_service(s->env.at[k].value, name);
     }
+    out->asked |= c->suite.given; /* its tests are commands */
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         out->asked |= c->scenarios.at[i].is_command || c->scenarios.at[i].service == service;
     find_told(c, service, out);

@@ -465,6 +465,7 @@ static void add_service(const struct starter_service *service, struct buf *out)
 static void add_scenarios(const struct starter *s, slice first, struct buf *out)
 {
     buf_adds(out, "\n# What to exercise. {url:NAME} is the address of a service behind its proxy.\n"
+                  "# `suite` takes the tests of a runner (pytest, JUnit ...): docs/suites.md.\n"
                   "scenarios:\n");
     for (uint32_t i = 0; i < s->scenarios.n; i++) {
         const struct starter_scenario *scenario = &s->scenarios.at[i];

@@ -19,8 +19,10 @@ void aim_set(struct aim *aim, const struct names *names, const struct faultloads
     aim->any_n = false;
     for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest) {
         struct fault fault = fl->rows.at[f].last;
-        if (fault_kind_of(names, fault) == FAULT_SERVICE) {
-            vec_push(&aim->services, (struct aim_service){.fault = fault});
+        struct service_fault how = fault_service(names, fault);
+        if (how.row) {
+            sym service = uid_element(names, fault.point)->service;
+            vec_push(&aim->services, (struct aim_service){.service = service, .how = how});
             continue;
         }
         while (aim->exact.n <= fault.point)
@@ -51,7 +53,7 @@ static mode exact_at(const struct aim *aim, uid u)
     return u < aim->exact.n ? aim->exact.at[u] : MODE_NONE;
 }
 
-mode aim_find(struct aim *aim, struct names *names, uid u, uid *by)
+mode aim_find(struct aim *aim, struct names *names, uid u, uint8_t flags, uid *by)
 {
     *by = u;
     mode m = exact_at(aim, u);
@@ -67,16 +69,17 @@ mode aim_find(struct aim *aim, struct names *names, uid u, uid *by)
     }
     for (uint32_t i = 0; i < aim->services.n; i++) {
         struct aim_service *s = &aim->services.at[i];
-        if (uid_element(names, s->fault.point)->service == uid_element(names, u)->service) {
+        if (s->service == uid_element(names, u)->service) {
             s->fired++;
-            return s->fault.mode;
+            return service_fault_mode(s->how, names, u, flags);
         }
     }
     for (uint32_t i = 0; i < aim->patterns.n; i++) {
         struct aim_pattern *p = &aim->patterns.at[i];
         if (pattern_matches(&p->pattern, names, u)) {
             p->fired++;
-            return p->pattern.mode;
+            return p->pattern.how.row ? service_fault_mode(p->pattern.how, names, u, flags)
+                                      : p->pattern.mode;
         }
     }
     return MODE_NONE;

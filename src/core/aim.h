@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * aim: what decides, for each call of one run, whether and how it fails. It holds a faultload of
- * exact points, found in constant time, and of services that are down, and patterns that people
- * write by hand (pattern.h), each with a mode. One that starts at the scenario's own request means just what is called from there.
+ * exact points, found in constant time, and of services that fail as a whole, and patterns that
+ * people write by hand (pattern.h), each with a mode. One that starts at the scenario's own request means just what is called from there.
  * Exact points win over services, these over patterns, earlier patterns over later ones. An aim does not change while a
  * run uses it. */
 #ifndef OUTFOX_CORE_AIM_H
@@ -17,7 +17,8 @@ struct aim_pattern {
 };
 
 struct aim_service {
-    struct fault fault;
+    sym service;
+    struct service_fault how;
     uint32_t fired; /* how many calls to it were failed */
 };
 
@@ -42,7 +43,7 @@ int aim_add(struct aim *aim, const struct vocabulary *v, uid request, slice text
             struct err *e) MUST_USE;
 
 /* The mode for this call or MODE_NONE; *by is the point that matched (u itself for a pattern or a
- * service). */
-mode aim_find(struct aim *aim, struct names *names, uid u, uid *by);
+ * service). Flags: enum call_flag. */
+mode aim_find(struct aim *aim, struct names *names, uid u, uint8_t flags, uid *by);
 
 #endif

@@ -18,6 +18,11 @@ faultload faultload_extend(struct faultloads *fl, faultload rest, struct fault l
     return fl->rows.n - 1;
 }
 
+void faultloads_cut(struct faultloads *fl, uint32_t n)
+{
+    fl->rows.n = n;
+}
+
 mode faultload_at(const struct faultloads *fl, faultload f, uid point)
 {
     for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
@@ -47,40 +52,44 @@ bool faultload_eq(const struct faultloads *fl, faultload a, faultload b)
     return a == b || (faultload_size(fl, a) == faultload_size(fl, b) && faultload_within(fl, a, b));
 }
 
-/* ---- kinds ---- */
+/* ---- services ---- */
 
-/* "SERVICE WORD", or with one word more. */
-static const struct kind_row {
-    const char *word;
-    bool more;
-    enum fault_kind kind;
-    const char *refused; /* NULL: it can be injected */
-} kind_rows[] = {
-    {"down", false, FAULT_SERVICE, NULL},
-    {"signal", true, FAULT_CALL,
-     "signals to services cannot be injected; write \"SERVICE down\" to refuse all calls to it"},
-    {"-x-", true, FAULT_CALL,
+/* "SERVICE WORD MORE" that cannot be injected, and what to write instead. */
+static const struct {
+    const char *word, *instead;
+} refused[] = {
+    {"signal",
+     "signals to services cannot be injected; write \"SERVICE down\" to refuse all calls to "
+     "it, or \"SERVICE crashing\" to break them off"},
+    {"-x-",
      "links cannot be cut; write \"CALLER > SERVICE : refuse\" to refuse the calls between them"},
-    {"at", true, FAULT_CALL,
-     "places inside programs cannot be made to fail; write \"SERVICE METHOD /path : MODE\" to fail a "
-     "call"},
+    {"at",
+     "places inside programs cannot be made to fail; write \"SERVICE METHOD /path : MODE\" to "
+     "fail a call"},
 };
 
-enum { KIND_ROWS = sizeof kind_rows / sizeof *kind_rows };
+enum { REFUSED = sizeof refused / sizeof *refused };
 
-enum fault_kind fault_kind_of(const struct names *names, struct fault f)
+struct service_fault fault_service(const struct names *names, struct fault f)
 {
-    if (f.point == UID_NONE || f.mode != mode_make(MODE_REFUSE, 0) ||
-        uid_parent(names, f.point) != UID_NONE)
-        return FAULT_CALL;
+    struct service_fault none = {0};
+    if (f.point == UID_NONE || uid_parent(names, f.point) != UID_NONE)
+        return none;
     const struct element *el = uid_element(names, f.point);
-    slice service = names_text(names, el->service), word = names_text(names, el->interface);
+    slice service = names_text(names, el->service);
     if (el->n || el->payload || el->before || slice_find(service, '*') < service.n)
-        return FAULT_CALL;
-    for (size_t i = 0; i < KIND_ROWS; i++)
-        if (!kind_rows[i].refused && slice_is(word, kind_rows[i].word))
-            return kind_rows[i].kind;
-    return FAULT_CALL;
+        return none;
+    struct service_fault how = service_fault_read(names_text(names, el->interface));
+    return how.row && how.row->http == f.mode ? how : none;
+}
+
+struct fault fault_of_service(struct names *names, sym service, struct service_fault how)
+{
+    struct buf word = BUF_INIT(64);
+    service_fault_print(how, &word);
+    struct element el = {.service = service, .interface = names_sym(names, buf_slice(&word))};
+    buf_deinit(&word);
+    return (struct fault){names_uid(names, UID_NONE, names_element(names, el)), how.row->http};
 }
 
 int fault_parse_other(struct names *names, slice text, struct fault *out, struct err *e)
@@ -89,25 +98,20 @@ int fault_parse_other(struct names *names, slice text, struct fault *out, struct
     if (!slice_word(&text, &service) || slice_find(service, '*') < service.n ||
         (service.n == 1 && strchr(":>&", service.p[0])) || !slice_word(&text, &word))
         return 1;
-    for (size_t i = 0; i < KIND_ROWS; i++) {
-        const struct kind_row *row = &kind_rows[i];
-        if (!slice_is(word, row->word))
-            continue;
-        if ((row->more && (!slice_word(&text, &more) || slice_is(more, ":"))) || slice_trim(text).n)
-            return 1;
-        if (row->refused)
-            return err_set(e, 0, 0, "%s", row->refused);
-        struct element el = {.service = names_sym(names, service),
-                             .interface = names_sym(names, word)};
-        *out = (struct fault){names_uid(names, UID_NONE, names_element(names, el)),
-                              mode_make(MODE_REFUSE, 0)};
+    struct service_fault how = service_fault_read(word);
+    if (how.row && !slice_trim(text).n) {
+        *out = fault_of_service(names, names_sym(names, service), how);
         return 0;
     }
+    bool one_more = slice_word(&text, &more) && !slice_is(more, ":") && !slice_trim(text).n;
+    for (size_t i = 0; i < REFUSED && one_more; i++)
+        if (slice_is(word, refused[i].word))
+            return err_set(e, 0, 0, "%s", refused[i].instead);
     return 1;
 }
 
 mode faultload_mode(struct names *names, const struct faultloads *fl, faultload f, uid call,
-                    uid *point)
+                    uint8_t flags, uid *point)
 {
     *point = call;
     mode m = faultload_at(fl, f, call);
@@ -118,12 +122,35 @@ mode faultload_mode(struct names *names, const struct faultloads *fl, faultload 
     if (m != MODE_NONE)
         return m;
     *point = call;
-    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest)
-        if (fault_kind_of(names, fl->rows.at[f].last) == FAULT_SERVICE &&
-            uid_element(names, fl->rows.at[f].last.point)->service ==
-                uid_element(names, call)->service)
-            return fl->rows.at[f].last.mode;
+    for (; f != FAULTLOAD_EMPTY; f = fl->rows.at[f].rest) {
+        struct fault fault = fl->rows.at[f].last;
+        struct service_fault how = fault_service(names, fault);
+        if (how.row &&
+            uid_element(names, fault.point)->service == uid_element(names, call)->service)
+            return service_fault_mode(how, names, call, flags);
+    }
     return MODE_NONE;
+}
+
+bool faultload_of_services(const struct names *names, const struct faultloads *fl, faultload f)
+{
+    while (f != FAULTLOAD_EMPTY && !fault_service(names, fl->rows.at[f].last).row)
+        f = fl->rows.at[f].rest;
+    return f != FAULTLOAD_EMPTY;
+}
+
+/* Is there a fault at this point, or one of the same service as a whole? */
+static const char *collides(const struct names *names, const struct faultloads *fl, faultload f,
+                            struct fault fault)
+{
+    if (faultload_at(fl, f, fault.point) != MODE_NONE)
+        return "two faults at one call: it can fail in only one way at a time";
+    for (; f != FAULTLOAD_EMPTY && fault_service(names, fault).row; f = fl->rows.at[f].rest)
+        if (fault_service(names, fl->rows.at[f].last).row &&
+            uid_element(names, fl->rows.at[f].last.point)->service ==
+                uid_element(names, fault.point)->service)
+            return "two faults of one service: it can fail as a whole in only one way at a time";
+    return NULL;
 }
 
 /* ---- text ---- */
@@ -131,7 +158,7 @@ mode faultload_mode(struct names *names, const struct faultloads *fl, faultload 
 void fault_print(const struct names *names, struct fault f, struct buf *out)
 {
     uid_print(names, f.point, out);
-    if (fault_kind_of(names, f) != FAULT_CALL)
+    if (fault_service(names, f).row)
         return; /* it says all */
     buf_adds(out, " : ");
     mode_print(f.mode, out);
@@ -188,9 +215,9 @@ int faultload_parse(struct names *names, struct faultloads *fl, slice text, faul
                 return err_set(e, 0, 0, "expected \"&\" between two faults, not \"%.*s\"",
                                SHORT(word));
         }
-        if (faultload_at(fl, *out, fault.point) != MODE_NONE)
-            return err_set(e, 0, 0,
-                           "two faults at one call: it can fail in only one way at a time");
+        const char *wrong = collides(names, fl, *out, fault);
+        if (wrong)
+            return err_set(e, 0, 0, "%s", wrong);
         *out = faultload_extend(fl, *out, fault);
     }
     return 0;

@@ -3,12 +3,12 @@
  * fault: something that fails, and how. faultload: a set of faults on different points. Text:
  *
  *   fault      uid : mode               a call fails
- *              service down             nothing listens at the service: all calls to it are refused
+ *              service way              a service fails as a whole (service.h): `payment down`
  *   faultload  fault & fault & ...      the empty one is "none"
  *
- * What fails is a number, whatever kind it is: the uid of a call, or a path of one element whose
- * interface is the word of its kind. A call that can fail has a longer path, so the two cannot be
- * confused, and all kinds are compared, kept, stored and printed like points.
+ * What fails is a number, whatever it is: the uid of a call, or a path of one element whose
+ * interface is the way in which the service fails. A call that can fail has a longer path, so the
+ * two cannot be confused, and both are compared, kept, stored and printed like points.
  *
  * A campaign makes millions of faultloads, nearly all of which are an earlier one with one fault
  * more. So they are kept as a tree: a faultload is a number, its row names the faultload that it
@@ -21,12 +21,11 @@
 #include "base/vec.h"
 #include "core/mode.h"
 #include "core/names.h"
-
-enum fault_kind { FAULT_CALL, FAULT_SERVICE };
+#include "core/service.h"
 
 struct fault {
-    uid point; /* of a call, may be one with n = N_ANY: every equal sibling */
-    mode mode;
+    uid point; /* of a call, may be one with n = N_ANY: every equal sibling; or of a service */
+    mode mode; /* of a service: `http` of its row */
 };
 
 /* Different faults have different numbers. */
@@ -62,20 +61,31 @@ void faultloads_deinit(struct faultloads *fl);
 /* rest with one fault more; its point is not in rest. */
 faultload faultload_extend(struct faultloads *fl, faultload rest, struct fault last);
 
+/* Forgets the rows from n on: nobody may know of them. */
+void faultloads_cut(struct faultloads *fl, uint32_t n);
+
 static inline uint32_t faultload_size(const struct faultloads *fl, faultload f)
 {
     return fl->rows.at[f].size;
 }
 
-enum fault_kind fault_kind_of(const struct names *names, struct fault f);
+/* How the service fails; its row is NULL when it is a fault at a call. */
+struct service_fault fault_service(const struct names *names, struct fault f);
+
+/* The service fails as a whole in this way. */
+struct fault fault_of_service(struct names *names, sym service, struct service_fault how);
 
 /* The mode at this very point, or MODE_NONE. */
 mode faultload_at(const struct faultloads *fl, faultload f, uid point);
 
 /* How this call fails: by a fault at it, at it and all its equal siblings, or at its service; or
- * MODE_NONE. *point is the one of the fault; where a service is down, the call's own. */
+ * MODE_NONE. *point is the one of the fault; where a service fails as a whole, the call's own.
+ * Flags: enum call_flag. */
 mode faultload_mode(struct names *names, const struct faultloads *fl, faultload f, uid call,
-                    uid *point);
+                    uint8_t flags, uid *point);
+
+/* Does it fail a service as a whole? */
+bool faultload_of_services(const struct names *names, const struct faultloads *fl, faultload f);
 
 /* The same faults, in whatever order? */
 bool faultload_eq(const struct faultloads *fl, faultload a, faultload b);
@@ -94,7 +104,7 @@ void faultload_print(const struct names *names, const struct faultloads *fl, fau
  * of a kind that cannot be injected. */
 int fault_parse_other(struct names *names, slice text, struct fault *out, struct err *e) MUST_USE;
 
-/* The canonical text back to a faultload. Two faults at one point are refused. */
+/* The canonical text back to a faultload. Two faults at one point or one service are refused. */
 int faultload_parse(struct names *names, struct faultloads *fl, slice text, faultload *out,
                     struct err *e) MUST_USE;
 

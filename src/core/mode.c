@@ -170,7 +170,7 @@ slice mode_field(mode m)
 
 mode mode_make(enum mode_kind kind, uint32_t argument)
 {
-    return (mode)kind << 24 | (argument & MODE_ARGUMENT_MAX);
+    return MODE_OF(kind, argument & MODE_ARGUMENT_MAX);
 }
 
 int64_t mode_delay_ns(mode m)
@@ -366,6 +366,9 @@ const struct mode_set mode_sets[MODE_SETS] = {
          "rst-stream:7, goaway, corrupt:empty, corrupt:garbage, duplicate, lost-reply:503, "
          "lost-reply:grpc:14, lost-reply:reset, hold, lost-reply:hold",
          "Everything that real networks and services do: many runs."},
+    /* its overload and hang are no modes of their own: at one call they are 503 or delay:5s */
+    [SET_INTELLIFT] = {"intellift", "503, grpc:14, delay:5s, 404, grpc:12, reset",
+                       "The fault types of IntelliFT: abort, delay and hang, disconnect, crash."},
 };
 
 static int add_mode(struct mode_list *list, slice word, bool named, struct err *e)

@@ -137,6 +137,8 @@ void outcome_print(outcome o, struct buf *out);
  * the file of a simulated system is narrower, see sim.) */
 bool outcome_read(slice text, outcome *out) MUST_USE;
 
+/* A mode of this kind, as a constant for tables; at run time, cut to what fits. */
+#define MODE_OF(kind, argument) ((mode)(kind) << 24 | (mode)(argument))
 mode mode_make(enum mode_kind kind, uint32_t argument);
 
 static inline enum mode_kind mode_kind(mode m)
@@ -186,7 +188,7 @@ void label_print(label l, struct buf *out);
 
 /* ---- sets and lists ---- */
 
-enum mode_set_id { SET_ERRORS, SET_STANDARD, SET_THOROUGH, MODE_SETS };
+enum mode_set_id { SET_ERRORS, SET_STANDARD, SET_THOROUGH, SET_INTELLIFT, MODE_SETS };
 
 struct mode_set {
     const char *name;

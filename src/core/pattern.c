@@ -109,17 +109,18 @@ bool pattern_cut(slice *faults, slice *fault)
 int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_kind kind,
                   slice text, struct err *e)
 {
-    slice word, rest = text, before = {0}, last = {0}, refuse = SLICE("refuse");
+    slice word, rest = text, before = {0}, last = {0};
     bool has_mode = false;
     for (; slice_word(&rest, &word); last = word) {
         before = last;
         has_mode |= slice_is(word, ":");
     }
     /* "SERVICE down" is "SERVICE : refuse" */
-    bool down = before.n && !slice_is(before, ":") && slice_is(last, "down");
-    if (down)
+    if (before.n && !slice_is(before, ":"))
+        out->how = service_fault_read(last);
+    if (out->how.row)
         text.n = (size_t)(last.p - text.p);
-    if (kind == PATTERN_FAULT && !down && last.n && !has_mode)
+    if (kind == PATTERN_FAULT && !out->how.row && last.n && !has_mode)
         return err_set(e, 0, 0,
                        "a fault is written \"CALL : MODE\"; \" : MODE\" is missing in \"%.*s\"",
                        SHORT(text));
@@ -128,8 +129,10 @@ int pattern_parse(struct pattern *out, const struct vocabulary *v, enum pattern_
         if (parse_step(out, v, kind, &text, e))
             return -1;
         if (!slice_word(&text, &word)) {
-            if (down)
-                return parse_mode(out, &refuse, e);
+            if (out->how.row) {
+                out->mode = out->how.row->http;
+                return 0;
+            }
             return kind == PATTERN_CALLS ? 0 : err_set(e, 0, 0, "a call is missing before \":\"");
         }
     } while (slice_is(word, ">"));

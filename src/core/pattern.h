@@ -12,7 +12,7 @@
  *   payment POST /charge #1 : reset       the second of equal siblings, failing in this mode
  *
  *   payment : refuse                      every call to that service: it is down,
- *   payment down                          which may be said so
+ *   payment down                          which may be said so; the ways are those of service.h
  *
  * `*` stands for any service, any interface, any part of a path or (in #*) any n; a lone `*`
  * between
@@ -29,6 +29,7 @@
 #include "core/interface.h"
 #include "core/mode.h"
 #include "core/names.h"
+#include "core/service.h"
 
 /* What there is to be named. */
 struct vocabulary {
@@ -53,6 +54,7 @@ struct pattern_step {
 struct pattern {
     VEC(struct pattern_step) steps; /* the first is `*`, unless it was anchored */
     mode mode;                      /* MODE_NONE: not given */
+    struct service_fault how;       /* that was said so; mode is that of most calls then */
 };
 
 enum pattern_kind {

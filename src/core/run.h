@@ -27,7 +27,7 @@ enum run_flag {
     RUN_REPEATED = 8,    /* it failed next to others, and this is the repetition alone */
     RUN_CONTRACT = 16,   /* its verdict is that of a contract ... */
     RUN_UNEXPECTED = 32, /* ... and the scenario's own expectation did not hold */
-    RUN_HURRIED = 64,    /* it was given less time than the scenario has (campaign_limit.c) */
+    RUN_HURRIED = 64,    /* it was given less time than the scenario has (campaign_trust.c) */
 };
 
 enum {

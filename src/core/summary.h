@@ -49,6 +49,12 @@ struct finding_call {
     } modes[FINDING_MODES]; /* in which it may fail alone, over all faultloads of the finding */
 };
 
+/* The end of what a service wrote while a run lasted. */
+struct log_end {
+    const char *service;
+    const char *lines; /* NULL: nothing, or it is not known */
+};
+
 struct finding {
     faultload faultload;  /* the smallest that shows it, in the first of its modes */
     VEC(faultload) alike; /* others that show it and contain none of these; the first of */
@@ -58,14 +64,13 @@ struct finding {
     const char *why;
     outcome status[FINDING_STATUSES]; /* what the client saw, the first ones */
     uint32_t n_statuses;
-    uint64_t number; /* of the run, from 0 */
+    uint64_t number; /* of the run that showed it first, from 1 */
     uint64_t runs;   /* failed runs that have it, larger faultloads included */
     enum finding_kind kind;
     enum finding_state state;
     bool shrunk;        /* a fault that it did not need was left out */
     const char *detail; /* what it was like in one run; NULL: nothing to add */
-    const char *log; /* the last lines that the service which went wrong wrote then; NULL: none */
-    const char *log_of; /* that service */
+    struct log_end log; /* of the service that went wrong first, when it was confirmed */
 };
 
 /* A call that shows what an oracle says. */
@@ -160,6 +165,7 @@ struct summary {
 
     /* of campaigns */
     const char *broken_detail;
+    struct log_end broken_log; /* of the service that went wrong first, in the run that failed */
     VEC(struct summary_level) levels;
     VEC(const char *) notes; /* sentences for whoever reads the report */
     int64_t took_ns;

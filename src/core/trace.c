@@ -18,6 +18,16 @@ bool call_flags_take(uint8_t flags, mode m)
     return at == AT_ANY || (flags & only_at[at]);
 }
 
+bool call_hit_by(const struct call *c, const struct names *names, struct fault fault)
+{
+    struct service_fault how = fault_service(names, fault);
+    if (c->mode == MODE_NONE || !how.row)
+        return c->mode == fault.mode && c->mode != MODE_NONE && c->fault_point == fault.point;
+    return c->fault_point == c->uid &&
+           uid_element(names, c->uid)->service == uid_element(names, fault.point)->service &&
+           c->mode == service_fault_mode(how, names, c->uid, c->flags);
+}
+
 bool call_late(const struct call *c)
 {
     enum outcome_kind kind = outcome_kind(c->seen);
@@ -94,6 +104,31 @@ void trace_copy_tested(const struct trace *from, struct trace *out)
         vec_push(&out->calls, c);
     }
     vec_deinit(&place);
+}
+
+int64_t trace_pause(const struct trace *trace)
+{
+    VEC(int64_t) heard = {0}; /* of each handler: when its last call had ended, or it began */
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        const struct call *c = &trace->calls.at[i];
+        vec_push(&heard, c->start_ns);
+        if (c->parent == CALL_NONE)
+            continue;
+        int64_t *above = &heard.at[c->parent];
+        if (c->flags & CALL_EXEMPT)
+            *above = INT64_MAX; /* who makes it is no service */
+        longest = c->start_ns - *above > longest ? c->start_ns - *above : longest;
+        *above = c->end_ns > *above ? c->end_ns : *above;
+    }
+    for (uint32_t i = 0; i < trace->calls.n; i++) {
+        const struct call *c = &trace->calls.at[i];
+        bool works = c->mode == MODE_NONE && c->handled && !(c->flags & CALL_OPEN);
+        if (works && c->end_ns - heard.at[i] > longest)
+            longest = c->end_ns - heard.at[i];
+    }
+    vec_deinit(&heard);
+    return longest;
 }
 
 /* ---- calls that are made at the same time ---- */

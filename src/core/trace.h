@@ -63,6 +63,15 @@ static inline bool call_takes(const struct call *c, mode m)
     return !(c->flags & (CALL_EXEMPT | CALL_HTTP | CALL_GRPC)) || call_flags_take(c->flags, m);
 }
 
+/* Is it a request that a command made as the client, of which a user would speak? */
+static inline bool call_is_request(const struct call *c)
+{
+    return c->parent == 0 && (c->flags & (CALL_EXEMPT | CALL_HUSHED)) == CALL_EXEMPT;
+}
+
+/* Is it this fault that failed it? */
+bool call_hit_by(const struct call *c, const struct names *names, struct fault fault);
+
 /* Did its caller stop waiting before the answer of the service, or what a fault makes of it, was
  * there? */
 bool call_late(const struct call *c);
@@ -85,6 +94,10 @@ void trace_copy(const struct trace *from, struct trace *out);
 
 /* The same without hushed calls: what is tested. */
 void trace_copy_tested(const struct trace *from, struct trace *out);
+
+/* The longest time in which a handler worked and had none of its calls open. The time that a fault
+ * takes is no work, nor are the scenario's client and calls without an end of that kind. */
+int64_t trace_pause(const struct trace *trace);
 
 /* The causal order: children of calls[i] are child[first[i]] .. child[first[i + 1] - 1]. */
 struct trace_order {

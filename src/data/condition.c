@@ -106,7 +106,8 @@ static int read_argument(enum argument argument, struct arena *a, struct conditi
     return 0;
 }
 
-void condition_words(struct buf *out)
+/* All that can be written: "present, absent, ..., or contains TEXT". */
+static void condition_words(struct buf *out)
 {
     for (size_t i = 0; i < ROWS; i++)
         buf_addf(out, "%s%s%s",

@@ -29,7 +29,4 @@ bool condition_is_numeric(const struct condition *c);
 /* What is to be said of a value of which it does not hold: "is not at least 10". */
 void condition_refusal(const struct condition *c, struct buf *out);
 
-/* All that can be written: "present, absent, ..., or contains TEXT". */
-void condition_words(struct buf *out);
-
 #endif

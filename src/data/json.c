@@ -461,7 +461,10 @@ void json_take(struct json_out *j, const char *key, struct buf *text)
 
 void json_int(struct json_out *j, const char *key, int64_t number)
 {
-    buf_addf(before(j, key), "%lld", (long long)number);
+    char digits[DIGITS_MOST];
+    struct buf *to = before(j, key);
+    buf_adds(to, number < 0 ? "-" : ""); /* pages list millions of numbers: no format is read */
+    buf_add(to, slice_of_u64(number < 0 ? -(uint64_t)number : (uint64_t)number, digits));
 }
 
 void json_uint(struct json_out *j, const char *key, uint64_t number)

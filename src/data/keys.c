@@ -74,7 +74,8 @@ static struct written written(const struct node *value)
     return w;
 }
 
-int keys_switch(struct keys_reader *r, const char *key, const struct node *value, bool *out)
+/* on or off, also as true and false. */
+static int keys_switch(struct keys_reader *r, const char *key, const struct node *value, bool *out)
 {
     *out = slice_is(value->text, "on") || slice_is(value->text, "true");
     if (*out || slice_is(value->text, "off") || slice_is(value->text, "false"))

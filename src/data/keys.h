@@ -125,10 +125,6 @@ int keys_want_scalar(struct keys_reader *r, const char *key, const struct node *
 int keys_duration(struct keys_reader *r, const struct key *key, const struct node *value,
                   int64_t *out) MUST_USE;
 
-/* on or off, also as true and false. */
-int keys_switch(struct keys_reader *r, const char *key, const struct node *value,
-                bool *out) MUST_USE;
-
 /* Which of the key's words it is. */
 int keys_word(struct keys_reader *r, const struct key *key, const struct node *value,
               uint32_t *out) MUST_USE;

@@ -34,7 +34,7 @@ struct failure {
     faultload faultload;
     const char *why, *detail;
     outcome status;
-    uint32_t number;
+    uint64_t number;
     enum finding_kind kind;
     bool shrunk;
     uint32_t n_hits, n_places;
@@ -307,14 +307,14 @@ uint64_t tally_findings(const struct tally *t)
     return t->now.heads.n;
 }
 
-/* A run that failed; `happened`: the faults of it that fired. number: from 0. */
-static void add_failure(struct tally *t, const struct run *run, faultload happened, uint32_t number)
+/* A run that failed; `happened`: the faults of it that fired. */
+static void add_failure(struct tally *t, const struct run *run, faultload happened)
 {
     struct sorting *s = &t->now;
     struct failure x = failure_of(t, run, &t->keep);
     uint64_t faults, seen;
     x.faultload = happened;
-    x.number = number;
+    x.number = run->number;
     bool is_new = group_of(t, s, &x) == UINT32_MAX;
     if (is_new && run->verdict.detail)
         x.detail = arena_copy(&t->keep, run->verdict.detail, strlen(run->verdict.detail));
@@ -356,7 +356,7 @@ void tally_run(struct tally *t, const struct run *run)
     else
         t->out->failed_runs++;
     if (r->happened != FAULTLOAD_EMPTY)
-        add_failure(t, run, r->happened, n - 1);
+        add_failure(t, run, r->happened);
 }
 
 void tally_smaller(struct tally *t, const struct run *run)
@@ -365,7 +365,7 @@ void tally_smaller(struct tally *t, const struct run *run)
     for (uint32_t i = 0; i < run->trace.calls.n; i++)
         fired += run->trace.calls.at[i].mode != MODE_NONE;
     if (!run->verdict.pass && fired >= faultload_size(t->fl, run->faultload))
-        add_failure(t, run, run->faultload, 0);
+        add_failure(t, run, run->faultload);
 }
 
 /* ---- findings made of failures: small ones first, so that a larger one is only news when none
@@ -617,6 +617,8 @@ void tally_finish(struct tally *t)
     if (stats.complete)
         out->stopped = NULL; /* the budget ended just with the search */
     out->suspects = search_suspects(t->search, &out->n_suspects, &out->all_suspects);
+    out->skipped.n = 0;
+    out->reasons.n = 0;
     reasons_find(out->names, out->suspects, out->n_suspects, &out->reasons);
     out->skipped_known = space.known;
     out->skipped_estimated = space.estimated;

@@ -43,7 +43,7 @@ void tally_smaller(struct tally *t, const struct run *run);
 /* How many findings there are so far. A smaller failure may still join some of them. */
 uint64_t tally_findings(const struct tally *t);
 
-/* All runs of the search were told. */
+/* The figures, and the findings, of the runs so far. May be called again after more of them. */
 void tally_finish(struct tally *t);
 
 /* The findings once more, small ones first, after smaller faultloads were tried. */

@@ -24,6 +24,8 @@ struct exchange {
     bool handling; /* the handler runs: the memory stays */
     struct arena arena;
     struct buf body;
+    struct field fields[SERVER_FIELDS + 1]; /* of the answer; the first is its type */
+    uint32_t n_fields;                      /* without that */
     struct timer patience; /* with a body that does not come, or a reader that takes nothing */
     size_t queued;         /* bytes that the reader has not taken */
     void (*gone)(void *user);
@@ -73,11 +75,19 @@ static struct exchange *exchange_of(struct server_request *q)
 
 static void send_head(struct exchange *x, const char *type, struct head h, bool end)
 {
-    struct field field = {SLICE("content-type"), slice_of(type ? type : "")};
-    h.fields = &field;
-    h.n_fields = type ? 1 : 0;
+    x->fields[0] = (struct field){SLICE("content-type"), slice_of(type ? type : "")};
+    h.fields = type ? x->fields : x->fields + 1;
+    h.n_fields = x->n_fields + (type ? 1 : 0);
     stream_head(x->stream, &h, end);
     link_touch(link_of(x->stream));
+}
+
+void server_field(struct server_request *q, const char *name, const char *value)
+{
+    struct exchange *x = exchange_of(q);
+    if (x->n_fields < SERVER_FIELDS)
+        x->fields[++x->n_fields] = (struct field){slice_copy(&x->arena, slice_of(name)),
+                                                  slice_copy(&x->arena, slice_of(value))};
 }
 
 void server_answer(struct server_request *q, uint16_t status, const char *type, slice body)
@@ -133,9 +143,13 @@ void server_end(struct server_request *q)
     exchange_done(x);
 }
 
-static void refuse(struct exchange *x, uint16_t status, const char *text)
+/* `why` has its newline. */
+static void refuse(struct exchange *x, uint16_t status, const char *why)
 {
-    server_answer(&x->request, status, "text/plain", slice_of(text));
+    if (x->server->o.refuse)
+        x->server->o.refuse(&x->request, status, why);
+    else
+        server_answer(&x->request, status, "text/plain", slice_of(why));
 }
 
 /* ---- requests ---- */
@@ -286,12 +300,14 @@ static void on_accepted(struct listener *l, int fd)
         return;
     }
     s->n_links++;
-    link_accept(mem_zero(sizeof(struct link)), &s->terms, fd, NULL);
+    link_accept(mem_zero(sizeof(struct link)), &s->terms, fd, s->o.tls);
 }
 
 static void on_closed(struct listener *l)
 {
-    mem_free(l->user);
+    struct server *s = l->user;
+    tls_context_free(s->o.tls);
+    mem_free(s);
 }
 
 int server_new(const struct server_options *o, struct addr *at, struct server **out, struct err *e)
@@ -324,6 +340,8 @@ int server_new(const struct server_options *o, struct addr *at, struct server **
         mem_free(s);
         return err_set(e, 0, 0, "cannot listen at %s: %s", at->text, uv_strerror(failed));
     }
+    if (s->o.tls)
+        tls_context_hold(s->o.tls);
     *out = s;
     return 0;
 }

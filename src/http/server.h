@@ -4,7 +4,7 @@
  *
  *     head --> route --+--[body, where the route takes one]--> handle --+--> server_answer
  *                      |                                               +--> server_begin,
- *                      +--> 404, 405, 413, 408: answered here               server_send*, server_end
+ *                      +--> 404, 405, 413, 408: `refuse`                    server_send*, server_end
  *
  * 1. A handler is called once for a request, never waits, and answers before it returns, or begins
  *    an answer then that it goes on with later.
@@ -20,6 +20,7 @@
 
 #include "io/addr.h"
 #include "io/loop.h"
+#include "io/tls.h"
 #include "wire/message.h"
 
 struct server;
@@ -44,6 +45,9 @@ struct server_options {
     const struct server_route *routes; /* the first that fits */
     uint32_t n_routes;
     void *ctx;
+    struct tls_context *tls; /* NULL: plain. The server holds it, too */
+    /* Answers what came to no handler, `why` is a line; NULL: as plain text. */
+    void (*refuse)(struct server_request *q, uint16_t status, const char *why);
     /* 0 of the following: the usual */
     uint32_t connections; /* at once; more are closed as they come: 100 */
     size_t queue;         /* bytes of an answer that wait for its reader: 256 KiB */
@@ -56,6 +60,10 @@ int server_new(const struct server_options *o, struct addr *at, struct server **
 
 /* Ends what is open. Not from within a handler or `gone`. Accepts NULL. */
 void server_free(struct server *s);
+
+/* A field of the answer's head, which has not begun: at most SERVER_FIELDS, both copied. */
+enum { SERVER_FIELDS = 16 };
+void server_field(struct server_request *q, const char *name, const char *value);
 
 /* The whole answer. type: Content-Type; NULL where there is no body. */
 void server_answer(struct server_request *q, uint16_t status, const char *type, slice body);

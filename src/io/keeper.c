@@ -274,8 +274,9 @@ static _Noreturn void child_main(pid_t guard, int report, const int fds[SPAWN_FD
         child_fail(report, STEP_TEXT);
     const char *end = command + st.st_size;
     char *dir = next_text(command, end);
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), out = fds[SPAWN_OUTPUT];
-    if (null < 0 || dup2(null, 0) != 0 || dup2(out, 1) != 1 || dup2(out, 2) != 2)
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || dup2(null, 0) != 0 || dup2(fds[SPAWN_OUTPUT], 1) != 1 ||
+        dup2(fds[SPAWN_ERRORS], 2) != 2)
         child_fail(report, STEP_OUTPUT);
     if (!dir || (*dir && chdir(dir)))
         child_fail(report, STEP_DIR);
@@ -376,6 +377,7 @@ static _Noreturn void guard_main(const int fds[SPAWN_FDS])
     sys_close(ends[1]);
     sys_close(fds[SPAWN_TEXT]);
     sys_close(fds[SPAWN_OUTPUT]);
+    sys_close(fds[SPAWN_ERRORS]);
     for (;;) {
         struct pollfd wait[] = {{.fd = g.sock, .events = (short)(g.report < 0 ? POLLIN : 0)},
                                 {.fd = g.signals, .events = POLLIN},

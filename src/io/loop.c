@@ -226,6 +226,72 @@ void loop_wake(struct loop *l)
     (void)uv_async_send(&l->async);
 }
 
+/* --- A loop within a loop -------------------------------------------------------------------- */
+
+enum { GUEST_TURNS = 4 }; /* of the guest for one of the host, which has work of its own */
+
+/* Once more while events come: what they have registered is known to the kernel only when the loop
+ * looks again. `stale` says that none came. */
+static void guest_turn(struct guest *g)
+{
+    int n = 0;
+    do
+        (void)uv_run(&g->loop->uv, UV_RUN_NOWAIT);
+    while (!g->loop->stale && ++n < GUEST_TURNS);
+}
+
+static void on_guest_poll(uv_poll_t *h, int status, int events)
+{
+    (void)status;
+    (void)events;
+    guest_turn(h->data);
+}
+
+static void on_guest_timer(uv_timer_t *h)
+{
+    guest_turn(h->data);
+}
+
+static void on_guest_prepare(uv_prepare_t *h)
+{
+    struct guest *g = h->data;
+    if (g->loop->touched || g->loop->turns || !g->loop->stale)
+        guest_turn(g);
+    uv_update_time(&g->loop->uv);
+    int ms = uv_backend_timeout(&g->loop->uv);
+    if (ms < 0)
+        (void)uv_timer_stop(&g->timer);
+    else
+        (void)uv_timer_start(&g->timer, on_guest_timer, (uint64_t)ms, 0);
+}
+
+int guest_open(struct guest *g, struct loop *host, struct loop *loop)
+{
+    *g = (struct guest){.loop = loop};
+    int failed = uv_poll_init(&host->uv, &g->poll, uv_backend_fd(&loop->uv));
+    if (failed) {
+        g->loop = NULL;
+        return failed;
+    }
+    (void)uv_timer_init(&host->uv, &g->timer);
+    (void)uv_prepare_init(&host->uv, &g->prepare);
+    g->poll.data = g->timer.data = g->prepare.data = g;
+    guest_turn(g); /* what it listens at is registered */
+    (void)uv_poll_start(&g->poll, UV_READABLE, on_guest_poll);
+    (void)uv_prepare_start(&g->prepare, on_guest_prepare);
+    return 0;
+}
+
+void guest_close(struct guest *g)
+{
+    if (!g->loop)
+        return;
+    g->loop = NULL;
+    uv_close((uv_handle_t *)&g->poll, NULL);
+    uv_close((uv_handle_t *)&g->timer, NULL);
+    uv_close((uv_handle_t *)&g->prepare, NULL);
+}
+
 void loop_deinit(struct loop *l)
 {
     conns_drop(l);

@@ -84,6 +84,21 @@ void loop_wake(struct loop *l);
  * connections that still write or linger are cut short. */
 void loop_deinit(struct loop *l);
 
+/* A loop whose events are told while another one runs, in the same thread: for what outlives that
+ * one, or was there before. Between guest_open and guest_close only the host is run. */
+struct guest {
+    struct loop *loop;
+    uv_poll_t poll;       /* it has events, */
+    uv_timer_t timer;     /* or a timer of its own is due, */
+    uv_prepare_t prepare; /* or something is to be written */
+};
+
+/* 0, or a negative errno. *g stays until the host has turned once after guest_close. */
+int guest_open(struct guest *g, struct loop *host, struct loop *loop) MUST_USE;
+
+/* Nothing happens when it is not open. */
+void guest_close(struct guest *g);
+
 /* (Re)starts a timer; fires once, not before at_ns. Timers fire in the order of their moments. */
 void timer_start(struct loop *l, struct timer *t, int64_t at_ns);
 

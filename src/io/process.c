@@ -211,9 +211,11 @@ static int process_prepare(struct process *p, const struct process_spec *spec)
         return -1;
     p->fd = pair[0];
     p->theirs[SPAWN_SOCKET] = pair[1];
-    p->theirs[SPAWN_OUTPUT] = fcntl(spec->out_fd, F_DUPFD_CLOEXEC, 0);
+    int output = spec->apart ? spec->stdout_fd : spec->out_fd;
+    p->theirs[SPAWN_OUTPUT] = fcntl(output, F_DUPFD_CLOEXEC, 0);
+    p->theirs[SPAWN_ERRORS] = fcntl(spec->out_fd, F_DUPFD_CLOEXEC, 0);
     p->theirs[SPAWN_TEXT] = memfd_create("outfox-command", MFD_CLOEXEC);
-    if (p->theirs[SPAWN_OUTPUT] < 0 || p->theirs[SPAWN_TEXT] < 0 ||
+    if (p->theirs[SPAWN_OUTPUT] < 0 || p->theirs[SPAWN_ERRORS] < 0 || p->theirs[SPAWN_TEXT] < 0 ||
         text_write(p->theirs[SPAWN_TEXT], spec))
         return -1;
     int code = uv_poll_init(&p->keeper->loop->uv, &p->poll, p->fd);

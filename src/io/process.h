@@ -47,6 +47,8 @@ struct process_spec {
     const char *const *env; /* NULL, or "NAME=VALUE" ..., NULL: on top of our environment as it was
                                when the keeper was made */
     int out_fd;             /* where stdout and stderr go; stays the caller's */
+    bool apart;             /* only stderr goes there, and stdout to this one: */
+    int stdout_fd;
 };
 
 /* `failed`, `ended` (when `gone` is NULL) and `gone` are last events: the process is no more when

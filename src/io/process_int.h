@@ -17,7 +17,7 @@
 
 /* What a request to start something carries. The text is the command, the directory ("": ours) and
  * the environment, each with a NUL behind it. */
-enum spawn_fd { SPAWN_SOCKET, SPAWN_TEXT, SPAWN_OUTPUT, SPAWN_FDS };
+enum spawn_fd { SPAWN_SOCKET, SPAWN_TEXT, SPAWN_OUTPUT, SPAWN_ERRORS, SPAWN_FDS };
 
 enum note_kind {
     NOTE_STARTED = 1, /* value: its process; more: its guard */

@@ -322,6 +322,9 @@ static int use_files(SSL_CTX *ssl, const char *cert_what, const char *cert, cons
         result = use_certs(ssl, USE_CHAIN, &c, e);
     if (!result && key)
         result = pem_read(&k, key_what, key, e);
+    if (!result && !key && !strstr(buf_text(&c.text), "PRIVATE KEY-----"))
+        result = err_set(e, 0, 0, "%s: \"%s\" holds no private key; name its file with %s",
+                         cert_what, cert, key_what);
     if (!result)
         result = use_key(ssl, key ? &k : &c, cert, e);
     buf_deinit(&c.text);
@@ -485,8 +488,7 @@ static struct tls_context *finished(struct tls_context *ctx, int result)
     return NULL;
 }
 
-struct tls_context *tls_server(const char *cert, const char *key, const char *client_ca,
-                               const char *name, struct err *e)
+static struct tls_context *server_new(void)
 {
     static const unsigned char id[] = "outfox";
     struct tls_context *ctx = context_new(TLS_server_method(), true);
@@ -495,6 +497,13 @@ struct tls_context *tls_server(const char *cert, const char *key, const char *cl
     if (!SSL_CTX_set_session_id_context(ctx->ssl, id, sizeof id - 1) ||
         !SSL_CTX_set_num_tickets(ctx->ssl, 1))
         mem_oom();
+    return ctx;
+}
+
+struct tls_context *tls_server(const char *cert, const char *key, const char *client_ca,
+                               const char *name, struct err *e)
+{
+    struct tls_context *ctx = server_new();
     int result =
         cert ? use_files(ctx->ssl, "--cert", cert, "--key", key, e) : use_generated(ctx, name, e);
     if (!result && client_ca) {
@@ -502,6 +511,12 @@ struct tls_context *tls_server(const char *cert, const char *key, const char *cl
         SSL_CTX_set_verify(ctx->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     }
     return finished(ctx, result);
+}
+
+struct tls_context *tls_page(const char *cert, const char *key, struct err *e)
+{
+    struct tls_context *ctx = server_new();
+    return finished(ctx, use_files(ctx->ssl, "--tls-cert", cert, "--tls-key", key, e));
 }
 
 /* Whom the service's certificate must be for, and what it is asked for with. */

@@ -24,6 +24,9 @@ enum tls_alpn { ALPN_NONE, ALPN_H1 = 1, ALPN_H2 = 2 };
 struct tls_context *tls_server(const char *cert, const char *key, const char *client_ca,
                                const char *name, struct err *e) MUST_USE;
 
+/* The same for the page of a campaign: messages name its options, --tls-cert and --tls-key. */
+struct tls_context *tls_page(const char *cert, const char *key, struct err *e) MUST_USE;
+
 /* Writes the certificate of a generated context as PEM, for clients to trust: at once or not at
  * all, readable by all. 0, or -1 with the cause. */
 int tls_write_cert(const struct tls_context *ctx, const char *path, struct err *e) MUST_USE;

@@ -250,6 +250,10 @@ enum { REMARKS_MAX = 300 };
 
 void judge_finish(struct judge *j, bool complete, struct summary *out)
 {
+    /* what is concluded today may be wrong tomorrow: what runs have said stays as it is */
+    struct remark *said = mem_alloc((j->said.n + 1) * sizeof *said);
+    if (j->said.n)
+        memcpy(said, j->said.at, j->said.n * sizeof *said);
     tell_volatile(j, out);
     out->remarks.n = 0;
     out->more_remarks = 0;
@@ -272,4 +276,16 @@ void judge_finish(struct judge *j, bool complete, struct summary *out)
                 else
                     vec_push(&out->remarks, r);
             }
+    if (j->said.n)
+        memcpy(j->said.at, said, j->said.n * sizeof *said);
+    mem_free(said);
+}
+
+void judge_look(struct judge *j, struct arena *keep, struct summary *out)
+{
+    struct arena own = j->keep;
+    j->keep = *keep;
+    judge_finish(j, false, out);
+    *keep = j->keep;
+    j->keep = own;
 }

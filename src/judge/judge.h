@@ -148,9 +148,13 @@ uint32_t judge_doubts(struct judge *j, faultload *out, uint32_t most);
 const struct remark *judge_news(struct judge *j);
 enum severity judge_weigh(const struct judge *j, const struct remark *r, const struct summary *s);
 
-/* Fills in out->remarks and out->volatile_; texts live as long as the judge. May be called again.
- * complete: nothing was left untried. */
+/* Fills in out->remarks and out->volatile_; texts live as long as the judge. May be called again,
+ * also after more runs: what it says depends on the runs alone. complete: nothing was left
+ * untried. */
 void judge_finish(struct judge *j, bool complete, struct summary *out);
+
+/* The same in the middle, for whoever looks often: texts live as long as `keep`. */
+void judge_look(struct judge *j, struct arena *keep, struct summary *out);
 
 /* What something outside of this room saw of a service: it died, or leaks. */
 void judge_note_service(struct judge *j, enum oracle oracle, slice service, faultload f,

@@ -336,22 +336,41 @@ static void losses_deinit(struct losses *l)
 
 /* ---- lost-value: whose fault? ---- */
 
+/* Does an answer mean that there is no such thing? */
+static bool means_none(outcome o)
+{
+    return o == OUTCOME(OUT_STATUS, 404) || o == OUTCOME(OUT_STATUS, 410) ||
+           o == OUTCOME(OUT_GRPC, 5);
+}
+
+/* Did a call of this request find nothing that finds something without faults? */
+static bool request_found_none(const struct view *v, const struct request *r)
+{
+    const struct trace *calm = &v->judge->calm.trace;
+    for (uint32_t i = r->call + 1; i < v->n; i++) {
+        uint32_t twin = v->twin.at[i];
+        if (twin != CALL_NONE && means_none(v->calls[i].seen) &&
+            !means_none(calm->calls.at[twin].seen) && view_below(v, r->call, i))
+            return true;
+    }
+    return false;
+}
+
 /* The call to blame; CALL_NONE: nobody. It is the one whose failure its caller has absorbed: above
- * it all is well. */
+ * it all is well. If it is made without faults, too, no other fault was needed for it; so if
+ * another call found nothing, that may be why, and is no failure. */
 static uint32_t blamed(const struct view *v, const struct request *r)
 {
     uint32_t at = request_fault(v, r);
-    if (at == CALL_NONE || !call_failed(&v->calls[at]))
+    if (at == CALL_NONE || !call_failed(&v->calls[at]) ||
+        (v->twin.at[at] != CALL_NONE && request_found_none(v, r)))
         return CALL_NONE;
     uint32_t handler = v->calls[at].parent;
     while (handler != r->call && handler != CALL_NONE && call_failed(&v->calls[handler])) {
         at = handler;
         handler = v->calls[at].parent;
     }
-    outcome o = v->calls[at].seen;
-    bool none =
-        o == OUTCOME(OUT_STATUS, 404) || o == OUTCOME(OUT_STATUS, 410) || o == OUTCOME(OUT_GRPC, 5);
-    return none || request_elsewhere(v, r) ? CALL_NONE : at;
+    return means_none(v->calls[at].seen) || request_elsewhere(v, r) ? CALL_NONE : at;
 }
 
 void oracle_lost(const struct view *v)

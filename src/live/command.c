@@ -242,6 +242,8 @@ struct command *command_start(struct keeper *k, const struct command_request *r,
         .dir = r->dir.n ? slice_copy(&a, r->dir).p : NULL,
         .env = env_texts(&a, r->env, r->n_env),
         .out_fd = out,
+        .apart = r->apart,
+        .stdout_fd = r->stdout_fd,
     };
     c->process = process_start(k, &spec, &events, c);
     sys_close(out);

@@ -21,6 +21,8 @@ struct command_request {
     const struct text_pair *env; /* on top of our own environment */
     uint32_t n_env;
     int64_t timeout_ns; /* > 0 */
+    bool apart;         /* only what it prints to stderr is kept; stdout goes to this one: */
+    int stdout_fd;
 };
 
 /* `done` is called once, from the loop, never from within. The result lives during the call. */

@@ -61,6 +61,11 @@ static bool owns(void *ctx, uint32_t service)
 void live_links(const struct live *l, struct owner_links *out)
 {
     owner_links(l->wiring->address, l->wiring->n_services, out);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < out->list.n; i++)
+        if (out->list.at[i].inode || !l->passed[out->list.at[i].to])
+            out->list.at[kept++] = out->list.at[i];
+    out->list.n = kept;
 }
 
 uint32_t live_holder(struct live *l, uint64_t inode)
@@ -99,6 +104,7 @@ static enum arrived arrived(void *ctx, struct call_arrival *a, struct call_fate 
     const struct wiring_door *door = &l->wiring->doors.at[a->door];
     if (!a->waited && track_wants_body(l->tracker, door->callee, a->interface))
         return ARRIVED_WAIT_FOR_BODY;
+    l->passed[door->callee] = true;
     /* services that start, and commands around a run, may cause calls that belong to no run */
     bool idle = !l->starting;
     for (uint32_t i = 0; i < l->opt.slots && l->n_running > 0; i++)
@@ -144,7 +150,7 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
         buf_deinit(&text);
     }
     track_ended(l->tracker, fate->run, fate->call, end->seen, end->reply, end->handled, end->fired,
-                end->end_ns);
+                track_went_on(l->tracker, fate->run, fate->call, end->told_ns, end->end_ns));
     if (end->unfit) { /* a mode that alters answers found nothing to alter */
         text = BUF_INIT(2000);
         buf_adds(&text, "mode ");

@@ -173,6 +173,8 @@ static void command_run(struct execution *x, slice text,
         }
         add_pair(&env, buf_text(&name), slice_of(arena_printf(&x->arena, "http://%s", door)));
     }
+    if (spec->test.n)
+        add_pair(&env, "OUTFOX_TEST", spec->test);
     if (x->run)
         add_context(&env, x->run);
     /* placeholders were checked when the file was read: these cannot fail */
@@ -284,7 +286,8 @@ static void on_side_command(void *user, const struct command_result *r)
     else if (r->timed_out)
         buf_adds(&text, "it took too long");
     else
-        buf_addf(&text, "exit code %d: %.*s", r->exit_code, SLICE_ARG(slice_trim(end)));
+        buf_addf(&text, "exit code %d%s%.*s", r->exit_code,
+                 slice_trim(end).n ? ": " : ", and says nothing", SLICE_ARG(slice_trim(end)));
     fail(x, before ? "the command `before` failed" : "the command `after` failed", buf_text(&text));
     buf_deinit(&text);
     arena_deinit(&once);
@@ -578,6 +581,8 @@ void execution_keep(struct live *l, uint64_t run, uint32_t call, slice body)
     struct run *r = x ? &x->result.run : NULL;
     if (!r || r->n_answers == RUN_ANSWERS_MAX || x->kept + body.n > RUN_BODY_MAX)
         return; /* part of an answer could not be compared */
+    if (track_is_file(&x->run->all.calls.at[call]))
+        return;
     if (!r->answers)
         r->answers = arena_alloc(&x->arena, RUN_ANSWERS_MAX * sizeof *r->answers);
     x->kept += body.n;

@@ -157,7 +157,8 @@ static int open_plane(struct live *l, struct err *e)
     }
     l->loop = plane_loop(l->plane);
     wiring_bind(l->wiring, l->plane);
-    return 0;
+    int failed = l->opt.beside ? guest_open(&l->beside, l->loop, l->opt.beside) : 0;
+    return failed ? err_set(e, 0, 0, "no event loop: %s", uv_strerror(failed)) : 0;
 }
 
 /* ---- telling who is waited for ---- */
@@ -209,6 +210,7 @@ static enum status open_all(struct live *l, struct err *e)
     uint32_t n = l->wiring->n_services;
     l->pid = mem_zero((n + 1) * sizeof *l->pid);
     l->spared = mem_zero((n + 1) * sizeof *l->spared);
+    l->passed = mem_zero((n + 1) * sizeof *l->passed);
     struct track_options tracking = {.names = l->opt.names,
                                      .rules = l->opt.words->rules,
                                      .services = l->wiring->name,
@@ -281,7 +283,7 @@ void live_close(struct live *l)
     if (!l)
         return;
     sys_stay(false);
-    live_cancel(l, UINT32_MAX);
+    live_cancel(l, NULL);
     if (l->services) {
         l->failed = false;
         live_set_deadline(l, 0);
@@ -303,6 +305,7 @@ void live_close(struct live *l)
         uv_close((uv_handle_t *)&l->on_int, NULL);
         uv_close((uv_handle_t *)&l->on_term, NULL);
         control_close(&l->control);
+        guest_close(&l->beside);
         plane_stop(l->plane, true);
         loop_run(l->loop);
         plane_free(l->plane);
@@ -316,6 +319,7 @@ void live_close(struct live *l)
     mem_free(l->tls);
     mem_free(l->pid);
     mem_free(l->spared);
+    mem_free(l->passed);
     mem_free(l);
 }
 
@@ -385,10 +389,21 @@ enum status live_wait(struct live *l, const struct execution_result **out)
     }
 }
 
-void live_cancel(struct live *l, uint32_t scenario)
+void live_idle(struct live *l)
+{
+    if (!l->signal)
+        run_once(l);
+}
+
+void live_poke(struct live *l)
+{
+    live_leave(l);
+}
+
+void live_cancel(struct live *l, const void *whose)
 {
     for (uint32_t i = 0; i < l->opt.slots; i++)
-        if (scenario == UINT32_MAX || l->slot[i].order.scenario == scenario)
+        if (!whose || l->slot[i].order.whose == whose)
             execution_cancel(&l->slot[i]);
 }
 

@@ -19,6 +19,7 @@
 struct live;
 struct execution;
 struct intern;
+struct loop;
 
 struct live_options {
     struct names *names;
@@ -30,6 +31,7 @@ struct live_options {
     uint64_t seed;
     const char *program;    /* our own, to serve the simulated system */
     struct event_sink sink; /* deaths, restarts, warnings, and who is waited for */
+    struct loop *beside;    /* is turned with its own from the beginning to the end; NULL: none */
 };
 
 /* Puts the services and scenarios of a simulated system into the configuration that names it.
@@ -64,6 +66,7 @@ void live_log_since(const struct live *l, slice service, uint32_t most, struct b
 
 struct execution_order {
     uint32_t scenario;
+    const void *whose;   /* for live_cancel */
     faultload faultload; /* for the record */
     struct aim *aim;     /* decides; stays as it is until the execution has ended */
     enum run_purpose purpose;
@@ -103,8 +106,12 @@ void live_rest(struct live *l, int64_t ns);
 /* SIGINT, SIGTERM, or 0. */
 int live_signal(const struct live *l);
 
-/* Gives up the executions of a scenario that are under way; UINT32_MAX: all. */
-void live_cancel(struct live *l, uint32_t scenario);
+/* Nothing runs, and nothing is to: until somebody pokes, or wants to stop by a signal. */
+void live_idle(struct live *l);
+void live_poke(struct live *l);
+
+/* Gives up somebody's executions that are under way; NULL: all. */
+void live_cancel(struct live *l, const void *whose);
 
 /* Have services died since they were ready? */
 bool live_hurt(const struct live *l);
@@ -121,7 +128,8 @@ bool live_has_own(const struct live *l);
 
 struct owner_links;
 
-/* Who is connected to the services' own addresses now (io/owner.h). */
+/* Who is connected to the services' own addresses now (io/owner.h). Connections that are closed have no
+ * owner: they are left out where calls came through a proxy, since they may be our own. */
 void live_links(const struct live *l, struct owner_links *out);
 
 /* The service whose process has this socket; UINT32_MAX: nobody's, or our own. */

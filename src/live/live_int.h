@@ -63,6 +63,7 @@ struct live {
     struct execution slot[LIVE_SLOTS_MAX];
     uint32_t n_running; /* not FREE */
     uv_signal_t on_int, on_term;
+    struct guest beside;
     int signal;
     struct timer deadline; /* live_set_deadline */
     bool late;             /* it has passed */
@@ -77,6 +78,7 @@ struct live {
     char death[400];      /* of a service that died when no run was under way */
     uint32_t *spared;     /* by service: how often it did not die when it seemed to */
     pid_t *pid;           /* of services that others run; 0: not looked for, -1: not known */
+    bool *passed;         /* by service: a call came through a door of it, of a run or not */
     uint32_t sim_process; /* the service that serves the simulated system; UINT32_MAX: none */
 };
 

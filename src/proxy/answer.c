@@ -28,6 +28,7 @@ void exchange_consume(struct exchange *x, size_t n)
 static void pass_head(struct exchange *x, const struct head *h, bool end)
 {
     x->told = true;
+    x->told_ns = x->fate.client ? clock_ns() : 0;
     x->promised = h->has_length ? h->length : UINT64_MAX;
     stream_head(x->down, h, end);
     if (end)

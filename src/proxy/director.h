@@ -33,6 +33,7 @@ struct call_end {
     const char *unfit;          /* why it could not be, at this answer; NULL: no reason is known */
     const struct chain *answer; /* to a client: the beginning of what it got, RUN_BODY_MAX bytes */
     slice coding;               /* how that is compressed; empty: not at all */
+    int64_t told_ns;            /* to a client: when it got the head of the answer; 0: never */
     int64_t end_ns;
 };
 

@@ -32,7 +32,8 @@ static void on_timer(struct timer *t);
 
 /* ---- beginning and end ---- */
 
-struct exchange *exchange_new(struct worker *w, struct stream *down)
+/* A call that a client has begun. */
+static struct exchange *exchange_new(struct worker *w, struct stream *down)
 {
     struct exchange *x = w->spare;
     struct arena arena = {0};
@@ -73,7 +74,8 @@ struct exchange *exchange_new(struct worker *w, struct stream *down)
     return x;
 }
 
-void exchange_leave(struct exchange *x)
+/* Done with the service, for now or for good. */
+static void exchange_leave(struct exchange *x)
 {
     struct stream *up = x->up;
     x->up = NULL;
@@ -99,6 +101,7 @@ static void tell_director(const struct exchange *x)
                            .unfit = x->fate.mode != MODE_NONE && !x->fired ? x->error : NULL,
                            .answer = &x->told_body,
                            .coding = x->coding,
+                           .told_ns = x->told_ns,
                            .end_ns = clock_ns()};
     d->ended(d->ctx, &x->arrival, &x->fate, &end);
 }
@@ -151,7 +154,8 @@ void exchange_break(struct exchange *x, enum wire_finish how, uint32_t code, out
     exchange_finish(x, seen);
 }
 
-void exchange_answer(struct exchange *x, const struct head *h, slice body, outcome seen)
+/* Answers in place of the service. */
+static void exchange_answer(struct exchange *x, const struct head *h, slice body, outcome seen)
 {
     if (slice_is(x->request->method, "HEAD"))
         body = (slice){0};
@@ -164,8 +168,11 @@ void exchange_answer(struct exchange *x, const struct head *h, slice body, outco
     exchange_finish(x, seen);
 }
 
-void exchange_answer_grpc(struct exchange *x, uint32_t code, slice message,
-                          const struct field *more, uint32_t n_more)
+/* The same as a gRPC server that has nothing to say but a status: one head with the trailers, and
+ * at most FIELDS_MORE fields more. */
+enum { FIELDS_MORE = RULE_FIELDS_MAX + 1 };
+static void exchange_answer_grpc(struct exchange *x, uint32_t code, slice message,
+                                 const struct field *more, uint32_t n_more)
 {
     struct field fields[3 + FIELDS_MORE];
     struct buf text = BUF_INIT(16 * 1024);

@@ -60,6 +60,7 @@ struct exchange {
     struct chain told_body; /* what the caller got of it, for the director */
     bool answer_begun, answer_ended, tunnel;
     bool told;               /* the caller has got a final head */
+    int64_t told_ns;         /* when, if it is a client of a run */
     uint64_t response_bytes; /* to the caller */
     uint64_t promised; /* length of the answer's body as the caller was told; UINT64_MAX: not */
     uint64_t budget;   /* of ways that count bytes */
@@ -71,23 +72,8 @@ struct exchange {
     const char *error; /* in the arena, or static; NULL: none */
 };
 
-/* A call that a client has begun. */
-struct exchange *exchange_new(struct worker *w, struct stream *down);
-
-/* Done with the service, for now or for good. */
-void exchange_leave(struct exchange *x);
-
 /* The end of a call, whatever it was: one record, both streams let go, the memory used again. */
 void exchange_finish(struct exchange *x, outcome seen);
-
-/* Answers in place of the service. */
-void exchange_answer(struct exchange *x, const struct head *h, slice body, outcome seen);
-
-/* The same as a gRPC server that has nothing to say but a status: one head with the trailers, and
- * at most FIELDS_MORE fields more. */
-enum { FIELDS_MORE = RULE_FIELDS_MAX + 1 };
-void exchange_answer_grpc(struct exchange *x, uint32_t code, slice message,
-                          const struct field *more, uint32_t n_more);
 
 /* A failure of our own or of the service, in words: 502 or 504, UNAVAILABLE or DEADLINE_EXCEEDED.
  */

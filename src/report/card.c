@@ -76,12 +76,60 @@ static void add_evidence(const struct summary *s, const struct remark *r, uint32
     }
 }
 
+/* Was a call made to fail on behalf of this one? */
+static bool hit_below(const struct trace *t, uint32_t request)
+{
+    for (uint32_t i = request; i < t->calls.n; i++) {
+        uint32_t above = i;
+        while (t->calls.at[i].mode != MODE_NONE && above != CALL_NONE && above > request)
+            above = t->calls.at[above].parent;
+        if (t->calls.at[i].mode != MODE_NONE && above == request)
+            return true;
+    }
+    return false;
+}
+
+static outcome seen_of(const struct trace *t, uid call)
+{
+    for (uint32_t i = 0; t && i < t->calls.n; i++)
+        if (t->calls.at[i].uid == call)
+            return t->calls.at[i].seen;
+    return 0;
+}
+
 /* The text, which is kept and cleared; NULL: there is none. */
 static const char *keep(struct card *c, struct buf *text)
 {
     const char *out = text->n ? arena_copy(&c->keep, buf_text(text), text->n) : NULL;
     buf_clear(text);
     return out;
+}
+
+/* The requests of a command on behalf of which something failed. */
+static void find_during(struct card *c)
+{
+    struct trace_order order = {0};
+    struct buf text = BUF_INIT(CARD_TEXT_MAX);
+    uint32_t number = 0;
+    if (!c->seen || c->seen->calls.n == 0)
+        return;
+    trace_order(c->seen, c->s->names, &order);
+    for (uint32_t i = 0; i < order.first.at[1] && c->n_during < CARD_REQUESTS; i++) {
+        const struct call *call = &c->seen->calls.at[order.child.at[i]];
+        number += call_is_request(call);
+        if (!call_is_request(call) || !hit_below(c->seen, order.child.at[i]))
+            continue;
+        struct card_request r = {number, call->uid, call->seen, seen_of(c->plain, call->uid), NULL};
+        words_add(&text, c->s->names, "%u. %e, which gets ", number, r.call);
+        words_got(r.got, &text);
+        if (r.usual != r.got)
+            words_add(&text, c->s->names, r.usual ? " (%o without faults)" : " (not made without)",
+                      r.usual);
+        r.text = keep(c, &text);
+        c->during[c->n_during++] = r;
+    }
+    trace_order_deinit(&order);
+    buf_deinit(&text);
 }
 
 /* id: NULL: none yet. */
@@ -114,6 +162,7 @@ static void fill_card(struct card *c, const char *id)
     }
     words_finding(c->s, as, c->plain, c->seen, &text);
     c->when = keep(c, &text);
+    find_during(c);
     faultload_print(c->s->names, c->s->faultloads, as->faultload, &text);
     c->faultload = keep(c, &text);
     if (!id)

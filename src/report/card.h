@@ -6,6 +6,7 @@
  *     FINDING id  title
  *       what      kind, state
  *       when      which calls fail, and how
+ *       during    of a command: which of its requests met that, and what they got
  *       then      what the client got
  *       shows     evidence: the calls by which an oracle knows
  *       calls     of a run that shows it
@@ -20,6 +21,16 @@
 
 #include "report/report.h"
 
+/* A request of a command, in the run that is told of. */
+struct card_request {
+    uint32_t number; /* among those of its run, from 1 */
+    uid call;
+    outcome got, usual; /* with the faults, without; 0: it is not made */
+    const char *text;   /* "2. web POST /orders, which gets 503 (200 without faults)" */
+};
+
+enum { CARD_REQUESTS = 8 };
+
 struct card {
     const struct summary *s;
     const struct finding *finding; /* either this, or */
@@ -30,6 +41,8 @@ struct card {
     const char *title;             /* a sentence; behind the name of its oracle */
     const char *kind, *state;      /* "the scenario hangs", "seen once"; of campaigns alone */
     const char *when, *then;
+    struct card_request during[CARD_REQUESTS]; /* those below which something failed, the first */
+    uint32_t n_during;
     const char *detail; /* what it was like in one run */
     const char *rest;   /* what of that `then` does not say */
     const char *evidence[EVIDENCE_MAX];

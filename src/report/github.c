@@ -48,6 +48,8 @@ static void annotate_card(struct annotating *a, struct card *c)
     struct buf title = BUF_INIT(TITLE_MAX), message = BUF_INIT(MESSAGE_MAX);
     buf_addf(&title, ": %s", c->title);
     buf_addf(&message, "when %s", c->when);
+    for (uint32_t i = 0; i < c->n_during; i++)
+        buf_addf(&message, "\nduring %s", c->during[i].text);
     if (c->then)
         buf_addf(&message, "\nthen %s", c->then);
     if (c->detail)

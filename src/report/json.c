@@ -3,6 +3,9 @@
  * JSON for programs; the fields are described in docs/json.md. */
 #include "data/json.h"
 #include "report/card.h"
+#include "report/compare.h"
+#include "report/requests.h"
+#include "report/suite.h"
 #include "report/words.h"
 
 #define FIGURE_MAX 1e300 /* what is printed must not be rounded to more than a double holds */
@@ -81,13 +84,18 @@ static void put_texts(struct doc *d, const char *key, const char *const *at, uin
 
 /* ---- a run ---- */
 
+/* number: of a request that a command made; 0: it is none. */
 static void put_tree(struct doc *d, const char *key, const struct trace *trace,
-                     const struct names *names, const struct trace_order *order, uint32_t index)
+                     const struct names *names, const struct trace_order *order, uint32_t index,
+                     uint32_t number)
 {
     const struct call *c = &trace->calls.at[index];
+    uint32_t requests = 0;
     json_map(&d->j, key);
     element_print(names, uid_element(names, c->uid), &d->text);
     put(d, "call");
+    if (number)
+        json_uint(&d->j, "request", number);
     put_outcome(d, "seen", c->seen);
     if (c->mode != MODE_NONE)
         put_mode(d, "injected", c->mode);
@@ -96,22 +104,26 @@ static void put_tree(struct doc *d, const char *key, const struct trace *trace,
     json_int(&d->j, "start_ns", c->start_ns);
     json_int(&d->j, "end_ns", c->end_ns);
     json_list(&d->j, "calls");
-    for (uint32_t i = order->first.at[index]; i < order->first.at[index + 1]; i++)
-        put_tree(d, NULL, trace, names, order, order->child.at[i]);
+    for (uint32_t i = order->first.at[index]; i < order->first.at[index + 1]; i++) {
+        bool request = call_is_request(&trace->calls.at[order->child.at[i]]);
+        requests += request;
+        put_tree(d, NULL, trace, names, order, order->child.at[i], request ? requests : 0);
+    }
     json_list_end(&d->j);
     json_map_end(&d->j);
 }
 
 /* The scenario's own request, with all calls below it; null when there is none. */
-static void put_trace(struct doc *d, const struct trace *trace, const struct names *names)
+static void put_trace(struct doc *d, const char *key, const struct trace *trace,
+                      const struct names *names)
 {
     struct trace_order order = {0};
     if (!trace || trace->calls.n == 0) {
-        json_nil(&d->j, "trace");
+        json_nil(&d->j, key);
         return;
     }
     trace_order(trace, names, &order);
-    put_tree(d, "trace", trace, names, &order, 0);
+    put_tree(d, key, trace, names, &order, 0, 0);
     trace_order_deinit(&order);
 }
 
@@ -126,37 +138,60 @@ void report_tree_json(const char *system, const char *scenario, const struct tra
     json_text(&d.j, "why", verdict->why);
     put_outcome(&d, "status", verdict->status);
     json_node(&d.j, "body", body);
-    put_trace(&d, trace, names);
+    put_trace(&d, "trace", trace, names);
     doc_end(&d);
 }
 
 /* ---- what is wrong ---- */
+
+static void put_during(struct doc *d, const struct card *c)
+{
+    json_list(&d->j, "during");
+    for (uint32_t i = 0; i < c->n_during; i++) {
+        const struct card_request *r = &c->during[i];
+        json_map(&d->j, NULL);
+        json_uint(&d->j, "number", r->number);
+        put_call(d, "call", c->s->names, r->call);
+        put_outcome(d, "seen", r->got);
+        if (r->usual)
+            put_outcome(d, "usual", r->usual);
+        else
+            json_nil(&d->j, "usual");
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+}
+
+static void put_log(struct doc *d, const char *key, const struct log_end *log)
+{
+    if (!log->lines) {
+        json_nil(&d->j, key);
+        return;
+    }
+    slice rest = slice_of(log->lines), line;
+    json_map(&d->j, key);
+    json_text(&d->j, "service", log->service);
+    json_list(&d->j, "lines");
+    while (slice_cut(&rest, '\n', &line))
+        json_str(&d->j, NULL, line);
+    json_list_end(&d->j);
+    json_map_end(&d->j);
+}
 
 /* What is said of findings of campaigns alone. */
 static void put_campaign_finding(struct doc *d, const struct card *c)
 {
     const struct finding *f = c->finding;
     bool blast = f->kind == FINDING_CRASH || f->kind == FINDING_BLAST;
-    slice rest = slice_of(f->log ? f->log : ""), line;
     json_text(&d->j, "id", c->id);
     json_text(&d->j, "kind", finding_kind_names[f->kind]);
     json_text(&d->j, "oracle", blast ? "blast-radius" : NULL);
     json_text(&d->j, "state", finding_state_names[f->state]);
     json_text(&d->j, "detail", f->detail);
-    if (f->log) {
-        json_map(&d->j, "log");
-        json_text(&d->j, "service", f->log_of);
-        json_list(&d->j, "lines");
-        while (slice_cut(&rest, '\n', &line))
-            json_str(&d->j, NULL, line);
-        json_list_end(&d->j);
-        json_map_end(&d->j);
-    } else {
-        json_nil(&d->j, "log");
-    }
+    put_log(d, "log", &f->log);
     json_bool(&d->j, "shrunk", f->shrunk);
     json_uint(&d->j, "run", f->number);
-    put_trace(d, c->seen, c->s->names);
+    put_trace(d, "trace", c->seen, c->s->names);
 }
 
 static void put_finding(struct doc *d, const struct card *c)
@@ -172,6 +207,7 @@ static void put_finding(struct doc *d, const struct card *c)
     json_uint(&d->j, "alike_total", f->n_alike);
     json_text(&d->j, "why", f->why);
     json_text(&d->j, "when", c->when);
+    put_during(d, c);
     json_list(&d->j, "statuses");
     for (uint32_t i = 0; i < f->n_statuses; i++)
         put_outcome(d, NULL, f->status[i]);
@@ -192,6 +228,7 @@ static void put_remark(struct doc *d, const struct card *c)
     json_text(&d->j, "why", r->why);
     json_text(&d->j, "faultload", c->faultload);
     json_text(&d->j, "when", c->when);
+    put_during(d, c);
     json_uint(&d->j, "run", r->number);
     json_uint(&d->j, "runs", r->runs);
     json_list(&d->j, "evidence");
@@ -344,7 +381,127 @@ void report_json(const struct summary *s, struct buf *out)
     doc_end(&d);
 }
 
+/* ---- what it depends on, in short ---- */
+
+/* The service of a call; null for none. */
+static void put_service(struct doc *d, const char *key, const struct names *names, uid u)
+{
+    if (u == UID_NONE)
+        json_nil(&d->j, key);
+    else
+        json_str(&d->j, key, names_text(names, uid_element(names, u)->service));
+}
+
+static void put_by(struct doc *d, const struct names *names, enum dep_by by, uid instead, uid at)
+{
+    bool absorbed = by != DEP_BY_NOTHING;
+    json_text(&d->j, "absorbed_by", absorbed ? dep_by_names[by] : NULL);
+    put_service(d, "absorbed_in", names, absorbed ? at : UID_NONE);
+    put_call(d, "instead", names, instead);
+}
+
+static void put_dep_kind(struct doc *d, const struct summary *s, const struct dep *x)
+{
+    put_call(d, "call", s->names, x->call);
+    put_service(d, "caller", s->names, uid_parent(s->names, x->call));
+    put_service(d, "service", s->names, x->call);
+    json_text(&d->j, "kind", dep_kind_names[x->kind]);
+    put_by(d, s->names, x->by, x->instead, x->at);
+    json_bool(&d->j, "retried", x->retried);
+}
+
+static void put_pair_calls(struct doc *d, const struct summary *s, const struct dep_pair *p)
+{
+    json_list(&d->j, "calls");
+    put_call(d, NULL, s->names, p->a);
+    put_call(d, NULL, s->names, p->b);
+    json_list_end(&d->j);
+}
+
+/* The kinds of its dependencies in short: all that is to know of them is in `outfox deps --json`. */
+static void put_kinds(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    const struct summary *s = source->scenarios[scenario];
+    struct deps deps = {0};
+    if (!source->deps) {
+        json_nil(&d->j, "dependencies");
+        json_nil(&d->j, "pairs");
+        return;
+    }
+    source->deps(source->ctx, scenario, &deps);
+    json_list(&d->j, "dependencies");
+    for (uint32_t i = 0; i < deps.rows.n; i++) {
+        json_map(&d->j, NULL);
+        put_dep_kind(d, s, &deps.rows.at[i]);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    json_list(&d->j, "pairs");
+    for (uint32_t i = 0; i < deps.pairs.n; i++) {
+        json_map(&d->j, NULL);
+        put_pair_calls(d, s, &deps.pairs.at[i]);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    deps_deinit(&deps);
+}
+
 /* ---- a campaign ---- */
+
+/* What it is like when nothing is made to fail. */
+static void put_plain(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    struct run run = {0};
+    if (source->run_of && source->run_of(source->ctx, scenario, FAULTLOAD_EMPTY, &run))
+        run.trace = (struct trace){0};
+    put_trace(d, "without_faults", &run.trace, source->scenarios[scenario]->names);
+    vec_deinit(&run.trace.calls);
+}
+
+static void put_requests(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    struct told_requests all = {.list = {0}};
+    requests_tell(source, scenario, &all);
+    json_list(&d->j, "requests");
+    for (uint32_t i = 0; i < all.list.n; i++) {
+        const struct told_request *r = &all.list.at[i];
+        json_map(&d->j, NULL);
+        json_uint(&d->j, "number", r->number);
+        put_call(d, "call", source->scenarios[scenario]->names, r->call);
+        put_outcome(d, "seen", r->seen);
+        json_uint(&d->j, "calls", r->calls);
+        put_texts(d, "findings", r->findings.at, r->findings.n);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    requests_forget(&all);
+}
+
+static void put_calls(struct doc *d, const struct report_source *source, uint32_t scenario)
+{
+    const struct names *names = source->scenarios[scenario]->names;
+    struct known_calls calls = {0};
+    if (source->calls)
+        source->calls(source->ctx, scenario, &calls);
+    json_list(&d->j, "calls");
+    for (uint32_t i = 0; i < calls.n; i++) {
+        const struct known_call *c = &calls.at[i];
+        json_map(&d->j, NULL);
+        put_call(d, "call", names, c->call);
+        put_service(d, "caller", names, uid_parent(names, c->call));
+        put_service(d, "service", names, c->call);
+        json_bool(&d->j, "conditional", c->conditional);
+        if (c->runs)
+            json_int(&d->j, "took_ns", c->took_ns);
+        else
+            json_nil(&d->j, "took_ns");
+        json_uint(&d->j, "runs", c->runs);
+        json_map_end(&d->j);
+    }
+    json_list_end(&d->j);
+    json_uint(&d->j, "calls_total", calls.total);
+    vec_deinit(&calls);
+}
 
 static void put_scenario(struct doc *d, const struct report_source *source, uint32_t scenario)
 {
@@ -353,8 +510,11 @@ static void put_scenario(struct doc *d, const struct report_source *source, uint
     put_summary(d, source, scenario);
     json_uint(&d->j, "more_findings", s->more_findings);
     json_text(&d->j, "resume", words_resume(s));
+    words_replay_faultload(s, FAULTLOAD_EMPTY, &d->text);
+    put(d, "replay");
     json_text(&d->j, "broken", s->broken);
     json_text(&d->j, "broken_detail", s->broken_detail);
+    put_log(d, "broken_log", &s->broken_log);
     json_list(&d->j, "levels");
     for (uint32_t i = 0; i < s->levels.n; i++) {
         const struct summary_level *l = &s->levels.at[i];
@@ -368,6 +528,10 @@ static void put_scenario(struct doc *d, const struct report_source *source, uint
     json_list_end(&d->j);
     put_texts(d, "notes", s->notes.at, s->notes.n);
     put_texts(d, "volatile", s->volatile_.at, s->volatile_.n);
+    put_kinds(d, source, scenario);
+    put_plain(d, source, scenario);
+    put_requests(d, source, scenario);
+    put_calls(d, source, scenario);
     json_int(&d->j, "took_ns", s->took_ns);
     json_num(&d->j, "runs_per_second", report_rate(s));
     json_map_end(&d->j);
@@ -385,6 +549,11 @@ void report_campaign_json(const struct report_source *source, struct buf *out)
     for (uint32_t i = 0; i < source->n; i++)
         put_scenario(&d, source, i);
     json_list_end(&d.j);
+    suite_put(source, &d.j, "suite");
+    if (source->comparison)
+        compare_put(source->comparison, &d.j, "comparison");
+    else
+        json_nil(&d.j, "comparison");
     doc_end(&d);
 }
 
@@ -421,6 +590,20 @@ void report_explanations_json(const struct explanations *all, struct buf *out)
     doc_end(&d);
 }
 
+void report_sample_json(const struct explanations *all, struct buf *out)
+{
+    struct doc d = doc_begin(out);
+    json_text(&d.j, "scenario", all->s->scenario);
+    json_list(&d.j, "explanations");
+    for (uint32_t i = 0; i < all->n; i++) {
+        json_map(&d.j, NULL);
+        put_explanation(&d, all, i);
+        json_map_end(&d.j);
+    }
+    json_list_end(&d.j);
+    doc_end(&d);
+}
+
 /* ---- a replay ---- */
 
 static void put_run(struct doc *d, const struct run *run, const struct names *names)
@@ -434,7 +617,7 @@ static void put_run(struct doc *d, const struct run *run, const struct names *na
         buf_addc(&d->text, run->body.p[i] ? run->body.p[i] : '?');
     put(d, "body");
     json_int(&d->j, "took_ns", run->took_ns);
-    put_trace(d, &run->trace, names);
+    put_trace(d, "trace", &run->trace, names);
 }
 
 void report_replay_json(const char *system, const struct summary *s, const struct replayed *result,
@@ -485,23 +668,6 @@ void report_replays_json(const struct replays *all, struct buf *out)
 
 /* ---- dependencies ---- */
 
-/* The service of a call; null for none. */
-static void put_service(struct doc *d, const char *key, const struct names *names, uid u)
-{
-    if (u == UID_NONE)
-        json_nil(&d->j, key);
-    else
-        json_str(&d->j, key, names_text(names, uid_element(names, u)->service));
-}
-
-static void put_by(struct doc *d, const struct names *names, enum dep_by by, uid instead, uid at)
-{
-    bool absorbed = by != DEP_BY_NOTHING;
-    json_text(&d->j, "absorbed_by", absorbed ? dep_by_names[by] : NULL);
-    put_service(d, "absorbed_in", names, absorbed ? at : UID_NONE);
-    put_call(d, "instead", names, instead);
-}
-
 static void put_shown_by(struct doc *d, const struct summary *s, faultload f, uint64_t number)
 {
     put_faultload(d, "faultload", s, f);
@@ -526,12 +692,7 @@ static void put_way(struct doc *d, const struct summary *s, const struct dep_way
 static void put_dep(struct doc *d, const struct summary *s, const struct dep *x)
 {
     json_map(&d->j, NULL);
-    put_call(d, "call", s->names, x->call);
-    put_service(d, "caller", s->names, uid_parent(s->names, x->call));
-    put_service(d, "service", s->names, x->call);
-    json_text(&d->j, "kind", dep_kind_names[x->kind]);
-    put_by(d, s->names, x->by, x->instead, x->at);
-    json_bool(&d->j, "retried", x->retried);
+    put_dep_kind(d, s, x);
     if (x->after_fault)
         put_faultload(d, "only_after", s, x->after);
     else
@@ -574,10 +735,7 @@ static void put_deps(struct doc *d, const struct deps_report *r)
     for (uint32_t i = 0; i < r->deps.pairs.n; i++) {
         const struct dep_pair *p = &r->deps.pairs.at[i];
         json_map(&d->j, NULL);
-        json_list(&d->j, "calls");
-        put_call(d, NULL, s->names, p->a);
-        put_call(d, NULL, s->names, p->b);
-        json_list_end(&d->j);
+        put_pair_calls(d, s, p);
         put_outcome(d, "status", p->status);
         put_shown_by(d, s, p->faultload, p->number);
         json_map_end(&d->j);

@@ -13,6 +13,7 @@
 #include "base/index.h"
 #include "report/card.h"
 #include "report/escape.h"
+#include "report/suite.h"
 #include "report/words.h"
 
 enum { CASES_MAX = 10000, NAME_MAX_BYTES = 2000, TEXT_MAX = 1 << 16 };
@@ -29,6 +30,7 @@ struct suite {
     const struct report_source *source;
     const struct summary *s;
     uint32_t scenario;
+    const struct suite_scenario *covers; /* NULL: not known */
     struct arena keep;
     VEC(struct junit_case) cases;
     struct map at;    /* key of a faultload -> case */
@@ -195,6 +197,13 @@ static void put_properties(const struct suite *x, struct buf *out)
     put_count(out, "seed", s->seed);
     put_count(out, "runs", s->runs);
     put_count(out, "points", s->points);
+    if (x->covers) {
+        put_count(out, "calls", x->covers->shows->calls.n);
+        put_count(out, "handlers", x->covers->shows->handlers.n);
+        put_count(out, "edges", x->covers->shows->edges.items.n);
+        put_count(out, "only_edges", x->covers->only_edges);
+        put(out, PROPERTY, "adds_nothing", x->covers->adds_nothing ? "true" : "false");
+    }
     if (s->stopped)
         put(out, PROPERTY, "stopped_by", s->stopped);
     if (summary_warnings(s))
@@ -231,8 +240,9 @@ static void put_failure(const struct suite *x, const struct junit_case *c, struc
         buf_addf(&text, "%s\n", c->detail);
     buf_adds(&text, "faultload: ");
     faultload_print(x->s->names, x->s->faultloads, c->faultload, &text);
-    if (same && f->log)
-        buf_addf(&text, "\nlog of %s:\n%s", f->log_of, f->log);
+    struct log_end log = same ? f->log : broken ? x->s->broken_log : (struct log_end){0};
+    if (log.lines)
+        buf_addf(&text, "\nlog of %s:\n%s", log.service, log.lines);
     if (same)
         words_replay(x->s, f, &replay);
     else
@@ -278,6 +288,8 @@ static void put_card(struct suite *x, const struct card *c, struct buf *out)
 {
     struct buf text = BUF_INIT(TEXT_MAX), name = BUF_INIT(NAME_MAX_BYTES);
     buf_addf(&text, "when %s", c->when);
+    for (uint32_t i = 0; i < c->n_during; i++)
+        buf_addf(&text, "\nduring %s", c->during[i].text);
     for (uint32_t i = 0; i < c->n_evidence; i++)
         buf_addf(&text, "\n%s", c->evidence[i]);
     buf_addf(&text, "\nabout: %s\nfaultload: %s", c->about, c->faultload);
@@ -345,11 +357,13 @@ static void put_errors(const struct suite *x, struct buf *out)
     buf_adds(out, "</error>\n    </testcase>\n");
 }
 
+/* more: attributes of suites alone; the plugin xUnit of Jenkins refuses files that have others. */
 static void put_counts(struct buf *out, uint64_t tests, uint64_t failures, uint64_t errors,
-                       int64_t ns)
+                       const char *more, int64_t ns)
 {
-    buf_addf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"0\" time=\"",
-             (unsigned long long)tests, (unsigned long long)failures, (unsigned long long)errors);
+    buf_addf(out, "\" tests=\"%llu\" failures=\"%llu\" errors=\"%llu\"%s time=\"",
+             (unsigned long long)tests, (unsigned long long)failures, (unsigned long long)errors,
+             more);
     put_seconds(out, ns);
     buf_adds(out, "\">\n");
 }
@@ -357,7 +371,7 @@ static void put_counts(struct buf *out, uint64_t tests, uint64_t failures, uint6
 static void put_suite(struct suite *x, struct buf *out)
 {
     put(out, "  <testsuite name=\"%s", x->s->scenario);
-    put_counts(out, x->tests, x->failures, x->errors, x->took_ns);
+    put_counts(out, x->tests, x->failures, x->errors, " skipped=\"0\"", x->took_ns);
     put_properties(x, out);
     for (uint32_t i = 0; i < x->cases.n; i++)
         put_case(x, &x->cases.at[i], out);
@@ -379,8 +393,11 @@ void report_junit(const struct report_source *source, struct buf *out)
     struct suite *suites = mem_zero((source->n + 1) * sizeof *suites);
     uint64_t tests = 0, failures = 0, errors = 0;
     int64_t took_ns = 0;
+    struct suite_coverage together;
+    bool known = suite_of(source, &together);
     for (uint32_t i = 0; i < source->n; i++) {
         suites[i] = (struct suite){.source = source, .s = source->scenarios[i], .scenario = i};
+        suites[i].covers = known ? &together.scenarios.at[i] : NULL;
         collect(&suites[i]);
         tests += suites[i].tests;
         failures += suites[i].failures;
@@ -388,7 +405,7 @@ void report_junit(const struct report_source *source, struct buf *out)
         took_ns += suites[i].took_ns;
     }
     put(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"%s", source->system);
-    put_counts(out, tests, failures, errors, took_ns);
+    put_counts(out, tests, failures, errors, "", took_ns);
     for (uint32_t i = 0; i < source->n; i++) {
         put_suite(&suites[i], out);
         vec_deinit(&suites[i].cases);
@@ -397,5 +414,6 @@ void report_junit(const struct report_source *source, struct buf *out)
         arena_deinit(&suites[i].keep);
     }
     buf_adds(out, "</testsuites>\n");
+    suite_coverage_deinit(&together);
     mem_free(suites);
 }

@@ -3,7 +3,10 @@
  * Markdown for the summary of a CI job. GitHub refuses one of more than 1 MiB, so findings that do
  * not fit are left out, as a whole, and counted. */
 #include "report/card.h"
+#include "report/compare.h"
 #include "report/escape.h"
+#include "report/requests.h"
+#include "report/suite.h"
 #include "report/words.h"
 
 enum {
@@ -93,6 +96,8 @@ static void add_card(struct buf *out, const struct card *c)
     if (c->kind)
         buf_addf(out, "%s, %s.\n\n", c->kind, c->state);
     put(out, "- **when** %s\n", c->when);
+    for (uint32_t i = 0; i < c->n_during; i++)
+        put(out, "- **during** %s\n", c->during[i].text);
     if (c->then)
         put(out, "- **then** %s\n", c->then);
     if (c->detail)
@@ -109,8 +114,8 @@ static void add_card(struct buf *out, const struct card *c)
         add_details(out, "calls", buf_slice(&calls));
         buf_deinit(&calls);
     }
-    if (c->finding && c->finding->log)
-        add_details(out, "last lines of the log", slice_of(c->finding->log));
+    if (c->finding && c->finding->log.lines)
+        add_details(out, "last lines of the log", slice_of(c->finding->log.lines));
     buf_adds(out, c->warning ? "\n</details>\n\n" : "\n");
 }
 
@@ -190,6 +195,8 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     if (s->broken) {
         words_replay_faultload(s, FAULTLOAD_EMPTY, &text);
         escape_code(buf_slice(&text), "sh", &one);
+        if (s->broken_log.lines)
+            add_details(&one, "last lines of the log", slice_of(s->broken_log.lines));
     }
     uint64_t left_out = s->broken ? 0 : s->more_findings;
     for (uint32_t i = 0; i < s->findings.n && !s->broken; i++) {
@@ -204,6 +211,10 @@ static void add_scenario(struct buf *out, const struct report_source *source, ui
     add_reasons(&one, s);
     buf_clear(&text);
     text.max = FIGURES_MAX; /* what does not fit is not there */
+    requests_text(source, scenario, &text);
+    if (text.n)
+        add_details(&one, "requests of the command", buf_slice(&text));
+    buf_clear(&text);
     if (!s->broken)
         text_what(s, &text);
     text_figures(s, &text);
@@ -234,6 +245,9 @@ void report_markdown(const struct report_source *source, struct buf *out)
             "> **The campaign could not continue**: %s\n"
             "\n",
             source->error);
+    if (source->comparison)
+        compare_markdown(source->comparison, &text);
+    suite_markdown(source, &text);
     for (uint32_t i = 0; i < source->n; i++)
         add_scenario(&text, source, i);
     put(&text, "<sub>outfox %s</sub>\n", source->version);

@@ -62,6 +62,43 @@ enum progress_left progress_left(const struct progress_facts *f, double runs_per
     return left;
 }
 
+/* More is found than this part of what is done. */
+static const double GROWING = 0.1;
+
+/* Time in which no run ends counts when one does: until then a run that hangs says little about the
+ * next. */
+void pace_note(struct pace *p, uint64_t runs, uint64_t queued, int64_t now_ns)
+{
+    double s = (double)(now_ns - p->at_ns) / 1e9;
+    if (!p->begun || runs < p->runs) {
+        p->rate = -1;
+    } else if (runs == p->runs || s <= 0) {
+        return;
+    } else {
+        double now = (double)(runs - p->runs) / s;
+        double weight = p->rate < 0 ? 1 : 1 - exp(-s / RATE_TIME_S);
+        double more = runs + queued > p->total ? (double)(runs + queued - p->total) : 0;
+        p->rate = (p->rate < 0 ? 0 : p->rate * (1 - weight)) + now * weight;
+        p->growth = p->growth * (1 - weight) + more / s * weight;
+    }
+    p->total = runs + queued;
+    p->begun = true;
+    p->runs = runs;
+    p->at_ns = now_ns;
+}
+
+/* As noted, but no more than one run in the time since the last. */
+double pace_rate(const struct pace *p, uint64_t runs, int64_t now_ns)
+{
+    double s = (double)(now_ns - p->at_ns) / 1e9;
+    return runs == p->runs && p->rate * s > 1 ? 1 / s : p->rate;
+}
+
+bool pace_grows(const struct pace *p)
+{
+    return p->growth > GROWING * p->rate;
+}
+
 double progress_share(const struct progress_facts *f)
 {
     double share = -1;
@@ -243,6 +280,12 @@ void progress_sentence(const struct progress_facts *f, double runs_per_s, struct
 
 /* ---- when and where ---- */
 
+/* How far a scenario is. */
+struct part {
+    const char *scenario;
+    uint64_t runs, queued, found;
+};
+
 struct progress {
     FILE *out;
     bool terminal;
@@ -251,19 +294,13 @@ struct progress {
     struct buf update; /* in the making */
     int64_t first_ns;  /* how long a log waits for its first line */
     int64_t due_ns;    /* when the next update is */
-    bool begun;
-    uint64_t runs;     /* when one last ended */
-    int64_t at_ns;     /* when that was seen */
-    double rate;       /* -1: not known yet */
-    uint64_t total;    /* runs made and queued, as of then */
-    double growth;     /* of that, per second */
+    struct pace pace;
     int64_t wait_ns;   /* when waiting began; 0: nothing is waited for */
-    uint64_t max_runs; /* bounds of the campaign */
+    uint64_t max_runs; /* bounds of the campaigns */
     int64_t max_time_ns;
+    VEC(struct part) parts; /* one for each scenario that was heard of */
+    char title[40];
 };
-
-/* More is found than this part of what is done: what is queued is not all. */
-static const double GROWING = 0.1;
 
 struct progress *progress_new(FILE *out, bool terminal)
 {
@@ -273,8 +310,7 @@ struct progress *progress_new(FILE *out, bool terminal)
                            .style = terminal ? style_for(outlet_fd(out), "auto") : &style_plain,
                            .line = BUF_INIT(4096),
                            .update = BUF_INIT(16384),
-                           .first_ns = SENTENCE_NS,
-                           .rate = -1};
+                           .first_ns = SENTENCE_NS};
     return p;
 }
 
@@ -297,7 +333,7 @@ static uint32_t width_of(FILE *out)
 
 static void emit(struct progress *p)
 {
-    outlet_raw(p->out, buf_slice(&p->update)); /* names in it are harmless (add_name) */
+    (void)outlet_raw(p->out, buf_slice(&p->update)); /* names in it are harmless (add_name) */
     buf_clear(&p->update);
 }
 
@@ -307,45 +343,16 @@ static void redraw(struct progress *p)
     emit(p);
 }
 
-/* Runs per second, of late. Counts that go back mean that something else has begun. Time in which
- * no run ends counts when one does: until then a run that hangs says little about the next. */
-static void note_rate(struct progress *p, const struct progress_facts *f, int64_t now_ns)
-{
-    double s = (double)(now_ns - p->at_ns) / 1e9;
-    if (!p->begun || f->runs < p->runs) {
-        p->rate = -1;
-    } else if (f->runs == p->runs || s <= 0) {
-        return;
-    } else {
-        double now = (double)(f->runs - p->runs) / s;
-        double weight = p->rate < 0 ? 1 : 1 - exp(-s / RATE_TIME_S);
-        double more = f->runs + f->queued > p->total ? (double)(f->runs + f->queued - p->total) : 0;
-        p->rate = (p->rate < 0 ? 0 : p->rate * (1 - weight)) + now * weight;
-        p->growth = p->growth * (1 - weight) + more / s * weight;
-    }
-    p->total = f->runs + f->queued;
-    p->begun = true;
-    p->runs = f->runs;
-    p->at_ns = now_ns;
-}
-
-/* As noted, but no more than one run in the time since the last. */
-static double rate_at(const struct progress *p, int64_t now_ns)
-{
-    double s = (double)(now_ns - p->at_ns) / 1e9;
-    return p->rate * s > 1 ? 1 / s : p->rate;
-}
-
 void progress_show(struct progress *p, const struct progress_facts *f, int64_t now_ns)
 {
-    bool first = !p->begun;
+    bool first = !p->pace.begun;
     if (!first && now_ns < p->due_ns)
         return;
-    note_rate(p, f, now_ns);
-    double rate = rate_at(p, now_ns);
+    pace_note(&p->pace, f->runs, f->queued, now_ns);
+    double rate = pace_rate(&p->pace, f->runs, now_ns);
     p->wait_ns = 0;
     struct progress_facts facts = *f;
-    facts.growing = p->growth > GROWING * p->rate;
+    facts.growing = pace_grows(&p->pace);
     f = &facts;
     p->due_ns = now_ns + (p->terminal ? REDRAW_NS : first ? p->first_ns : SENTENCE_NS);
     if (p->terminal) {
@@ -389,6 +396,29 @@ static void show_waiting(struct progress *p, const char *text, int64_t now_ns)
     redraw(p);
 }
 
+/* How far all scenarios are, now that one of them is as far as this. */
+static void add_up(struct progress *p, const struct event *event, struct progress_facts *out)
+{
+    uint32_t at = 0;
+    while (at < p->parts.n && strcmp(p->parts.at[at].scenario, event->scenario) != 0)
+        at++;
+    if (at == p->parts.n)
+        vec_push(&p->parts, (struct part){.scenario = event->scenario});
+    p->parts.at[at].runs = event->runs;
+    p->parts.at[at].queued = event->queued;
+    p->parts.at[at].found = event->found;
+    for (uint32_t i = 0; i < p->parts.n; i++) {
+        out->runs += p->parts.at[i].runs;
+        out->queued += p->parts.at[i].queued;
+        out->findings += p->parts.at[i].found;
+    }
+    out->scenario = event->scenario;
+    if (p->parts.n > 1) {
+        (void)snprintf(p->title, sizeof p->title, "%u scenarios", (unsigned)p->parts.n);
+        out->scenario = p->title;
+    }
+}
+
 void progress_event(struct progress *p, const struct event *event, int64_t now_ns)
 {
     static const char *const phases[RUN_PURPOSES] = {
@@ -401,14 +431,11 @@ void progress_event(struct progress *p, const struct event *event, int64_t now_n
     } else if (event->type == EVENT_WAITING) {
         show_waiting(p, event->text, now_ns);
     } else if (event->type == EVENT_RUN_BEGINS) {
-        struct progress_facts facts = {.runs = event->runs,
-                                       .queued = event->queued,
-                                       .findings = event->found,
-                                       .elapsed_ns = event->at_ns,
+        struct progress_facts facts = {.elapsed_ns = event->at_ns,
                                        .max_time_ns = p->max_time_ns,
                                        .max_runs = p->max_runs,
-                                       .scenario = event->scenario,
                                        .phase = phases[event->purpose]};
+        add_up(p, event, &facts);
         progress_show(p, &facts, now_ns);
     }
 }
@@ -423,5 +450,6 @@ void progress_end(struct progress *p)
     }
     buf_deinit(&p->line);
     buf_deinit(&p->update);
+    vec_deinit(&p->parts);
     mem_free(p);
 }

@@ -48,6 +48,26 @@ void progress_end(struct progress *p);
 enum progress_left { LEFT_UNKNOWN, LEFT_ABOUT, LEFT_AT_LEAST, LEFT_AT_MOST };
 enum progress_left progress_left(const struct progress_facts *f, double runs_per_s, int64_t *ns);
 
+/* How fast it goes, of late. Zero-initialised: nothing is known yet. */
+struct pace {
+    bool begun;
+    uint64_t runs;  /* when one last ended */
+    int64_t at_ns;  /* when that was seen */
+    double rate;    /* runs per second; -1: not known yet */
+    uint64_t total; /* runs made and queued, as of then */
+    double growth;  /* of that, per second */
+};
+
+/* Counts that go back mean that something else has begun. */
+void pace_note(struct pace *p, uint64_t runs, uint64_t queued, int64_t now_ns);
+
+/* Runs per second, not above 0: not known. runs: how many there are by now; while none ends, it
+ * falls. */
+double pace_rate(const struct pace *p, uint64_t runs, int64_t now_ns);
+
+/* More is found than is done: what is queued is not all. */
+bool pace_grows(const struct pace *p);
+
 /* How much of what is known to be there is done, 0 to 1; -1: nobody knows. */
 double progress_share(const struct progress_facts *f);
 

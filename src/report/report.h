@@ -5,6 +5,7 @@
 #ifndef OUTFOX_REPORT_REPORT_H
 #define OUTFOX_REPORT_REPORT_H
 
+#include "core/coverage.h"
 #include "core/dependency.h"
 #include "core/run.h"
 #include "core/summary.h"
@@ -12,6 +13,8 @@
 #include "data/node.h"
 
 #define REPORT_SCHEMA_VERSION 1
+
+enum { REPORT_SAMPLE = 100 };
 
 /* Colours, or none: marks around words, which are empty without colour. */
 struct style {
@@ -30,6 +33,27 @@ const struct style *style_for(int fd, const char *when);
 /* Is given one run, which lives during the call; 0: go on. Leaves *e alone. */
 typedef int (*report_each)(void *ctx, const struct run *run, struct err *e);
 
+struct comparison;
+struct explanations;
+struct ledger;
+struct report_oracle;
+
+/* A call that was seen in some run. */
+struct known_call {
+    const struct names *names;
+    uid call;
+    bool conditional; /* the first run without faults did not make it */
+    uint64_t runs;    /* without faults that made it */
+    int64_t took_ns;  /* the median of those; 0: there are none */
+};
+
+/* In the order of their names; some may be missing. To be used as a VEC. */
+struct known_calls {
+    struct known_call *at;
+    uint32_t n, cap;
+    uint64_t total;
+};
+
 /* What came of a campaign, or of exploring one scenario: its scenarios, and the runs behind them. */
 struct report_source {
     const char *system, *file, *version; /* of campaigns alone; else NULL */
@@ -44,6 +68,31 @@ struct report_source {
     /* All runs of a scenario in their order, until `each` ends it. -1: they cannot be read. May be
      * NULL. */
     int (*each_run)(void *ctx, uint32_t scenario, report_each each, void *each_ctx);
+    /* The same from the run with this number on. May be NULL. */
+    int (*runs_from)(void *ctx, uint32_t scenario, uint64_t number, report_each each,
+                     void *each_ctx);
+    /* The calls that there are, for vec_deinit. May be NULL. */
+    void (*calls)(void *ctx, uint32_t scenario, struct known_calls *out);
+    /* What is remembered of its runs (page/ledger.h); NULL: nothing is. May be NULL. */
+    const struct ledger *(*ledger)(void *ctx, uint32_t scenario);
+    /* Its dependencies, for deps_deinit. May be NULL. */
+    void (*deps)(void *ctx, uint32_t scenario, struct deps *out);
+    /* Gives `take` some faultloads that were not run, REPORT_SAMPLE at most, and why; they live
+     * during the call. May be NULL. */
+    void (*sample)(void *ctx, uint32_t scenario,
+                   void (*take)(void *take_ctx, const struct explanations *all), void *take_ctx);
+    /* What its scenarios cover, for suite_coverage_deinit. May be NULL; asked of several alone. */
+    void (*suite)(void *ctx, struct suite_coverage *out);
+    const struct comparison *comparison; /* with an earlier campaign; NULL: none is wanted */
+    const struct report_oracle *oracles; /* all that there are */
+    uint32_t n_oracles;
+};
+
+/* What an oracle is. */
+struct report_oracle {
+    const char *name, *doc;
+    enum severity severity; /* unless somebody chooses another */
+    const char *page;       /* all of it, as text */
 };
 
 /* For people. */
@@ -95,6 +144,7 @@ struct explanations {
 /* For people; as JSON. */
 void report_explanations(const struct explanations *all, struct buf *out);
 void report_explanations_json(const struct explanations *all, struct buf *out);
+void report_sample_json(const struct explanations *all, struct buf *out);
 
 /* A run with faults, how it differs from one without, and what oracles say of it (of the summary
  * its names and remarks are read). */
@@ -142,6 +192,11 @@ void report_deps_text(const struct deps_report *list, uint32_t n, const struct s
                       struct buf *out);
 void report_deps_json(const struct deps_report *list, uint32_t n, struct buf *out);
 void report_deps_dot(const struct deps_report *list, uint32_t n, struct buf *out);
+
+/* What there is: ways to fail, for people and as JSON; oracles, as JSON. */
+void report_modes(struct buf *out);
+void report_modes_json(struct buf *out);
+void report_oracles_json(const struct report_oracle *list, uint32_t n, struct buf *out);
 
 /* What changed in a file, line by line. */
 void report_difference(const char *file, slice before, slice after, struct buf *out);

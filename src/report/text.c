@@ -9,6 +9,9 @@
 #include "base/clock.h"
 #include "base/outlet.h"
 #include "report/card.h"
+#include "report/compare.h"
+#include "report/requests.h"
+#include "report/suite.h"
 #include "report/words.h"
 
 enum {
@@ -92,10 +95,12 @@ void text_what(const struct summary *s, struct buf *out)
         buf_adds(out, " (");
         add_count(out, s->conditional, " only after a fault)", " only after a fault)");
     }
-    /* modes of gRPC are none of HTTP, and the other way round */
-    bool all = s->space >= pow(s->n_modes + 1.0, s->points) * 0.999;
+    /* modes of gRPC are none of HTTP, and the other way round: if all calls have as many ways, so many */
+    double ways = fmin(round(pow(s->space, 1.0 / s->points)) - 1, s->n_modes);
+    bool all = s->space >= pow(ways + 1, s->points) * 0.999 &&
+               s->space * 0.999 <= pow(ways + 1, s->points);
     buf_adds(out, all ? ", each in " : ", each in up to ");
-    add_count(out, s->n_modes, " way: ", " ways: ");
+    add_count(out, all ? (uint64_t)ways : s->n_modes, " way: ", " ways: ");
     words_number(s->space, out);
     buf_adds(out, s->space > 1 ? " combinations.\n  " : " combination.\n  ");
     add_count(out, s->runs, " run ", " runs ");
@@ -121,6 +126,17 @@ void text_what(const struct summary *s, struct buf *out)
 
 /* ---- what is wrong ---- */
 
+/* What the service that went wrong wrote, each line below the other. */
+static void print_log(const struct log_end *log, const char *when, struct buf *out)
+{
+    slice rest = slice_of(log->lines ? log->lines : ""), line;
+    if (!log->lines)
+        return;
+    buf_addf(out, "  log     of %s, last lines %s:\n", log->service, when);
+    while (slice_cut(&rest, '\n', &line))
+        buf_addf(out, "    %.*s\n", SLICE_ARG(line));
+}
+
 static void print_card(const struct card *c, bool calls, const struct style *st, struct buf *out)
 {
     const struct finding *f = c->finding;
@@ -132,6 +148,8 @@ static void print_card(const struct card *c, bool calls, const struct style *st,
                  f->shrunk ? "; faults that it does not need were removed" : "");
     }
     buf_addf(out, "  when    %s\n", c->when);
+    for (uint32_t i = 0; i < c->n_during; i++)
+        buf_addf(out, "  %-7s %s\n", i ? "" : "during", c->during[i].text);
     if (c->then)
         buf_addf(out, "  then    %s (seen in %llu %s)\n", c->then, (unsigned long long)f->runs,
                  plural(f->runs, "run", "runs"));
@@ -143,12 +161,8 @@ static void print_card(const struct card *c, bool calls, const struct style *st,
         buf_adds(out, "  calls\n");
         report_calls(c->seen, c->s->names, "    ", CALLS_SHOWN, st, out);
     }
-    if (f && f->log) { /* what the service that went wrong wrote, each line below the other */
-        slice rest = slice_of(f->log), line;
-        buf_addf(out, "  log     of %s, last lines when it was confirmed:\n", f->log_of);
-        while (slice_cut(&rest, '\n', &line))
-            buf_addf(out, "    %.*s\n", SLICE_ARG(line));
-    }
+    if (f)
+        print_log(&f->log, "when it was confirmed", out);
     buf_addf(out, "  replay  %s%s%s\n", st->dim, c->replay, st->off);
 }
 
@@ -162,6 +176,8 @@ void report_found(const struct summary *s, const struct finding *f, const struct
     buf_addf(out, "%sFINDING%s  %s%s%s%s%s%s\n  when    %s", st->red, st->off, st->bold,
              several ? s->scenario : "", several ? ": " : "", c.title, st->off,
              f && f->state == FINDING_FLAKY ? " (not reproduced)" : "", c.when);
+    for (uint32_t i = 0; i < c.n_during; i++)
+        buf_addf(out, "\n  %-7s %s", i ? "" : "during", c.during[i].text);
     if (f)
         buf_addf(out, "\n  then    %s%s%s", c.then ? c.then : "", c.then && c.rest ? ": " : "",
                  c.rest    ? c.rest
@@ -364,6 +380,7 @@ static void print_broken(const struct report_source *source, uint32_t scenario,
         buf_adds(out, "  calls\n");
         report_calls(&run.trace, s->names, "    ", CALLS_SHOWN, st, out);
     }
+    print_log(&s->broken_log, "in that run", out);
     buf_addf(out, "  again   %s", st->dim);
     words_replay_faultload(s, FAULTLOAD_EMPTY, out);
     buf_addf(out, "%s\n", st->off);
@@ -390,6 +407,7 @@ static void print_scenario(const struct report_source *source, uint32_t scenario
         buf_addf(out, "  To continue: %s%s%s\n", st->bold, words_resume(s), st->off);
     if (!begun)
         return;
+    requests_text(source, scenario, out);
     print_findings(source, scenario, st, out);
     print_remarks(source, scenario, st, out);
     print_unsure(s, st, out);
@@ -424,5 +442,10 @@ void report_text(const struct report_source *source, const struct style *st, str
     for (uint32_t i = 0; i < source->n; i++) {
         buf_adds(out, i ? "\n" : "");
         print_scenario(source, i, st, out);
+    }
+    suite_text(source, st, out);
+    if (source->comparison) {
+        buf_addc(out, '\n');
+        compare_text(source->comparison, st, out);
     }
 }

@@ -6,7 +6,9 @@
  *   !  a fault was injected here
  *   +  the call is not made without faults
  *   -  the call is only made without faults
- *   ~  its caller sees something else than without faults */
+ *   ~  its caller sees something else than without faults
+ *
+ * The requests of a command are numbered, in the order of the run that is shown. */
 #include "base/clock.h"
 #include "base/index.h"
 #include "report/escape.h"
@@ -61,8 +63,9 @@ static const struct call *same_call(const struct side *side, const struct call *
 
 /* ---- lines ---- */
 
-static void draw_line(struct drawing *d, const struct call *c, bool gone, const char *indent,
-                      const char *branch)
+/* number: of a request that a command made; 0: it is none. */
+static void draw_line(struct drawing *d, const struct call *c, bool gone, uint32_t number,
+                      const char *indent, const char *branch)
 {
     struct buf name = BUF_INIT(1 << 16);
     const struct call *was = gone ? NULL : same_call(&d->plain, c);
@@ -78,6 +81,8 @@ static void draw_line(struct drawing *d, const struct call *c, bool gone, const 
         return;
     }
     d->left--;
+    if (number)
+        buf_addf(&name, "%u. ", (unsigned)number);
     element_print(d->names, uid_element(d->names, c->uid), &name);
     int width = NAME_COLUMNS - (int)(strlen(indent) + strlen(branch));
     buf_addf(d->out, "%s%s%s%-*s  ", d->alone ? "" : mark_text[mark], indent, branch,
@@ -139,6 +144,7 @@ static void merge(const struct drawing *d, uint32_t faulty, uint32_t plain, stru
 static void draw_below(struct drawing *d, uint32_t faulty, uint32_t plain, const char *indent)
 {
     struct children children = {0};
+    uint32_t requests = 0;
     merge(d, faulty, plain, &children);
     for (uint32_t i = 0; i < children.list.n; i++) {
         struct child child = children.list.at[i];
@@ -146,7 +152,9 @@ static void draw_below(struct drawing *d, uint32_t faulty, uint32_t plain, const
         const struct side *side = child.gone ? &d->plain : &d->faulty;
         const struct call *c = &side->trace->calls.at[child.call];
         struct buf deeper = BUF_INIT(1024);
-        draw_line(d, c, child.gone, indent, last ? "`- " : "|- ");
+        bool request = !child.gone && call_is_request(c);
+        requests += request;
+        draw_line(d, c, child.gone, request ? requests : 0, indent, last ? "`- " : "|- ");
         buf_addf(&deeper, "%s%s", indent, last ? "   " : "|  ");
         const uint32_t *in_plain = child.gone ? &child.call : map_get(&d->plain.at, c->uid);
         draw_below(d, child.gone ? CALL_NONE : child.call, in_plain ? *in_plain : CALL_NONE,
@@ -163,7 +171,7 @@ static void draw(struct drawing *d, const struct trace *plain, const struct trac
         return;
     side_init(&d->plain, plain, d->names);
     side_init(&d->faulty, faulty, d->names);
-    draw_line(d, &faulty->calls.at[0], false, indent, "");
+    draw_line(d, &faulty->calls.at[0], false, 0, indent, "");
     draw_below(d, 0, plain->calls.n ? 0 : CALL_NONE, indent);
     if (d->more)
         buf_addf(d->out, "%s... and %u more %s\n", indent, (unsigned)d->more,

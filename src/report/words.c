@@ -137,6 +137,7 @@ static const struct stop_row {
                  {"finding", "it stopped at the first finding", true},
                  {"error", "a run could not be made", true},
                  {"not-run", "it was not explored", true},
+                 {"running", "it is still under way", false},
                  {"unstable", "it was stopped because most faults met no call", false},
                  {"polling", "it was stopped because a service calls others all the time", false}};
 
@@ -233,7 +234,7 @@ void words_replay(const struct summary *s, const struct finding *finding, struct
 {
     struct buf id = BUF_INIT(1 << 12);
     if (!s->ids) {
-        words_replay_run(s, finding->faultload, finding->number + 1, out);
+        words_replay_run(s, finding->faultload, finding->number, out);
         return;
     }
     words_id(s, finding, &id);

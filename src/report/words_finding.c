@@ -141,9 +141,10 @@ static void words_finding_call(const struct telling *t, const struct finding_cal
                                struct buf *out)
 {
     bool lasts = uid_element(t->s->names, c->call)->n == N_ANY;
-    if (fault_kind_of(t->s->names, (struct fault){c->call, c->last}) == FAULT_SERVICE) {
+    struct service_fault how = fault_service(t->s->names, (struct fault){c->call, c->last});
+    if (how.row) {
         buf_add(out, names_text(t->s->names, uid_element(t->s->names, c->call)->service));
-        buf_adds(out, " is down");
+        buf_addf(out, " is %s", how.row->word);
         return;
     }
     words_call(t->s->names, c->call, out);
@@ -214,8 +215,9 @@ void words_finding(const struct summary *s, const struct finding *finding,
 {
     struct telling t = {.s = s, .finding = finding, .plain = plain, .seen = seen};
     uint64_t product = 1;
-    /* the calls as they were sorted, or as the faultload has them */
-    for (uint32_t i = 0; i < finding->calls.n && i < CALLS_TOLD; i++) {
+    /* the calls as they were sorted, or as the faultload has them: of a service as a whole, one */
+    bool whole = faultload_of_services(s->names, s->faultloads, finding->faultload);
+    for (uint32_t i = 0; i < finding->calls.n && i < CALLS_TOLD && !whole; i++) {
         t.calls[t.n++] = finding->calls.at[i];
         product *= finding->calls.at[i].n_modes;
     }

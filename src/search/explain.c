@@ -60,7 +60,8 @@ static label follow(struct walk *w, uid handler)
         uint32_t element = nodes[nodes[node].child].element;
         uid call = names_uid(s->names, handler, element);
         struct fault fault;
-        fault.mode = faultload_mode(s->names, s->fl, w->f, call, &fault.point);
+        uint8_t flags = call < s->flags.n ? s->flags.at[call] : 0;
+        fault.mode = faultload_mode(s->names, s->fl, w->f, call, flags, &fault.point);
         bool served = fault.mode == MODE_NONE || mode_reached(fault.mode);
         label natural = served ? follow(w, call) : OUT_NONE;
         label l = fault.mode == MODE_NONE ? natural : mode_label(fault.mode);
@@ -88,12 +89,12 @@ static label follow(struct walk *w, uid handler)
 static uid seen_point(const struct search *s, struct fault fault)
 {
     const struct element *el = uid_element(s->names, fault.point);
-    bool down = fault_kind_of(s->names, fault) == FAULT_SERVICE;
-    if (!down && (search_point(s, fault.point) || el->n != N_ANY))
+    bool whole = fault_service(s->names, fault).row;
+    if (!whole && (search_point(s, fault.point) || el->n != N_ANY))
         return search_point(s, fault.point) ? fault.point : UID_NONE;
     for (uid v = 1; v < s->seen_in.n; v++)
-        if (search_point(s, v) && (down ? uid_element(s->names, v)->service == el->service
-                                        : names_uid_all(s->names, v) == fault.point))
+        if (search_point(s, v) && (whole ? uid_element(s->names, v)->service == el->service
+                                         : names_uid_all(s->names, v) == fault.point))
             return v;
     return UID_NONE;
 }
@@ -290,12 +291,12 @@ static void explain_walk(struct walk *w, struct explanation *out)
     }
     for (faultload f = w->f; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest) {
         struct fault fault = s->fl->rows.at[f].last;
-        bool down = fault_kind_of(s->names, fault) == FAULT_SERVICE, fired = false;
+        bool whole = fault_service(s->names, fault).row, fired = false;
         for (uint32_t i = 0; i < w->fired.n; i++)
             fired |= w->fired.at[i].fault.point == fault.point ||
-                     (down && uid_element(s->names, w->fired.at[i].fault.point)->service ==
-                                  uid_element(s->names, fault.point)->service);
-        if (!fired && down)
+                     (whole && uid_element(s->names, w->fired.at[i].fault.point)->service ==
+                                   uid_element(s->names, fault.point)->service);
+        if (!fired && whole)
             fault.point = seen_point(s, fault); /* one of the calls that it would fail */
         if (!fired) {
             explain_unfired(w, fault, out);

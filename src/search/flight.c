@@ -12,9 +12,10 @@
  * ahead of its turn, as a guess. It stays in the frontier; when its turn comes its result is there
  * already, and when it is not worth a run any more its result is thrown away.
  *
- * A resumed campaign observes runs that nobody gave. Then what search_next would give is picked
- * until the run is among it; with one run at a time that is the very next. What was picked before
- * it waits, and is given by search_next later.
+ * A resumed campaign observes runs that nobody gave. Orders that learn take such a run out of the
+ * frontier. With the others, what search_next would give is picked until the run is among it; with one
+ * run at a time that is the very next. What was picked before it waits, and is given by search_next
+ * later.
  *
  * 1. With one run at a time, and under a reduction, there is never more than one flight (after the
  *    baselines, unless a campaign is resumed whose runs were observed in another order).
@@ -22,7 +23,7 @@
  *    show may have been seen meanwhile.
  * 3. A new phase of t-way begins, and audits are given, only when no other run is under way.
  * 4. What is given ahead of its turn changes nothing but `ahead`. */
-#include "search/search_int.h"
+#include "search/shared_int.h"
 
 /* Flights that are taken from the frontier, at most, in search of one that is observed without
  * having been given; and that are given ahead of their turn. More than runs of a campaign are ever
@@ -53,12 +54,28 @@ static bool is_fresh(const struct flight *flight)
 /* ---- what is given ---- */
 
 /* What becomes of something queued when its turn comes. */
-enum fate { FATE_RUN, FATE_SEEN, FATE_BLOCKED, FATE_EMPTY_ROW, FATE_T_WAY, FATE_MODES_ONCE };
+enum fate {
+    FATE_RUN,
+    FATE_SEEN,
+    FATE_BLOCKED,
+    FATE_EMPTY_ROW,
+    FATE_T_WAY,
+    FATE_MODES_ONCE,
+    FATE_SHOWN /* by others; `why` on which assumption that is enough */
+};
 
-static enum fate foresee(struct search *s, struct frontier_item item)
+/* Is it to show another edge, too, for which it was not queued again? */
+static bool wanted_twice(const struct search *s, faultload f)
+{
+    const uint32_t *times = map_get(&s->queued, faultload_key(s->fl, f));
+    return times && *times > 1;
+}
+
+static enum fate foresee(struct search *s, struct frontier_item item, enum reduction *why)
 {
     bool row = item.edge == NODE_NONE; /* of t-way */
-    if (!row && s->tree.nodes.at[item.edge].state == EDGE_SEEN)
+    bool twice = !row && wanted_twice(s, item.faultload);
+    if (!row && s->tree.nodes.at[item.edge].state == EDGE_SEEN && !twice)
         return FATE_SEEN;
     bool blocked = suspect_blocks(s, s->fl->rows.at[item.faultload].last.point);
     if (row && (blocked || tway_row_shows_nothing(s, item.faultload)))
@@ -69,13 +86,17 @@ static enum fate foresee(struct search *s, struct frontier_item item)
         return FATE_T_WAY; /* a run has shown all its parts meanwhile */
     if (!row && ASSUMES(s, REDUCE_MODES_ONCE) && modes_once_skips(s, item.faultload))
         return FATE_MODES_ONCE;
-    return FATE_RUN;
+    *why = row || !s->known.all || twice
+               ? REDUCTIONS
+               : shared_shows(s, item.edge, faultload_size(s->fl, item.faultload));
+    return *why != REDUCTIONS ? FATE_SHOWN : FATE_RUN;
 }
 
 /* Has it something to show still? If not, that is noted. */
 static bool worth(struct search *s, struct frontier_item item)
 {
-    enum fate fate = foresee(s, item);
+    enum reduction why;
+    enum fate fate = foresee(s, item, &why);
     if (fate == FATE_SEEN)
         s->n_dropped++;
     else if (fate == FATE_EMPTY_ROW)
@@ -84,6 +105,11 @@ static bool worth(struct search *s, struct frontier_item item)
         skip_edge(s, item, REDUCE_T_WAY);
     else if (fate == FATE_MODES_ONCE)
         skip_edge(s, item, REDUCE_MODES_ONCE);
+    else if (fate == FATE_SHOWN) {
+        shared_skip(s, item, why);
+        map_set(&s->queued, faultload_key(s->fl, item.faultload),
+                0); /* for another edge it may be */
+    }
     return fate == FATE_RUN;
 }
 
@@ -140,14 +166,25 @@ static bool pick_search(struct search *s, struct flight *out)
     do {
         if (pick_queued(s, out))
             return true;
-    } while (s->flights.list.n == 0 &&
-             ((ASSUMES(s, REDUCE_T_WAY) && tway_advance(s)) || late_advance(s)));
+    } while (s->flights.list.n == 0 && ((ASSUMES(s, REDUCE_T_WAY) && tway_advance(s)) ||
+                                        late_advance(s) || shared_advance(s)));
     return false;
+}
+
+static bool pick_verify(struct search *s, struct flight *out)
+{
+    if (s->known.verify_at == s->known.verify.n)
+        return false;
+    faultload f = s->known.verify.at[s->known.verify_at++];
+    *out = (struct flight){.item = {f, NODE_NONE}, .purpose = FOR_VERIFY};
+    out->running = leave_ahead(&s->flights, f);
+    return true;
 }
 
 static bool pick_audit(struct search *s, struct flight *out)
 {
-    if (s->audit_at == s->to_audit.n || count_flights(&s->flights, FOR_SEARCH) > 0)
+    if (s->audit_at == s->to_audit.n || count_flights(&s->flights, FOR_SEARCH) > 0 ||
+        shared_waits(s)) /* what others find out yet is no news for an audit */
         return false;
     struct audit_item audit = s->to_audit.at[s->audit_at++];
     *out = (struct flight){audit.item, FOR_AUDIT, .audited = audit.reduction};
@@ -179,7 +216,7 @@ static struct flight *next_flight(struct search *s)
         return waiting;
     bool more =
         s->baselines_done >= s->opt.baselines
-            ? pick_search(s, &flight) || pick_audit(s, &flight)
+            ? pick_verify(s, &flight) || pick_search(s, &flight) || pick_audit(s, &flight)
             : s->baselines_done + count_flights(&s->flights, FOR_BASELINE) < s->opt.baselines;
     if (!more)
         return NULL;
@@ -193,6 +230,15 @@ static struct flight *next_flight(struct search *s)
 static bool in_order(const struct search *s)
 {
     return s->opt.assume && s->baselines_done >= s->opt.baselines;
+}
+
+bool flight_guesses(const struct search *s)
+{
+    if (in_order(s))
+        for (uint32_t i = 0; i < s->flights.list.n; i++)
+            if (s->flights.list.at[i].running)
+                return true;
+    return false;
 }
 
 /* Whose turn it is; NULL: nothing is left. */
@@ -210,6 +256,12 @@ static bool peek(const struct search *s, enum search_purpose purpose, uint32_t a
 {
     if (purpose == FOR_SEARCH)
         return frontier_peek(&s->frontier, after, out);
+    if (purpose == FOR_VERIFY) {
+        if (after >= s->known.verify.n - s->known.verify_at)
+            return false;
+        *out = (struct frontier_item){s->known.verify.at[s->known.verify_at + after], NODE_NONE};
+        return true;
+    }
     if (after >= s->to_audit.n - s->audit_at)
         return false;
     *out = s->to_audit.at[s->audit_at + after].item;
@@ -242,12 +294,13 @@ static bool give_ahead(struct search *s, const struct flight *now, faultload *ou
 {
     struct flights *fs = &s->flights;
     struct frontier_item item;
+    enum reduction why;
     for (uint32_t k = 0; k < FLIGHTS_AHEAD && peek(s, now->purpose, k, &item); k++) {
         if (is_ahead(fs, item.faultload) ||
             faultload_eq(s->fl, item.faultload, now->item.faultload))
             continue;
         if (now->purpose == FOR_SEARCH &&
-            (observed_early(s, item.faultload) || foresee(s, item) != FATE_RUN))
+            (observed_early(s, item.faultload) || foresee(s, item, &why) != FATE_RUN))
             continue;
         if (fs->ahead.n == FLIGHTS_AHEAD)
             make_room(s, now->purpose);
@@ -272,7 +325,9 @@ enum search_turn search_turn(struct search *s, faultload f)
 
 bool search_next(struct search *s, faultload *out)
 {
+    shared_take(s);
     struct flight *flight = in_order(s) ? turn(s) : next_flight(s);
+    s->known.idle = !flight && s->flights.list.n == 0;
     if (!flight)
         return false;
     if (flight->running)
@@ -286,7 +341,8 @@ bool search_done(const struct search *s)
 {
     return s->flights.list.n == 0 && s->frontier.n == 0 && s->tway.n_waiting == 0 &&
            s->tway.waiting.n == 0 && s->baselines_done >= s->opt.baselines &&
-           s->audit_at == s->to_audit.n;
+           s->audit_at == s->to_audit.n && s->known.verify_at == s->known.verify.n &&
+           !shared_waits(s);
 }
 
 uint64_t flights_waiting(const struct search *s)
@@ -337,7 +393,8 @@ static uint32_t look_ahead(struct search *s, faultload f)
 {
     if (s->baselines_done < s->opt.baselines)
         return UINT32_MAX;
-    uint32_t at = pick_until(s, f, pick_queued);
+    uint32_t at = comes_soon(s, FOR_VERIFY, f) ? pick_until(s, f, pick_verify)
+                                               : pick_until(s, f, pick_queued);
     if (at == UINT32_MAX && s->flights.list.n == 0 && !ASSUMES(s, REDUCE_T_WAY) && late_advance(s))
         at = pick_until(s, f, pick_queued);
     if (at != UINT32_MAX ||
@@ -353,10 +410,17 @@ static uint32_t look_ahead(struct search *s, faultload f)
 
 struct flight flight_land(struct search *s, faultload f)
 {
+    shared_take(s);
+    s->known.idle = false;
     struct flight flight = {{f, NODE_NONE}, FOR_SEARCH, .stranger = true};
     uint32_t at = find(s, f);
     if (at == UINT32_MAX && f == FAULTLOAD_EMPTY)
         return (struct flight){.purpose = FOR_BASELINE};
+    if (at == UINT32_MAX && frontier_take(s, f, &flight.item)) {
+        leave_ahead(&s->flights, f);
+        flight.stranger = false;
+        return flight;
+    }
     if (at == UINT32_MAX)
         at = look_ahead(s, f);
     if (at == UINT32_MAX) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "search/lineage.h"
 #include "search/search_int.h"
 
 static struct frontier_bucket *bucket(struct frontier *f, uint32_t i)
@@ -36,6 +37,16 @@ static struct frontier_item peek_by_size(const struct frontier *f, uint64_t afte
     for (; after >= b->items.n - b->head; b++)
         after -= b->items.n - b->head;
     return b->items.at[b->head + after];
+}
+
+/* The size (or rank) of the next. */
+static uint64_t rank_by_size(const struct search *s)
+{
+    const struct frontier *f = &s->frontier;
+    uint32_t i = f->first;
+    while (f->buckets.at[i].head == f->buckets.at[i].items.n)
+        i++;
+    return i;
 }
 
 static void push_last(struct frontier *f, struct frontier_item item, uint32_t size)
@@ -76,6 +87,27 @@ static struct frontier_item peek_random(const struct frontier *f, uint64_t after
     return b->items.at[rng_below(&rng, (uint32_t)(b->items.n - after))];
 }
 
+/* Any of the items of all searches. */
+static uint32_t choose_random(struct suite *suite, const bool *ready)
+{
+    uint64_t all = 0;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < suite->searches.n; i++)
+        if (ready[i] && suite_queued(suite, i)) {
+            all += suite_queued(suite, i);
+            last = i;
+        }
+    uint64_t at = rng_next(&suite->rng) % (all ? all : 1);
+    for (uint32_t i = 0; i < last; i++)
+        if (ready[i]) {
+            uint64_t n = suite_queued(suite, i);
+            if (at < n)
+                return i;
+            at -= n;
+        }
+    return last;
+}
+
 /* ---- the order `soon` ---- */
 
 /* What may show a mistake at little cost comes first. A rank is twice the number
@@ -107,7 +139,7 @@ static bool goes_on(const struct search *s, faultload f, struct fault fault)
     return false;
 }
 
-static uint32_t rank_of(const struct search *s, faultload f)
+uint32_t soon_score(const struct search *s, faultload f)
 {
     uint32_t things = 0;
     bool waits = false;
@@ -131,16 +163,36 @@ static const struct order_row rows[] = {
     {"depth"},  /* follows the newest discovery: deep combinations early */
     {"random"}, /* any of them, by --seed */
     {"soon"}, /* fewest failing calls first, with all their tries; what makes callers wait later */
+    {"lineage"}, /* what hits every way to the good outcome that was seen (lineage.h) */
+    {"fitness"}, /* what is like runs that broke something, over a suite (fitness.h) */
+    {"auto"},    /* lineage, then fitness, then the smallest (order_auto.c) */
 };
 
-static const struct order_ops ops[] = {
-    {.score = size_of, .push = push_by_size, .pop = pop_by_size, .peek = peek_by_size},
-    {.score = size_of, .push = push_last, .pop = pop_last, .peek = peek_last},
-    {.score = size_of, .push = push_last, .pop = pop_random, .peek = peek_random},
-    {.score = rank_of, .push = push_by_size, .pop = pop_by_size, .peek = peek_by_size},
-};
+static const struct order_ops by_size = {.score = size_of,
+                                         .push = push_by_size,
+                                         .pop = pop_by_size,
+                                         .peek = peek_by_size,
+                                         .rank = rank_by_size};
 
-const struct order_ops *const order_ops = ops;
+static const struct order_ops by_depth = {
+    .score = size_of, .push = push_last, .pop = pop_last, .peek = peek_last};
+
+static const struct order_ops at_random = {.score = size_of,
+                                           .push = push_last,
+                                           .pop = pop_random,
+                                           .peek = peek_random,
+                                           .choose = choose_random};
+
+static const struct order_ops soon = {.score = soon_score,
+                                      .push = push_by_size,
+                                      .pop = pop_by_size,
+                                      .peek = peek_by_size,
+                                      .rank = rank_by_size};
+
+static const struct order_ops *const ops[] = {&by_size,     &by_depth,    &at_random, &soon,
+                                              &lineage_ops, &fitness_ops, &auto_ops};
+
+const struct order_ops *const *const order_ops = ops;
 const struct order_row *const order_rows = rows;
 const uint32_t order_count = sizeof rows / sizeof *rows;
 
@@ -171,11 +223,12 @@ bool frontier_pop(struct frontier *f, struct frontier_item *out)
     return true;
 }
 
-void frontier_observed(struct frontier *f, struct frontier_item item, const struct trace *trace,
-                       const struct verdict *verdict)
+bool frontier_take(struct search *s, faultload f, struct frontier_item *out)
 {
-    if (f->ops->observed)
-        f->ops->observed(f, item, trace, verdict);
+    if (!s->frontier.ops->take || !s->frontier.ops->take(s, f, out))
+        return false;
+    s->frontier.n--;
+    return true;
 }
 
 bool frontier_peek(const struct frontier *f, uint64_t after, struct frontier_item *out)

@@ -8,7 +8,7 @@
  * faultload for it. It is counted, and the prefix before the call remembers that this was done, and
  * which reduction it was (for explain). */
 #include "base/hash.h"
-#include "search/search_int.h"
+#include "search/shared_int.h"
 
 const struct reduction_row reduction_rows[REDUCTIONS] = {
     [REDUCE_STATELESS] =
@@ -29,6 +29,9 @@ const struct reduction_row reduction_rows[REDUCTIONS] = {
     [REDUCE_T_WAY] =
         {"t-way", "calls whose failures are absorbed affect each other at most this many at a time",
          false},
+    [REDUCE_SINCE] = {"since",
+                      "services that have not changed do what they did in the earlier campaign",
+                      false},
 };
 
 /* ---- shards ---- */
@@ -87,7 +90,8 @@ bool shard_elsewhere(struct search *s, faultload causes, struct fault fault)
 static bool count_skip(struct search *s, enum reduction why)
 {
     s->n_skipped[why]++;
-    if (s->opt.audit <= 0)
+    /* what an earlier campaign has shown is not among the facts: there, only what was taken from it */
+    if (s->opt.audit <= 0 || (ASSUMES(s, REDUCE_SINCE) && why != REDUCE_SINCE))
         return false;
     double draw = (double)(rng_next(&s->audit_rng) >> 11) / (double)(1ull << 53) * 100;
     return draw < s->opt.audit;
@@ -386,9 +390,9 @@ static uid alike(struct search *s, uid u)
 static bool add_fact(struct search *s, enum fact fact, uint64_t hash, uid point)
 {
     hash = hash_mix(fact, hash);
-    if (map_get(&s->facts, hash))
+    if (map_get(s->facts, hash))
         return false;
-    map_set(&s->facts, hash, 1);
+    map_set(s->facts, hash, 1);
     /* under these a skipped run's transcripts are known but for which failure it was */
     bool keeps_shapes = s->now.audited == REDUCE_STATELESS || s->now.audited == REDUCE_MODES ||
                         s->now.audited == REDUCE_MODES_ONCE;
@@ -419,21 +423,25 @@ static uint64_t shape_of(const struct search *s, const struct trace *trace, uint
 void audit_observe(struct search *s, const struct trace *trace, const struct verdict *verdict)
 {
     bool new = false; /* one disagreement per run is enough to tell */
+    if (ASSUMES(s, REDUCE_SINCE))
+        return; /* it is held against what is known: shared_learn */
     for (uint32_t i = 1; i < trace->calls.n && !new; i++) {
         uid u = alike(s, trace->calls.at[i].uid);
-        uint32_t key = tree_key(&s->tree, s->names, uid_parent(s->names, u));
+        uint64_t key = shared_key(s, uid_parent(s->names, u));
         new = add_fact(s, FACT_CALL, hash_mix(key, s->names->uids.at[u].element),
                        trace->calls.at[i].uid);
     }
     for (uint32_t i = 0; i < s->reading.handlers.n && !new; i++) {
         uint32_t handler = s->reading.handlers.at[i];
         const struct call *c = &trace->calls.at[handler];
-        uint64_t key = tree_key(&s->tree, s->names, alike(s, c->uid));
+        uint64_t key = shared_key(s, alike(s, c->uid));
         new = add_fact(s, FACT_REPLY, hash_mix(key, c->reply), c->uid) ||
               add_fact(s, FACT_SHAPE, hash_mix(key, shape_of(s, trace, handler)), c->uid);
     }
     if (!new)
-        add_fact(s, FACT_VERDICT,
-                 hash_mix(hash_slice(slice_of(verdict->why)), verdict->status * 2 + verdict->pass),
-                 trace->calls.at[0].uid);
+        add_fact(
+            s, FACT_VERDICT,
+            hash_mix(hash_slice(slice_of(verdict->why)),
+                     (uint64_t)s->known.scenario << 34 | (verdict->status * 2 + verdict->pass)),
+            trace->calls.at[0].uid);
 }

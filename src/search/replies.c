@@ -17,7 +17,7 @@
  * under others. Which it is depends on how long the callers wait and on how long the faults take,
  * so of every outcome the fastest and the slowest known cause are kept too, for the second part:
  * edges that were to be shown and were not. */
-#include "search/search_int.h"
+#include "search/shared_int.h"
 
 /* A mode of the search that gives this label at this call, or MODE_NONE. */
 static mode mode_giving(const struct search *s, uid callee, label l)
@@ -81,18 +81,10 @@ static void meet(struct search *s, const struct trace *trace, uint32_t call,
     search_consider(s, trace, call, c, duplicate);
 }
 
-/* seen: by the caller. */
-static void add_outcome(struct search *s, const struct trace *trace, uint32_t call, uint32_t root,
-                        outcome o, bool seen, bool duplicate)
+/* seen: by a caller. */
+static void add_cause(struct search *s, const struct trace *trace, uint32_t root, outcome o,
+                      struct reply_cause cause, bool seen, bool duplicate)
 {
-    const struct call *c = &trace->calls.at[call];
-    uint32_t below = s->reading.below.at[call];
-    struct reply_cause cause = {.handler = c->uid,
-                                .n = below,
-                                .faultload =
-                                    s->reading.prefix.at[s->reading.causes.at[call] + below],
-                                .ns = s->reading.busy.at[call] - c->start_ns,
-                                .measured = c->mode == MODE_NONE && !call_late(c)};
     const uint32_t *first = map_get(&s->replies.row_of, root);
     uint32_t at = first ? *first : 0;
     while (at && s->replies.rows.at[at - 1].outcome != o)
@@ -109,16 +101,38 @@ static void add_outcome(struct search *s, const struct trace *trace, uint32_t ca
         row->fastest = cause;
     if (cause.ns > row->slowest.ns)
         row->slowest = cause;
-    if (row->seen || !seen)
+    if ((row->seen && row->first.n <= cause.n) || !seen)
         return;
+    bool again = row->seen; /* with fewer faults it may be possible where it was not */
     row->seen = true;
     row->first = cause;
+    if (again && !ASSUMES(s, REDUCE_MAX_FAULTS))
+        return;
     struct reply_row met = *row;
     const uint32_t *place = map_get(&s->replies.prefix_of, root);
     for (uint32_t i = place ? *place : 0; i; i = s->replies.prefixes.at[i - 1].next) {
         struct reply_prefix prefix = s->replies.prefixes.at[i - 1];
         meet(s, trace, CALL_NONE, &met, &prefix, duplicate);
     }
+}
+
+static void add_outcome(struct search *s, const struct trace *trace, uint32_t call, uint32_t root,
+                        outcome o, bool seen, bool duplicate)
+{
+    const struct call *c = &trace->calls.at[call];
+    uint32_t below = s->reading.below.at[call];
+    struct reply_cause cause = {.handler = c->uid,
+                                .n = below,
+                                .faultload =
+                                    s->reading.prefix.at[s->reading.causes.at[call] + below],
+                                .ns = s->reading.busy.at[call] - c->start_ns,
+                                .measured = c->mode == MODE_NONE && !call_late(c)};
+    add_cause(s, trace, root, o, cause, seen, duplicate);
+}
+
+void replies_add_known(struct search *s, uint32_t root, outcome o, struct reply_cause cause)
+{
+    add_cause(s, NULL, root, o, cause, true, false);
 }
 
 static void add_prefix(struct search *s, const struct trace *trace, uint32_t call, uint32_t root,
@@ -167,6 +181,7 @@ void replies_expand(struct search *s, const struct trace *trace, uint32_t call, 
     if (!c->handled || !makes_calls)
         return;
     uint32_t root = tree_root(&s->tree, s->names, c->uid);
+    shared_meet(s, root, c->uid);
     if (c->reply != OUT_NONE) /* else nobody waited for it */
         add_outcome(s, trace, call, root, c->reply, !call_late(c), duplicate);
     if (call_late(c) && c->mode == MODE_NONE)

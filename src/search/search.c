@@ -9,7 +9,7 @@
  *    fired counts as the faults that did.)
  * 3. A run whose faults did not all fire adds what it showed to the trees, but nothing is
  *    concluded from it. */
-#include "search/search_int.h"
+#include "search/shared_int.h"
 
 #include "base/hash.h"
 
@@ -29,7 +29,11 @@ struct search *search_new(struct names *names, struct faultloads *fl,
     s->audit_rng.state = options->seed + 1;
     s->tree.stateless = ASSUMES(s, REDUCE_STATELESS);
     vec_push(&s->tree.nodes, (struct tree_node){0});
-    frontier_init(&s->frontier, &order_ops[options->order], options->seed);
+    frontier_init(&s->frontier, order_ops[options->order], options->seed);
+    suite_join(s);
+    shared_open(s);
+    if (s->frontier.ops->open)
+        s->frontier.ops->open(s);
     return s;
 }
 
@@ -37,6 +41,10 @@ void search_free(struct search *s)
 {
     if (!s)
         return;
+    if (s->frontier.ops->close)
+        s->frontier.ops->close(s);
+    shared_close(s);
+    suite_leave(s);
     vec_deinit(&s->tree.nodes);
     vec_deinit(&s->tree.root_of);
     frontier_deinit(&s->frontier);
@@ -68,7 +76,7 @@ void search_free(struct search *s)
     vec_deinit(&s->suspects);
     map_deinit(&s->unfired);
     vec_deinit(&s->to_audit);
-    map_deinit(&s->facts);
+    map_deinit(&s->own_facts);
     map_deinit(&s->mode_signatures);
     map_deinit(&s->mode_classes);
     map_deinit(&s->stateless);
@@ -130,6 +138,13 @@ void search_consider(struct search *s, const struct trace *trace, uint32_t call,
     if (why != REDUCTIONS && state == EDGE_SKIPPED)
         return; /* skipped before, and counted then */
     struct frontier_item item = {faultload_extend(s->fl, c.causes, c.fault), c.edge};
+    enum reduction shown = REDUCTIONS;
+    if (why == REDUCTIONS && s->known.all)
+        shown = shared_shows(s, c.edge, faultload_size(s->fl, item.faultload));
+    if (shown != REDUCTIONS) {
+        shared_skip(s, item, shown);
+        return;
+    }
     enum tway_answer answer = TWAY_RUN;
     if (why == REDUCTIONS && ASSUMES(s, REDUCE_T_WAY))
         answer = tway_ask(s, item.faultload);
@@ -191,7 +206,7 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
                         (struct candidate){.edge = edge, .fault = fault, .causes = causes},
                         duplicate);
         uint8_t state = s->tree.nodes.at[edge].state;
-        final &= state != EDGE_NEW && state != EDGE_SKIPPED;
+        final &= state != EDGE_NEW && (state != EDGE_SKIPPED || shared_final(s, edge));
     }
     if (waiting.modes && !s->tree.nodes.at[node].waits) {
         s->tree.nodes.at[node].waits = true;
@@ -203,10 +218,51 @@ static void expand(struct search *s, const struct trace *trace, uint32_t call, b
     s->tree.nodes.at[node].expanded = final && !s->tree.nodes.at[node].unstable;
 }
 
+static bool fired_at(const struct trace *trace, uid point)
+{
+    uint32_t i = 0;
+    while (i < trace->calls.n &&
+           (trace->calls.at[i].mode == MODE_NONE || trace->calls.at[i].fault_point != point))
+        i++;
+    return i < trace->calls.n;
+}
+
+/* A run that verifies is held against what is known, and that is all: its faults are not the causes of a
+ * single step, so what it shows says nothing of what would follow without the last of them. */
+static void observe_check(struct search *s, const struct trace *trace,
+                          const struct verdict *verdict)
+{
+    struct search_run run = {.faultload = s->now.item.faultload,
+                             .happened = s->now.item.faultload,
+                             .status = verdict->status,
+                             .pass = verdict->pass,
+                             .purpose = FOR_VERIFY,
+                             .repeat = s->now.attempt > 0};
+    run.size = run.hits = faultload_size(s->fl, run.faultload);
+    for (faultload f = run.faultload; f != FAULTLOAD_EMPTY; f = s->fl->rows.at[f].rest)
+        run.hits -= !fired_at(trace, s->fl->rows.at[f].last.point);
+    run.fired = run.hits == run.size;
+    s->n_repeats += run.repeat;
+    s->n_runs += !run.repeat;
+    vec_push(&s->runs, run);
+    if (run.fired || s->now.attempt + 1 == s->opt.attempts) {
+        shared_check(s, trace);
+        return;
+    }
+    s->now.attempt++;
+    s->now.running = false;
+    vec_push(&s->flights.list, s->now);
+}
+
 void search_observe(struct search *s, faultload f, const struct trace *trace,
                     const struct verdict *verdict)
 {
     s->now = flight_land(s, f);
+    suite_went(s);
+    if (s->now.purpose == FOR_VERIFY) {
+        observe_check(s, trace, verdict);
+        return;
+    }
     reading_fill(s, trace);
 
     /* Did all that was planned happen? The rows of t-way are guesses: such a run was one of the
@@ -233,7 +289,8 @@ void search_observe(struct search *s, faultload f, const struct trace *trace,
     s->n_audited += !run.repeat && s->now.purpose == FOR_AUDIT;
     s->n_runs += !run.repeat && s->now.purpose != FOR_AUDIT;
     vec_push(&s->runs, run);
-    frontier_observed(&s->frontier, s->now.item, trace, verdict);
+    if (s->frontier.ops->observed)
+        s->frontier.ops->observed(s, s->now.item, trace, verdict);
 
     if (!fired) {
         struct flight again = s->now;
@@ -247,9 +304,11 @@ void search_observe(struct search *s, faultload f, const struct trace *trace,
     late_observe(s, trace);
     if (s->opt.audit > 0)
         audit_observe(s, trace, verdict);
-    if (s->now.purpose == FOR_AUDIT)
+    bool audit = s->now.purpose == FOR_AUDIT;
+    bool duplicate = !audit && ASSUMES(s, REDUCE_MODES) && modes_duplicate(s, trace, verdict);
+    shared_learn(s, trace, !duplicate && !audit);
+    if (audit)
         return;
-    bool duplicate = ASSUMES(s, REDUCE_MODES) && modes_duplicate(s, trace, verdict);
     if (ASSUMES(s, REDUCE_T_WAY))
         tway_observe(s, f, trace, duplicate);
     for (uint32_t i = 0; i < s->reading.post.n; i++)

@@ -13,6 +13,9 @@
 #include "core/suspect.h"
 #include "core/trace.h"
 
+struct suite;
+struct knowledge;
+
 /* ---- options ---- */
 
 /* Reductions: less work under a stated assumption. The order is that of reduction_rows. */
@@ -23,6 +26,7 @@ enum reduction {
     REDUCE_RETRIES,
     REDUCE_MAX_FAULTS,
     REDUCE_T_WAY,
+    REDUCE_SINCE,
     REDUCTIONS
 };
 
@@ -61,6 +65,17 @@ struct search_options {
      * faultloads only those are run whose first fault in causal order falls to this one, by its
      * text. Together they show all that one alone shows. */
     uint32_t shard, shards;
+
+    /* What it shares with the searches of other scenarios (suite.h), and which of them it is, from 0;
+     * NULL: nothing. */
+    struct suite *suite;
+    uint32_t seat;
+
+    /* What an earlier campaign has shown (knowledge.h), with as much of it as is trusted; NULL: nothing.
+     * All searches of a suite have the same, from its options. `scenario`: its name, lives as long as
+     * the search; NULL: it has none. */
+    struct knowledge *knowledge;
+    const char *scenario;
 };
 
 /* What decides which runs are made, see option.list. */
@@ -102,7 +117,8 @@ bool search_next(struct search *s, faultload *out) MUST_USE;
 
 /* What happened under f. A faultload that is not under way counts as if it had just been given: a
  * campaign is resumed by observing its past runs in their order. What was observed one at a time is
- * then continued exactly as if it had never stopped. */
+ * then continued exactly as if it had never stopped; the orders `fitness` and `auto` draw anew, and come
+ * to the same end by other runs. */
 void search_observe(struct search *s, faultload f, const struct trace *trace,
                     const struct verdict *verdict);
 
@@ -116,12 +132,21 @@ enum search_turn search_turn(struct search *s, faultload f) MUST_USE;
 /* The run of f, which is under way, will not be observed. A later search_next gives it again. */
 void search_forget(struct search *s, faultload f);
 
-/* After search_next said no: is nothing left, and nothing under way? */
+/* After search_next said no: is nothing left, and nothing under way? In a suite that shares what it
+ * knows, others may still show what leads to something here: then no, and search_next is asked again
+ * when it is its turn (suite_turn). */
 bool search_done(const struct search *s);
+
+/* Nobody asks it any more, done or not: others need not wait for what it might show. Or somebody
+ * does again. */
+void search_retire(struct search *s, bool retired);
+
+/* Faultloads that an earlier campaign made (knowledge_verify), to be run first. */
+void search_verify(struct search *s, const faultload *list, uint32_t n);
 
 /* ---- what came of it ---- */
 
-enum search_purpose { FOR_BASELINE, FOR_SEARCH, FOR_AUDIT };
+enum search_purpose { FOR_BASELINE, FOR_SEARCH, FOR_AUDIT, FOR_VERIFY };
 
 struct search_run {
     faultload faultload; /* what was planned, */
@@ -185,5 +210,10 @@ int search_meant(const struct search *s, const struct vocabulary *v, uid request
                  faultload out[MEANT_MAX], uint32_t *n, struct err *e) MUST_USE;
 
 void search_explain(const struct search *s, faultload f, struct explanation *out);
+
+/* Some faultloads that were not run, and why: at most `most`, of each kind of answer alike as far as
+ * there are. They are new rows of the table, the last ones. Returns how many. */
+uint32_t search_sample(const struct search *s, uint32_t most, faultload *out,
+                       struct explanation *why);
 
 #endif

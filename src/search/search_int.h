@@ -6,6 +6,7 @@
  *   tree.c       trace -> reading: causal order, nodes of the trees, faults that fired
  *   suspect.c    is it a result at all?
  *   reduce.c     does it contradict an assumption? what of it need not be followed up?
+ *   shared.c     what of it have others shown?
  *   replies.c    what may callers see that no mode gives?
  *   search.c     the rest is queued
  *
@@ -15,6 +16,8 @@
 
 #include "base/index.h"
 #include "search/frontier.h"
+#include "search/knowledge.h"
+#include "search/suite_int.h"
 #include "search/tree.h"
 #include "search/tway_int.h"
 
@@ -26,15 +29,6 @@ struct flight {
     uint32_t attempt;       /* how often it was observed without all its faults firing */
     bool running;           /* given; else it waits to be given, again or for the first time */
     bool stranger;          /* the search did not ask for it */
-};
-
-/* What brings an outcome about. */
-struct reply_cause {
-    uid handler;         /* in whose run it was seen */
-    faultload faultload; /* its last `n` faults, all below the handler, bring it about */
-    uint32_t n;
-    int64_t ns;    /* how long the handler was busy, */
-    bool measured; /* exactly; else at least */
 };
 
 struct reply_row {
@@ -74,6 +68,21 @@ struct search {
         struct map early;        /* key of a faultload -> how often it was observed and may still be
                              queued */
     } flights;
+
+    /* shared.c: what others have shown */
+    struct {
+        struct knowledge *all;             /* NULL: nobody else is there */
+        uint32_t scenario;                 /* in it */
+        uint64_t news;                     /* of it, so much was looked at, */
+        uint32_t replies;                  /* and so many of its replies, */
+        uint32_t told;                     /* and of its contradictions */
+        struct map root_of;                /* knowledge_root of a callee -> root of its tree here */
+        VEC(struct frontier_item) skipped; /* because somebody has shown it */
+        VEC(faultload) verify;             /* to be run first, */
+        uint32_t verify_at;                /* from here on */
+        bool idle;                         /* search_next has said no, and nothing is under way */
+        bool retired;                      /* nobody asks any more */
+    } known;
 
     VEC(struct search_run) runs;
     VEC(uint32_t) seen_in; /* by uid: number of runs that showed it */
@@ -118,7 +127,7 @@ struct search {
     struct map elsewhere; /* keys of the faultloads that fell to other shards */
     VEC(struct audit_item) to_audit;
     uint32_t audit_at;
-    struct map facts;
+    struct map own_facts, *facts; /* in a suite that shares, those of all */
     struct rng audit_rng;
 };
 
@@ -197,9 +206,19 @@ bool late_advance(struct search *s);
  * details, also without looking for the call that decides. */
 void explain_predict(const struct search *s, faultload f, bool details, struct explanation *out);
 
+/* replies.c: an outcome that others saw of a callee. */
+void replies_add_known(struct search *s, uint32_t root, outcome o, struct reply_cause cause);
+
+/* frontier.c: the score of `soon`: what fails, all tries of a call as one, and whether somebody waits. */
+uint32_t soon_score(const struct search *s, faultload f);
+
+extern const struct order_ops fitness_ops; /* order_fitness.c */
+extern const struct order_ops auto_ops;    /* order_auto.c */
+
 /* flight.c: takes the run under f from those that are under way, or makes it as if it had been. */
 struct flight flight_land(struct search *s, faultload f);
 uint64_t flights_waiting(const struct search *s); /* for the first time */
+bool flight_guesses(const struct search *s);      /* what it gives now is ahead of its turn */
 
 /* search.c: can this call fail? Can it in this way? In how many of the search's ways? */
 void search_set_flags(struct search *s, uid u, uint8_t flags);

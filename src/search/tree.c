@@ -7,14 +7,19 @@
 #include "base/hash.h"
 #include "search/search_int.h"
 
-uint32_t tree_key(const struct tree *tree, struct names *names, uid handler)
+uint32_t handler_key(struct names *names, uid handler, bool stateless)
 {
-    if (!tree->stateless)
+    if (!stateless)
         return handler;
     struct element el = *uid_element(names, handler);
     el.n = 0;
     el.before = 0;
     return names_element(names, el);
+}
+
+uint32_t tree_key(const struct tree *tree, struct names *names, uid handler)
+{
+    return handler_key(names, handler, tree->stateless);
 }
 
 uint32_t tree_find_root(const struct tree *tree, struct names *names, uid handler)

@@ -60,6 +60,7 @@ uint32_t tree_root(struct tree *tree, struct names *names, uid handler);
 uint32_t tree_find_root(const struct tree *tree, struct names *names, uid handler);
 
 /* What tells handlers apart: the uid; under `stateless` the last element without its n. */
+uint32_t handler_key(struct names *names, uid handler, bool stateless);
 uint32_t tree_key(const struct tree *tree, struct names *names, uid handler);
 
 uint32_t tree_find(const struct tree *tree, uint32_t node, uint32_t element, label l);

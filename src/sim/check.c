@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What can be known of a file's calls without running it: that the service exists, that one of its
- * endpoints may answer, and that calls do not go in a circle; and who may call whom. The
+ * endpoints may answer, and that calls do not go in a circle; who may call whom, and how. The
  * {references} in a path stand for anything. */
+#include "base/hash.h"
+#include "core/coverage.h"
+#include "core/interface.h"
 #include "sim/sim_int.h"
 
 /* The text of a call with {} for what is not known before a run. */
@@ -178,4 +181,58 @@ bool sim_may_call(const struct sim *sim, uint32_t caller, uint32_t callee)
     for (uint32_t i = 0; i < service->n_endpoints && !may; i++)
         may = each_call(&service->endpoint[i].steps, may_go_to, &sim->service[callee].name);
     return may;
+}
+
+/* ---- all calls ---- */
+
+struct way_walk {
+    const struct sim *sim;
+    slice caller;
+    struct arena *arena;
+    struct known_ways *out;
+    struct map seen;
+};
+
+/* The path without its query, with a star for each segment of which not all is known. */
+static void star_path(slice path, struct buf *out)
+{
+    slice segment;
+    path.n = slice_find(path, '?');
+    for (bool first = true; slice_cut(&path, '/', &segment); first = false) {
+        buf_adds(out, first ? "" : "/");
+        buf_add(out, slice_find(segment, '{') < segment.n ? SLICE("*") : segment);
+    }
+}
+
+static int add_way(void *ctx, const struct step *call)
+{
+    struct way_walk *w = ctx;
+    struct target_text parts;
+    if (!target_split(target_pattern(w->arena, call->value), &parts) ||
+        sim_service_find(w->sim, parts.service) == UINT32_MAX)
+        return 0; /* only a run can tell */
+    struct buf text = BUF_INIT(1 << 16), interface = BUF_INIT(1 << 16);
+    if (parts.method.n)
+        buf_addf(&text, "%.*s ", SLICE_ARG(parts.method));
+    star_path(parts.path, &text);
+    interface_read(buf_slice(&text), w->sim->rewrite, &interface);
+    uint64_t key = hash_mix(hash_slice(parts.service), hash_slice(buf_slice(&interface)));
+    if (map_count(&w->seen, hash_mix(hash_slice(w->caller), key)) == 1) {
+        slice kept = {arena_copy(w->arena, interface.p, interface.n), interface.n};
+        vec_push(w->out, (struct known_way){w->caller, parts.service, kept});
+    }
+    buf_deinit(&text);
+    buf_deinit(&interface);
+    return 0;
+}
+
+void sim_ways(const struct sim *sim, struct arena *a, struct known_ways *out)
+{
+    struct way_walk w = {.sim = sim, .arena = a, .out = out};
+    for (uint32_t i = 0; i < sim->n_services; i++) {
+        w.caller = sim->service[i].name;
+        for (uint32_t k = 0; k < sim->service[i].n_endpoints; k++)
+            (void)each_call(&sim->service[i].endpoint[k].steps, add_way, &w);
+    }
+    map_deinit(&w.seen);
 }

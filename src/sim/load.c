@@ -265,7 +265,7 @@ static const struct key file_rows[] = {
     {"judge", KEY_NODE, offsetof(struct sim, judge), .doc = "as in outfox.yaml"},
     {"services", KEY_EACH, .least = 1, .most = SIM_SERVICES_MAX, .pair = add_service,
      .read = read_handlers, .inner = &service_keys, .needed = "services", .doc = "the services"},
-    {"scenarios", KEY_EACH, .least = 1, .most = UINT32_MAX, .pair = add_scenario,
+    {"scenarios", KEY_EACH, .least = 1, .most = SIM_SCENARIOS_MAX, .pair = add_scenario,
      .inner = &scenario_keys, .needed = "scenarios", .doc = "what to exercise"},
 };
 static const struct keys file_keys = {"a simulated system", "system", KEY_ROWS(file_rows)};

@@ -201,7 +201,7 @@ static enum flow deliver(struct frame *f, const struct target *t, const struct s
                      .start_ns = sent->start_ns,
                      .end_ns = f->env.now_ns};
     c.uid = name_call(f, t, sent->payload, c.start_ns);
-    c.mode = aim_find(run->aim, run->sim->names, c.uid, &c.fault_point);
+    c.mode = aim_find(run->aim, run->sim->names, c.uid, c.flags, &c.fault_point);
     c.handled = c.mode == MODE_NONE || mode_reached(c.mode);
     uint32_t index = run->trace->calls.n;
     vec_push(&run->trace->calls, c);

@@ -13,6 +13,7 @@
 
 struct endpoint;
 struct expr;
+struct known_ways;
 struct rule;
 struct target;
 
@@ -84,6 +85,10 @@ uint32_t sim_service_find(const struct sim *sim, slice name);
 
 /* Could a handler of `caller` call `callee`? True as well where only a run can tell. */
 bool sim_may_call(const struct sim *sim, uint32_t caller, uint32_t callee);
+
+/* Adds all calls that its file has, each once; not those whose service only a run can tell. Texts are
+ * in the arena. */
+void sim_ways(const struct sim *sim, struct arena *a, struct known_ways *out);
 
 /* ---- for runs that are made elsewhere ---- */
 

@@ -22,8 +22,9 @@ struct sim_world;
 /* Bounds: on a file, then on one run. */
 enum {
     SIM_SERVICES_MAX = 10000,
-    SIM_ENDPOINTS_MAX = 1000, /* of a service */
-    SIM_NAMES_MAX = 1000,     /* of answers and variables in a handler */
+    SIM_SCENARIOS_MAX = 10000, /* a search is kept for each of them */
+    SIM_ENDPOINTS_MAX = 1000,  /* of a service */
+    SIM_NAMES_MAX = 1000,      /* of answers and variables in a handler */
     EXPR_DEPTH_MAX = 64,
     EXPR_PAIRS_MAX = 1000,
     SIM_DEPTH_MAX = 64, /* calls below each other */

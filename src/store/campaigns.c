@@ -19,7 +19,7 @@ static int check_text(struct store *s, const char *what, slice text, struct err 
 static int remove_campaign(struct store *s, uint64_t campaign, struct err *e)
 {
     /* what tables hold of a campaign, those that others refer to last */
-    static const char *const parts[] = {"call", "run", "point", "finding", "fact"};
+    static const char *const parts[] = {"call", "run", "point", "finding", "journal", "fact"};
     char sql[96], where[64] = "";
     struct get g;
     struct put p = put_into(s, SQL_CAMPAIGN_OTHER, 0);
@@ -72,6 +72,22 @@ int store_find(struct store *s, slice scenario, uint64_t *campaign, struct err *
     if (found <= 0)
         return found;
     *campaign = (uint64_t)get_int(&g, 1, UINT32_MAX);
+    get_done(&g);
+    return g.bad ? store_damaged(s, e, "campaign: %s", g.bad) : 0;
+}
+
+int store_next(struct store *s, uint64_t after, struct arena *a, uint64_t *campaign,
+               slice *scenario, struct err *e)
+{
+    struct get g;
+    struct put p = put_into(s, SQL_CAMPAIGN_NEXT, 0);
+    *campaign = 0;
+    put_int(&p, (int64_t)after);
+    int found = get_first(&p, &g, e);
+    if (found <= 0)
+        return found;
+    *campaign = (uint64_t)get_int(&g, 1, UINT32_MAX);
+    *scenario = slice_copy(a, get_text(&g));
     get_done(&g);
     return g.bad ? store_damaged(s, e, "campaign: %s", g.bad) : 0;
 }

@@ -301,6 +301,7 @@ struct reader {
     struct names *names;
     struct faultloads *fl;
     uint64_t last;     /* the run that was read before; 0: none */
+    bool jumped;       /* it was not read: the next one need not follow it */
     struct map points; /* row of a point -> its uid in names */
     VEC(struct above {
         int64_t id;
@@ -522,20 +523,29 @@ static int read_following(struct reader *r, struct arena *text, struct arena *ke
     int result = found < 0 ? -1 : 0;
     if (found == 0)
         result = last_run(r->store, r->campaign, &previous, e);
-    if (result == 0 && previous != r->last)
+    if (result == 0 && previous != r->last && !r->jumped)
         result = store_damaged(r->store, e, "what follows run %llu is missing",
                                (unsigned long long)r->last);
+    r->jumped = false;
     return store_end(r->store, result, e) ? -1 : found;
 }
 
-int store_each_run(struct store *s, uint64_t campaign, struct names *names, struct faultloads *fl,
-                   struct arena *keep, int (*each)(void *ctx, const struct run *run, struct err *e),
-                   void *ctx, struct err *e)
+int store_runs_from(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
+                    struct faultloads *fl, struct arena *keep,
+                    int (*each)(void *ctx, const struct run *run, struct err *e), void *ctx,
+                    struct err *e)
 {
-    struct reader r = {.store = s, .campaign = campaign, .names = names, .fl = fl};
+    struct reader r = {.store = s,
+                       .campaign = campaign,
+                       .names = names,
+                       .fl = fl,
+                       .last = number ? number - 1 : 0,
+                       .jumped = number > 1};
     struct arena text = {0};
     struct run run = {0};
     int result = 0;
+    if (number >= INT64_MAX)
+        return 0; /* no run has such a number */
     for (; result == 0; r.last = run.number) {
         run = (struct run){.trace = run.trace};
         run.trace.calls.n = 0;
@@ -551,6 +561,13 @@ int store_each_run(struct store *s, uint64_t campaign, struct names *names, stru
     arena_deinit(&text);
     reader_deinit(&r);
     return result;
+}
+
+int store_each_run(struct store *s, uint64_t campaign, struct names *names, struct faultloads *fl,
+                   struct arena *keep, int (*each)(void *ctx, const struct run *run, struct err *e),
+                   void *ctx, struct err *e)
+{
+    return store_runs_from(s, campaign, 1, names, fl, keep, each, ctx, e);
 }
 
 enum status store_run(struct store *s, uint64_t campaign, uint64_t number, struct names *names,

@@ -92,6 +92,15 @@ static const char version_2[] = "ALTER TABLE call ADD COLUMN request INTEGER;\n"
 /* What the client of a command received of a call of its own; NULL: not kept, likewise. */
 static const char version_3[] = "ALTER TABLE call ADD COLUMN answer BLOB;\n";
 
-static const char *const steps[] = {version_1, version_2, version_3};
+/* What later campaigns learn from (journal.h). */
+static const char version_4[] = "CREATE TABLE journal(\n"
+                                "  campaign INTEGER NOT NULL REFERENCES campaign,\n"
+                                "  n INTEGER NOT NULL,\n"
+                                "  last INTEGER NOT NULL,\n"
+                                "  bytes BLOB NOT NULL,\n"
+                                "  sum INTEGER NOT NULL,\n"
+                                "  PRIMARY KEY(campaign, n)) WITHOUT ROWID;\n";
+
+static const char *const steps[] = {version_1, version_2, version_3, version_4};
 
 const struct schema schema_newest = {steps, sizeof steps / sizeof *steps};

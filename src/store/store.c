@@ -419,6 +419,11 @@ int store_open(const char *path, enum store_access access, struct store **out, s
     return store_open_as(path, access, &schema_newest, out, e);
 }
 
+bool store_writable(const struct store *s)
+{
+    return s->access == STORE_WRITE;
+}
+
 void store_close(struct store *s)
 {
     if (!s)

@@ -30,6 +30,7 @@ enum store_access { STORE_READ, STORE_WRITE };
 int store_open(const char *path, enum store_access access, struct store **out,
                struct err *e) MUST_USE;
 void store_close(struct store *s);
+bool store_writable(const struct store *s);
 
 /* ---- campaigns ---- */
 
@@ -45,6 +46,11 @@ int store_begin(struct store *s, slice scenario, uint64_t *campaign, struct err 
 
 /* The campaign of this scenario; 0 in *campaign when there is none. */
 int store_find(struct store *s, slice scenario, uint64_t *campaign, struct err *e) MUST_USE;
+
+/* The campaign that began next after another (0: the first of all), and its scenario, which lives in `a`;
+ * 0 in *campaign when there is none. */
+int store_next(struct store *s, uint64_t after, struct arena *a, uint64_t *campaign,
+               slice *scenario, struct err *e) MUST_USE;
 
 /* Sets or replaces a fact; reads one (empty slice with p == NULL when it is not there; the text
  * lives in `a`). */
@@ -67,6 +73,12 @@ int store_add(struct store *s, uint64_t campaign, const struct names *names,
 int store_each_run(struct store *s, uint64_t campaign, struct names *names, struct faultloads *fl,
                    struct arena *keep, int (*each)(void *ctx, const struct run *run, struct err *e),
                    void *ctx, struct err *e) MUST_USE;
+
+/* The same from the run with this number on, or the next one that there is. */
+int store_runs_from(struct store *s, uint64_t campaign, uint64_t number, struct names *names,
+                    struct faultloads *fl, struct arena *keep,
+                    int (*each)(void *ctx, const struct run *run, struct err *e), void *ctx,
+                    struct err *e) MUST_USE;
 
 /* One run by its number, or STATUS_NONE. The run lives in `keep`, but for trace.calls, which the
  * caller frees (vec_deinit). */

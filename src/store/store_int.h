@@ -42,6 +42,7 @@ extern const struct schema schema_newest;
     STATEMENT(COMMIT, "COMMIT")                                                                    \
     STATEMENT(ROLLBACK, "ROLLBACK")                                                                \
     STATEMENT(CAMPAIGN_FIND, "SELECT id FROM campaign WHERE scenario = ?")                         \
+    STATEMENT(CAMPAIGN_NEXT, "SELECT id, scenario FROM campaign WHERE id > ? ORDER BY id LIMIT 1") \
     STATEMENT(CAMPAIGN_OTHER, "SELECT id FROM campaign WHERE id <> ? LIMIT 1")                     \
     STATEMENT(CAMPAIGN_ADD, "INSERT INTO campaign(scenario, began_ns) VALUES(?, ?)")               \
     STATEMENT(FACT_SET, "REPLACE INTO fact(campaign, name, value, sum) VALUES(?, ?, ?, ?)")        \
@@ -71,7 +72,12 @@ extern const struct schema schema_newest;
     STATEMENT(FINDING_ADD, "INSERT INTO finding(campaign, id, state, why, faultload, sum) "        \
                            "VALUES(?, ?, ?, ?, ?, ?)")                                             \
     STATEMENT(FINDING_GET, "SELECT campaign, id, state, why, faultload, sum FROM finding "         \
-                           "WHERE campaign = ? AND id = ?")
+                           "WHERE campaign = ? AND id = ?")                                        \
+    STATEMENT(JOURNAL_LAST, "SELECT n FROM journal WHERE campaign = ? ORDER BY n DESC LIMIT 1")    \
+    STATEMENT(JOURNAL_ADD, "INSERT INTO journal(campaign, n, last, bytes, sum) "                   \
+                           "VALUES(?, ?, ?, ?, ?)")                                                \
+    STATEMENT(JOURNAL_GET, "SELECT campaign, n, last, bytes, sum FROM journal "                    \
+                           "WHERE campaign = ? AND n = ?")
 
 enum statement {
 #define STATEMENT(id, text) SQL_##id,

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "track/browser.h"
 
 enum { SLOTS_MAX = 64, ENDED_KEPT = 4096, NAMING_ROUNDS = 4 };
 
@@ -39,9 +40,6 @@ struct tracker {
 };
 
 const char *const track_level_names[TRACK_LEVELS] = {"state", "trace", "none"};
-
-/* What the scenario's own request carries until it is known what is of use. */
-static const uint32_t all_dialects = (1u << DIALECTS) - 1;
 
 /* One that cannot be read was refused before: it means nothing. */
 static void add_ignore(struct tracker *t, slice text)
@@ -93,28 +91,6 @@ void tracker_free(struct tracker *t)
     mem_free(t);
 }
 
-/* ---- lessons ---- */
-
-struct lessons *lessons_new(uint32_t n_services)
-{
-    struct lessons *l = mem_zero(sizeof *l);
-    l->holders = 1;
-    l->n_services = n_services;
-    l->facts = arena_zero(&l->arena, (n_services + 1) * sizeof *l->facts);
-    l->dialects = all_dialects;
-    l->payloads = payload_rules_new();
-    return l;
-}
-
-void lessons_drop(struct lessons *l)
-{
-    if (!l || --l->holders > 0)
-        return;
-    payload_rules_free(l->payloads);
-    arena_deinit(&l->arena);
-    mem_free(l);
-}
-
 /* ---- names ---- */
 
 static uint64_t key_of(slice service, slice interface)
@@ -148,7 +124,8 @@ static uid name_call(const struct tracker *t, const struct track_calls *all, uin
     if (t->opt.predecessors)
         for (uint32_t i = all->calls.at[parent].first; i != CALL_NONE; i = all->calls.at[i].next) {
             const struct call *c = &all->trace.calls.at[i];
-            if (!all->calls.at[i].open && c->end_ns <= start_ns)
+            if (!all->calls.at[i].open && c->end_ns <= start_ns &&
+                !track_is_file(&all->calls.at[i]))
                 before += element_hash(names, uid_element(names, c->uid));
         }
     el.before = before ? hash_fold(before) : 0;
@@ -169,6 +146,34 @@ static void calls_link(struct track_calls *all, uint32_t i)
     else
         all->calls.at[p->last].next = i;
     p->last = i;
+}
+
+bool track_is_file(const struct track_call *c)
+{
+    return c->file && c->first == CALL_NONE;
+}
+
+/* Leaves out what a browser got by itself. To be called when all calls have their names: their
+ * numbers count what was left out too, as they do while a run is under way. */
+static void drop_files(struct track_calls *all)
+{
+    VEC(uint32_t) place = {0}; /* where each call is now */
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all->calls.n; i++) {
+        vec_push(&place, n);
+        if (track_is_file(&all->calls.at[i])) {
+            payload_deinit(&all->calls.at[i].fields);
+            continue;
+        }
+        struct call c = all->trace.calls.at[i];
+        c.parent = c.parent == CALL_NONE ? CALL_NONE : place.at[c.parent];
+        all->trace.calls.at[n] = c;
+        all->calls.at[n++] = all->calls.at[i];
+    }
+    all->calls.n = all->trace.calls.n = n;
+    for (uint32_t i = 0; i < n; i++)
+        calls_link(all, i);
+    vec_deinit(&place);
 }
 
 static void calls_deinit(struct track_calls *all)
@@ -286,6 +291,7 @@ static void leave(struct tracker *t, struct track_run *r, int64_t now_ns)
 void track_end(struct tracker *t, struct track_run *r, struct trace *out, int64_t now_ns)
 {
     leave(t, r, now_ns);
+    drop_files(&r->all);
     vec_deinit(&out->calls);
     *out = r->all.trace;
     r->all.trace = (struct trace){0};
@@ -313,7 +319,8 @@ struct track_parent {
     enum track_level by;
 };
 
-/* The newest call of the caller that is open, or that has ended; *n counts them. */
+/* The newest call of the caller that is open, or that has ended; *n counts them. A file is rather
+ * not what others are called for. */
 static uint32_t call_of_caller(const struct track_run *r, const struct track_arrival *a,
                                bool by_address, bool open, uint32_t *n)
 {
@@ -326,10 +333,10 @@ static uint32_t call_of_caller(const struct track_run *r, const struct track_arr
         bool callers = by_address
                            ? c->service == a->caller
                            : a->owns && c->service != CALLER_CLIENT && a->owns(a->ctx, c->service);
-        if (callers) {
-            found = i;
-            ++*n;
-        }
+        if (!callers || (found != CALL_NONE && c->file && !r->all.calls.at[found].file))
+            continue;
+        *n = found != CALL_NONE && r->all.calls.at[found].file && !c->file ? 1 : *n + 1;
+        found = i;
     }
     return found;
 }
@@ -538,6 +545,7 @@ struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
     read_payload(t, a, r, &call);
     bool hushed = r->blocks > 0 || r->all.trace.calls.at[p.call].flags & CALL_HUSHED;
     bool exempt = hushed || r->all.calls.at[p.call].service == CALLER_CLIENT;
+    call.file = a->by_browser && r->all.calls.at[p.call].service == CALLER_CLIENT;
     struct call record = {.parent = p.call,
                           .request = a->whole ? request_hash(a->target, a->body) : 0,
                           .key = a->key.n ? hash_fold(hash_slice(a->key)) : 0,
@@ -547,7 +555,7 @@ struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
                           .start_ns = a->start_ns - r->start_ns};
     record.uid = name_call(t, &r->all, p.call, &call, record.start_ns);
     if (!exempt)
-        record.mode = aim_find(r->aim, t->opt.names, record.uid, &record.fault_point);
+        record.mode = aim_find(r->aim, t->opt.names, record.uid, record.flags, &record.fault_point);
     if (r->answered) { /* how long was nothing heard of the run before it? */
         int64_t heard_ns = r->active_ns > r->answered_ns ? r->active_ns : r->answered_ns;
         int64_t late_ns = a->start_ns - heard_ns + 1;
@@ -581,6 +589,7 @@ void track_read_head(struct tracker *t, const struct head *h, struct track_arriv
     if (t->opt.best != TRACK_NONE)
         context_read(h, t->opt.custom, t->opt.n_custom, known_run, t, &a->context);
     a->target = h->target;
+    a->by_browser = browser_asks(h);
     a->content_type = head_get(h, SLICE("content-type"));
     a->key = head_get(h, SLICE("idempotency-key")); /* either name is in use for it */
     if (!a->key.n)
@@ -598,6 +607,20 @@ void track_write_head(const struct tracker *t, const struct track_run *r, uint32
     if (write && t->opt.best != TRACK_NONE)
         context_write(h, write, t->opt.custom, t->opt.n_custom, r->id, call, a, &h->fields,
                       &h->n_fields);
+}
+
+int64_t track_went_on(const struct tracker *t, uint64_t run, uint32_t call, int64_t told_ns,
+                      int64_t end_ns)
+{
+    const struct track_run *r = track_find(t, run);
+    uint32_t next = r && told_ns ? r->all.calls.at[call].next : CALL_NONE;
+    for (; next != CALL_NONE;
+         next = r->all.calls.at[next].next) { /* in the order of their starts */
+        int64_t start_ns = r->start_ns + r->all.trace.calls.at[next].start_ns;
+        if (start_ns >= told_ns && !r->all.calls.at[next].file)
+            return start_ns < end_ns ? start_ns : end_ns;
+    }
+    return end_ns;
 }
 
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,
@@ -619,7 +642,7 @@ void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, o
         c->mode = MODE_NONE;
     r->all.calls.at[call].open = false;
     r->n_open--;
-    r->active_ns = now_ns;
+    r->active_ns = now_ns > r->active_ns ? now_ns : r->active_ns;
 }
 
 /* ---- learning ---- */
@@ -712,6 +735,8 @@ void track_decide(const struct tracker *t, struct lessons *out, struct track_les
         out->dialects = (1u << DIALECTS) - 1;
     if (t->opt.payload == TRACK_PAYLOAD_AUTO)
         decide_names(t, out, runs, n);
+    for (uint32_t i = 0; i < n; i++)
+        drop_files(&runs[i]->all);
 }
 
 const struct trace *track_lesson_trace(const struct track_lesson *l)
@@ -723,26 +748,4 @@ void track_lesson_free(struct track_lesson *l)
 {
     calls_deinit(&l->all);
     mem_free(l);
-}
-
-/* ---- as text ---- */
-
-void lessons_print(const struct lessons *l, struct buf *out)
-{
-    buf_addf(out, "dialects %x\n", (unsigned)l->dialects);
-    payload_rules_print(l->payloads, out);
-}
-
-int lessons_parse(struct lessons *l, slice text)
-{
-    slice line, word;
-    uint64_t bits;
-    slice_cut(&text, '\n', &line);
-    slice_word(&line, &word);
-    line = slice_trim(line);
-    if (!slice_is(word, "dialects") || !slice_to_hex(line, &bits) || bits >> DIALECTS)
-        return -1;
-    l->dialects = (uint32_t)bits;
-    l->decided = true;
-    return payload_rules_parse(l->payloads, text.p ? text : (slice){"", 0});
 }

@@ -20,7 +20,9 @@
  * 2. The name of a call depends on its parent, its service, its interface, what tells its request
  *    apart where that is part of names, and its equal siblings before it; on nothing else.
  * 3. What belongs to no run is not touched.
- * 4. What the client of a command calls itself is never failed, nor is anything in a block. */
+ * 4. What the client of a command calls itself is never failed, nor is anything in a block.
+ * 5. What a browser gets by itself (track/browser.h) and nobody else is called for is in no trace
+ *    of a run that has ended. */
 #ifndef OUTFOX_TRACK_TRACK_H
 #define OUTFOX_TRACK_TRACK_H
 
@@ -69,6 +71,7 @@ struct track_call {
     uint32_t payload;           /* its hash, where it is part of the name */
     uint32_t first, last, next; /* calls made on behalf of it; the next of its parent; CALL_NONE */
     bool open;
+    bool file;             /* of a page, unless something is called on behalf of it */
     struct payload fields; /* of a learning run */
 };
 
@@ -137,6 +140,7 @@ struct track_arrival {
     slice target, content_type, key; /* what is asked, and its idempotency key */
     slice body;                      /* as far as track_wants_body asked for it */
     bool whole;                      /* that is all of it; of gRPC, the first message */
+    bool by_browser; /* its client has not asked for it: a file of a page, or a question before */
     int64_t start_ns;
     bool crowded; /* others are under way, or about to begin: what says nothing is of no run */
     bool idle;    /* nothing is under way that calls services, a run or a command */
@@ -147,6 +151,9 @@ struct track_arrival {
 };
 
 bool track_wants_body(const struct tracker *t, uint32_t service, slice interface);
+
+/* Is this call of no interest, as far as is known: a file that somebody's browser gets? */
+bool track_is_file(const struct track_call *c);
 
 /* Its run, with what becomes of it; NULL: it belongs to none, and *fate is all zero. */
 struct track_run *track_arrive(struct tracker *t, const struct track_arrival *a,
@@ -163,6 +170,12 @@ void track_write_head(const struct tracker *t, const struct track_run *r, uint32
 /* Its body is known only now: what was asked is kept, if it was not known before. To be called
  * before track_ended. */
 void track_asked(struct tracker *t, uint64_t run, uint32_t call, slice target, slice body);
+
+/* When the client went on after a request that ends at end_ns: with its next one, if that came when
+ * the head of the answer was there (told_ns; 0: it never was). A page goes on with the head, and its
+ * browser gets the rest meanwhile: such requests follow each other, and do not overlap. */
+int64_t track_went_on(const struct tracker *t, uint64_t run, uint32_t call, int64_t told_ns,
+                      int64_t end_ns);
 
 /* It ended. Nothing happens when its run has ended before. */
 void track_ended(struct tracker *t, uint64_t run, uint32_t call, outcome seen, outcome reply,
