@@ -102,8 +102,9 @@ def need_program(*names):
             raise Missing(f"no {name}")
 
 
-def npm_modules(example):
-    """The packages of an example, installed once per build folder from its lock file."""
+def npm_modules(example, dev=False):
+    """The packages of an example, installed once per build folder from its lock file; dev: those
+    for its tests, too."""
     need_program("node", "npm")
     folder = TOP / "build" / f"npm-{example.name}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,8 +118,8 @@ def npm_modules(example):
                 shutil.copy(file, folder)
             try:
                 made = subprocess.run(
-                    ["npm", "ci", "--no-audit", "--no-fund", "--omit=dev", "--ignore-scripts",
-                     "--loglevel=error"], cwd=folder, env=peers.ENVIRONMENT, check=False,
+                    ["npm", "ci", "--no-audit", "--no-fund", *([] if dev else ["--omit=dev"]),
+                     "--ignore-scripts", "--loglevel=error"], cwd=folder, env=peers.ENVIRONMENT, check=False,
                     timeout=300, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT)
             except subprocess.TimeoutExpired:

@@ -366,6 +366,8 @@ def check_modes():
     for group in listed["sets"]:
         row = f"\n| `{group['name']}` | {', '.join(group['modes'])} |"
         check(row in text, "docs/faults.md", f"the set {group['name']} has no row with its modes")
+    for way in listed["services"]:
+        check(f"\n| `SERVICE {way['name']}` |" in text, "docs/faults.md", f"SERVICE {way['name']} has no row in a table")
 
 
 def verbs():
@@ -419,7 +421,7 @@ SAMPLES = {
     "sim explain": [SHOP + " none"],
     "sim deps": [SHOP, "{T}/examples/corpus/cinema-6.yaml", "twice.yaml"],
     "sim check": [SHOP],
-    "run": ["- campaign.yaml -q"],
+    "run": ["- campaign.yaml -q", "- commanded.yaml -q"],
     "replay": ["1 campaign.yaml"],
     "modes": [""],
     "oracles": ["", "leak"],
@@ -430,12 +432,31 @@ TWICE = """system: twice
 services: { a: { GET /: [{ call: b GET / }, { call: b GET / }] }, b: { GET /: } }
 scenarios: { s: { request: a GET / } }
 """
+SUITE = """system: suite
+services:
+  a: { GET /: [{ call: b GET / }, { if: 1 == 2, then: { call: c GET / } }] }
+  b: { GET /: }
+  c: { GET /: }
+scenarios: { s: { request: a GET / }, t: { request: a GET / } }
+"""
 UNSTABLE = """system: unstable
 services:
   a: { GET /: { choose: [{ call: b GET / }, { call: c GET / }] } }
   b: { GET /: }
   c: { GET /: }
 scenarios: { s: { request: a GET / } }
+"""
+
+
+PASSING = """system: passing
+services: { a: { GET /: { call: b GET /, on: { failed: { reply: 500 } } } }, b: { GET /: } }
+scenarios: { s: { request: a GET / } }
+"""
+COMMANDED = """version: 1
+simulate: passing.yaml
+scenarios: { s: { command: "curl -sf $OUTFOX_URL_A/ && curl -sf $OUTFOX_URL_A/" } }
+modes: [503]
+store: commanded.db
 """
 
 
@@ -446,6 +467,8 @@ def check_json():
                                         encoding="utf-8")
     (WORK / "unstable.yaml").write_text(UNSTABLE, encoding="utf-8")
     (WORK / "twice.yaml").write_text(TWICE, encoding="utf-8")
+    (WORK / "passing.yaml").write_text(PASSING, encoding="utf-8")
+    (WORK / "commanded.yaml").write_text(COMMANDED, encoding="utf-8")
     for verb, arguments in SAMPLES.items():
         about = section(text, f"outfox {verb} --json")
         shown = set()
@@ -467,7 +490,7 @@ def check_campaign_json():
                                         encoding="utf-8")
     text = read("docs/json.md")
     shown = set()
-    for file in ("campaign.yaml", "configured.yaml"):
+    for file in ("campaign.yaml", "configured.yaml", "commanded.yaml"):
         command = f"outfox run -q {file} --store {file}.db --json -"
         code, out, said = shell(command, WORK)
         if check(code in EXPLORED, command, f"ended with exit code {code}: {said.strip()}"):
@@ -477,6 +500,10 @@ def check_campaign_json():
         check(f"`{field}`" in known, "docs/json.md", f"run --json: `{field}` is missing")
     for field in sorted(first_cells(section(text, "outfox run --json"))):
         check(field in shown, "docs/json.md", f"run --json prints no field `{field}`")
+    (WORK / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    code, out, said = shell("outfox sim explore -q suite.yaml --json", WORK)
+    if check(code == 0, "outfox sim explore --json", f"ended with exit code {code}: {said.strip()}"):
+        check_fields("docs/json.md", "suite", json.loads(out)["suite"])
     code, out, said = shell("outfox replay 1 campaign.yaml --store campaign.yaml.db --json", WORK)
     if check(code == 1, "outfox replay --json", f"ended with exit code {code}: {said.strip()}"):
         known = section(text, "outfox replay --json") + section(text, "outfox sim run --json")
@@ -523,7 +550,7 @@ def check_keys():
 
 # Which section of docs/config.md has the keys of which part of the schema.
 PLACES = {"outfox.yaml": None, "services": "service", "simulate": "simulate",
-          "scenarios": "scenario", "expect": "expect", "search": "search", "identify": "identify",
+          "scenarios": "scenario", "suite": "suite", "expect": "expect", "search": "search", "identify": "identify",
           "judge": "judge"}
 
 
@@ -618,6 +645,35 @@ def check_limits():
               f"the program says of {name} and {real[1:]}: {said.strip()}")
     for name, *_ in shown:
         check(name in [row[0] for row in known], "docs/proxy.md", f"there is no limit `{name}`")
+
+
+def check_api():
+    """docs/api.md has the routes and values of src/api/route.list, in its words; and all metrics."""
+    source = re.sub(r"/\*.*?\*/", "", read("src/api/route.list"), flags=re.DOTALL)
+    rows = re.findall(r'ROUTE\((\w+), (\w+), "([^"]+)", "([^"]*)",\s*\w+,\s*\w+,\s*\w+,\s*'
+                      r'"[^"]+",\s*"([^"]*)",\s*&?\w+,\s*"([^"]+)"\)', source)
+    check(len(rows) == source.count("ROUTE("), "src/api/route.list", "the routes were not found")
+    text = read("docs/api.md")
+    shown = re.findall(r"^\| `(GET|POST) ([^`]+)` \| (.*?) \| (?:`([\w-]+)` )?\|$", text, re.MULTILINE)
+    real = [(method, path, about, "" if schema == "any" else schema)
+            for _, method, path, _, schema, about in rows]
+    for row in real:
+        check(row in shown, "docs/api.md", f"the route {row} is missing, or told otherwise")
+    for row in shown:
+        check(row in real, "docs/api.md", f"there is no route {row}")
+    for name, kind, about in re.findall(r'VALUE\(\w+, "(\w+)", (\w+), "([^"]+)"\)', source):
+        told = f"| `{name}` | {kind.lower()} | {about}"
+        check(told in text, "docs/api.md", f"the value {told} is missing")
+    code = read("src/api/campaign.c")
+    known = set(re.findall(r'(?:family\(out, |ROW\()"(\w+)"', code))
+    told = set(re.findall(r"^\| `outfox_(\w+)` \|", text, re.MULTILINE))
+    check(len(known) >= 10 and known == told, "docs/api.md", f"metrics: {sorted(known ^ told)}")
+    keys = set(re.findall(r'\{\.name = "(\w+)"', read("src/api/command.c")))
+    told = set(re.findall(r"`(\w+)`", text.partition("\n## Commands")[2].partition("\n## ")[0]))
+    check(len(keys) >= 5 and keys <= told, "docs/api.md", f"keys of bodies: {sorted(keys - told)}")
+    printed = json.loads(shell("outfox schema openapi", WORK)[1])
+    check(sorted(printed["paths"]) == sorted(row[2] for row in rows), "outfox schema openapi",
+          "its paths are not those of route.list")
 
 
 def check_bounds():
@@ -748,6 +804,20 @@ def check_walk():
           f"the walk has {len(hops)} functions in {len(files)} files: at most 80 in 35")
 
 
+def check_files():
+    """Every file that ARCHITECTURE.md or a comment of the source names is there."""
+    there = {path.name for folder in ("src", "tests", "tools", "bench", "examples")
+             for path in (TOP / folder).rglob("*")}
+    here = re.compile(r"(?<![\w*{}/.-])(?:\w+/)*(\w{3,}\.(?:c|h|list))\b")
+    for path in [TOP / "ARCHITECTURE.md", *sorted((TOP / "src").rglob("*.[ch]"))]:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix != ".md":
+            text = "\n".join(re.findall(r"/\*.*?\*/", text, re.DOTALL))
+        for file in sorted(set(here.findall(text))):
+            known = file in there or file in ("ucontext.h", "llhttp.h")
+            check(known or file.startswith("_"), name_of(path), f"there is no file {file}")
+
+
 def main():
     shutil.rmtree(WORK / "bin", ignore_errors=True)
     (WORK / "bin").mkdir()
@@ -761,8 +831,8 @@ def main():
             failures.extend(failed)
     for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
                  check_oracles,
-                 check_limits, check_bounds, check_proxy_words, check_rules, check_log, check_links,
-                 check_walk):
+                 check_limits, check_api, check_bounds, check_proxy_words, check_rules, check_log, check_links,
+                 check_walk, check_files):
         part()
     print("\n".join([*failures, f"checks: {checks}"]))
     return 1 if failures else 0

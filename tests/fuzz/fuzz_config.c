@@ -113,6 +113,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_service(c, &c->services.at[i]);
     for (uint32_t i = 0; i < c->scenarios.n; i++)
         check_scenario(c, &c->scenarios.at[i]);
+    if (c->suite.given) {
+        check_scenario(c, &c->suite.each);
+        check_command(c, c->suite.list, false);
+        check_text(c->suite.junit);
+        MUST(c->suite.list_ns > 0 && (c->suite.list.n || c->suite.junit.n));
+    }
     check_pairs(c, &c->env, true);
     check_text(c->store);
     check_text(c->logs);

@@ -87,7 +87,9 @@ static void read_faultload(struct world *w, slice text)
     for (; f != FAULTLOAD_EMPTY; f = w->faultloads.rows.at[f].rest) {
         struct fault fault = w->faultloads.rows.at[f].last;
         uid by;
-        MUST(aim_find(&w->aim, &w->names, fault.point, &by) == fault.mode);
+        struct service_fault how = fault_service(&w->names, fault);
+        mode wanted = how.row ? service_fault_mode(how, &w->names, fault.point, 0) : fault.mode;
+        MUST(aim_find(&w->aim, &w->names, fault.point, 0, &by) == wanted);
         MUST(by == fault.point);
         if (w->n_calls < CALLS_MAX)
             w->call[w->n_calls++] = fault.point;
@@ -112,7 +114,7 @@ static void check_pattern(struct world *w, uid u)
         aim = (struct aim){0};
         MUST(aim_add(&aim, ANY_VOCABULARY(&w->names), known ? request : UID_NONE, buf_slice(&text),
                      &e) == 0);
-        MUST(aim_find(&aim, &w->names, u, &by) == mode_make(MODE_STATUS, 500) && by == u);
+        MUST(aim_find(&aim, &w->names, u, 0, &by) == mode_make(MODE_STATUS, 500) && by == u);
         MUST(aim.patterns.at[0].fired == 1);
         aim_deinit(&aim);
     }
@@ -131,7 +133,7 @@ static void read_pattern(struct world *w, slice text)
     }
     MUST(w->aim.patterns.n == before + 1);
     for (uint32_t i = 0; i < w->n_calls; i++) {
-        mode m = aim_find(&w->aim, &w->names, w->call[i], &by);
+        mode m = aim_find(&w->aim, &w->names, w->call[i], 0, &by);
         MUST(by == w->call[i]);
         MUST(m == MODE_NONE || mode_kind(m) < MODE_KINDS);
     }

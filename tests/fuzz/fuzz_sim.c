@@ -130,7 +130,7 @@ static void explore_scenario(struct fuzzed *z, uint64_t hash)
                               .order = order_rows[options.order].name};
     struct err e = {0};
     z->enough = 0;
-    if (explore(&x, &summary, &e) == 0) {
+    if (explore(&x, 1, NULL, &(struct summary *){&summary}, &e) == 0) {
         check_explanations(z, search);
         check_reports(&summary);
     } else {

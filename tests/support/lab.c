@@ -81,12 +81,18 @@ static void add_facts(struct lab *lab)
     }
 }
 
-void lab_run(struct lab *lab, faultload f)
+void lab_run_only(struct lab *lab, faultload f)
 {
     struct err e = {0};
     aim_set(&lab->aim, &lab->names, &lab->fl, f);
-    if (sim_run(lab->sim, 0, &lab->aim, lab->seed++, &lab->trace, &lab->verdict, NULL, &e))
+    if (sim_run(lab->sim, lab->scenario, &lab->aim, lab->seed++, &lab->trace, &lab->verdict, NULL,
+                &e))
         mem_oom(); /* a test's system always runs */
+}
+
+void lab_run(struct lab *lab, faultload f)
+{
+    lab_run_only(lab, f);
     for (uint32_t i = 1; i < lab->trace.calls.n && lab->flags; i++)
         lab->trace.calls.at[i].flags = lab->flags(&lab->names, lab->trace.calls.at[i].uid);
     map_count(&lab->faultloads, lab_key(lab, f));

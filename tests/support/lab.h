@@ -15,6 +15,7 @@ struct lab {
     struct names names;
     struct faultloads fl;
     struct sim *sim;
+    uint32_t scenario; /* of the system; the first unless somebody says another one */
     struct aim aim;
     struct trace trace;
     struct trace_order order;
@@ -39,6 +40,9 @@ void lab_deinit(struct lab *lab);
 
 /* One run; trace and verdict are in the lab, its facts are added. */
 void lab_run(struct lab *lab, faultload f);
+
+/* The same without looking at it: no facts, no flags. */
+void lab_run_only(struct lab *lab, faultload f);
 
 /* A number for the set of faults. */
 uint64_t lab_key(const struct lab *lab, faultload f);

@@ -54,7 +54,7 @@ static int explore_text(struct lab *lab, const char *yaml, struct search **searc
     *search = search_new(&lab->names, &lab->fl, &options);
     struct exploration x = {
         .search = *search, .names = &lab->names, .faultloads = &lab->fl, .runner = {lab, run_lab}};
-    return explore(&x, out, e);
+    return explore(&x, 1, NULL, &out, e);
 }
 
 static void assert_words(const struct summary *s, uint32_t finding, const char *expected)

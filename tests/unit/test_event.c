@@ -224,7 +224,7 @@ static void hold_against(const char *file, void (*change)(struct search_options 
                             .sink = &sink,
                             .judge = judge_new(&judging)};
     struct summary real = {.scenario = "s"};
-    assert_int_equal(explore(&x, &real, &e), 0);
+    assert_int_equal(explore(&x, 1, NULL, &(struct summary *){&real}, &e), 0);
     assert_same(&w, &real);
     summary_deinit(&real);
     summary_deinit(&w.summary);

@@ -2,6 +2,9 @@
  *
  * Faultloads: text that is read back to what was printed, sets and their parts, and how a call fails
  * by them. */
+#include <stdio.h>
+
+#include "core/trace.h"
 #include "support/core_lab.h"
 
 /* ---- faultloads ---- */
@@ -55,6 +58,10 @@ static void test_faultload_text(void **state)
         {"a down : refuse", "a down", 1}, /* a call of that name would be the scenario's own */
         {"a down : 503 & a down #1 : refuse", NULL, 2},
         {"a GET / > b down : refuse", NULL, 1},
+        {"a slow & b overloaded & c overloaded:7 & d hanging & e gone & f crashing", NULL, 6},
+        {"a overloaded:18446744073709551615", NULL, 1},
+        {"a slow : delay:5s", "a slow", 1},
+        {"a slow : 503 & a gone", NULL, 2},
     };
     struct faults f;
     (void)state;
@@ -93,6 +100,14 @@ static void test_faultload_errors(void **state)
         "a GET / : 503& b GET / : 503",
         "down",
         "a down & a down",
+        "a down & a slow", /* a service can fail as a whole in one way only */
+        "a overloaded & b GET / : 503 & a overloaded:7",
+        "a down:7", /* no dice decide */
+        "a overloaded:0",
+        "a overloaded:07",
+        "a overloaded:",
+        "a overloaded:x",
+        "a overloaded:18446744073709551616",
         "a down b GET / : 503",
         "a down #1",
         "a* down",
@@ -199,10 +214,62 @@ static void test_faultload_mode(void **state)
         &f, "s GET / > a GET /x : 503 & a down & s GET / > a GET /y #* : reset & c down");
     for (size_t i = 0; i < LENGTH(rows); i++) {
         mode wanted = rows[i].mode ? parse_mode(rows[i].mode) : MODE_NONE;
-        mode m = faultload_mode(&f.names, &f.fl, load, parse_uid(&f.names, rows[i].call), &point);
+        mode m =
+            faultload_mode(&f.names, &f.fl, load, parse_uid(&f.names, rows[i].call), 0, &point);
         if (m != wanted || point != parse_uid(&f.names, rows[i].point))
             fail_msg("%s", rows[i].call);
     }
+    faults_deinit(&f);
+}
+
+/* Services that fail as a whole: every row in its mode, that of gRPC at gRPC calls. Dice decide by the
+ * name of the call alone, and about as often as they should. */
+static void test_services(void **state)
+{
+    static const struct {
+        const char *fault, *http, *grpc;
+    } rows[] = {
+        {"a down", "refuse", "refuse"},   {"a slow", "delay:5s", "delay:5s"},
+        {"a hanging", "hold", "hold"},    {"a gone", "404", "grpc:12"},
+        {"a crashing", "reset", "reset"},
+    };
+    struct faults f, again;
+    uid point;
+    (void)state;
+    faults_init(&f);
+    faults_init(&again);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        faultload load = parse_faultload(&f, rows[i].fault);
+        uid call = parse_uid(&f.names, "s GET / > a GET /x");
+        mode http = faultload_mode(&f.names, &f.fl, load, call, CALL_HTTP, &point);
+        mode grpc = faultload_mode(&f.names, &f.fl, load, call, CALL_GRPC, &point);
+        assert_int_equal(point, call);
+        if (http != parse_mode(rows[i].http) || grpc != parse_mode(rows[i].grpc))
+            fail_msg("%s", rows[i].fault);
+    }
+    faultload one = parse_faultload(&f, "a overloaded"),
+              other = parse_faultload(&f, "a overloaded:7");
+    uint32_t late = 0, differ = 0;
+    for (int i = 0; i < 1000; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "s GET / > a GET /%d", i);
+        uid call = parse_uid(&f.names, text);
+        mode m = faultload_mode(&f.names, &f.fl, one, call, CALL_HTTP, &point);
+        late += m == parse_mode("delay:5s");
+        differ += m != faultload_mode(&f.names, &f.fl, other, call, CALL_HTTP, &point);
+        assert_true(m == parse_mode("delay:5s") || m == parse_mode("503"));
+        /* the same where names have other numbers */
+        uid there = parse_uid(&again.names, text);
+        faultload same = parse_faultload(&again, "b down & a overloaded");
+        assert_int_equal(faultload_mode(&again.names, &again.fl, same, there, CALL_HTTP, &point),
+                         m);
+    }
+    assert_in_range(late, 150, 250); /* 200 are to be expected; these are dice that do not change */
+    assert_in_range(differ, 200, 440);
+    assert_true(faultload_of_services(
+        &f.names, &f.fl, parse_faultload(&f, "b GET / : 503 & a gone & c GET / : 503")));
+    assert_false(faultload_of_services(&f.names, &f.fl, parse_faultload(&f, "b GET / : 503")));
+    faults_deinit(&again);
     faults_deinit(&f);
 }
 
@@ -242,9 +309,10 @@ static void test_faultload_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faultload_text), cmocka_unit_test(test_faultload_errors),
-        cmocka_unit_test(test_faultload_sets), cmocka_unit_test(test_faultload_at),
-        cmocka_unit_test(test_faultload_mode), cmocka_unit_test(test_faultload_round_trip),
+        cmocka_unit_test(test_faultload_text),       cmocka_unit_test(test_faultload_errors),
+        cmocka_unit_test(test_faultload_sets),       cmocka_unit_test(test_faultload_at),
+        cmocka_unit_test(test_faultload_mode),       cmocka_unit_test(test_services),
+        cmocka_unit_test(test_faultload_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,7 +261,13 @@ static const char *same_end(const struct trial *one, const struct trial *many, u
 
 typedef const char *claim(const struct source *source, struct rng *rng);
 
-static const char *claim_width(const struct source *source, struct rng *rng)
+static uint32_t lineage(void)
+{
+    return order_find(SLICE("lineage"));
+}
+
+/* Several at once, in this order, end as one after the other by size. */
+static const char *width(const struct source *source, struct rng *rng, uint32_t order)
 {
     static const uint32_t widths[] = {2, 8};
     struct search_options options = {.baselines = 3};
@@ -269,6 +275,7 @@ static const char *claim_width(const struct source *source, struct rng *rng)
     const char *wrong = NULL;
     trial_init(&one, source, options);
     drive(&one, 1, rng, 0, 0);
+    options.order = order;
     for (size_t i = 0; i < sizeof widths / sizeof *widths && !wrong; i++) {
         trial_init(&many, source, options);
         drive(&many, widths[i], rng, i ? 4 : 0, 0);
@@ -279,14 +286,25 @@ static const char *claim_width(const struct source *source, struct rng *rng)
     return wrong;
 }
 
+static const char *claim_width(const struct source *source, struct rng *rng)
+{
+    return width(source, rng, 0);
+}
+
+static const char *claim_width_lineage(const struct source *source, struct rng *rng)
+{
+    return width(source, rng, lineage());
+}
+
 /* Stopped anywhere with several runs under way, and gone on with. */
-static const char *claim_resume_many(const struct source *source, struct rng *rng)
+static const char *resume_many(const struct source *source, struct rng *rng, uint32_t order)
 {
     struct search_options options = {.baselines = 2};
     struct trial one, first, rest;
     const char *wrong = NULL;
     trial_init(&one, source, options);
     drive(&one, 1, rng, 0, 0);
+    options.order = order;
     uint32_t n;
     search_runs(one.search, &n);
     for (int round = 0; round < 4 && !wrong; round++) {
@@ -302,6 +320,16 @@ static const char *claim_resume_many(const struct source *source, struct rng *rn
     }
     trial_deinit(&one);
     return wrong;
+}
+
+static const char *claim_resume_many(const struct source *source, struct rng *rng)
+{
+    return resume_many(source, rng, 0);
+}
+
+static const char *claim_resume_many_lineage(const struct source *source, struct rng *rng)
+{
+    return resume_many(source, rng, lineage());
 }
 
 /* Stopped after every run, and gone on with: exactly the same runs. */
@@ -335,6 +363,11 @@ static const char *claim_resume(const struct source *source, struct rng *rng)
 static const char *claim_resume_random(const struct source *source, struct rng *rng)
 {
     return resume(source, rng, (struct search_options){.baselines = 1, .order = 2, .seed = 5}, 3);
+}
+
+static const char *claim_resume_lineage(const struct source *source, struct rng *rng)
+{
+    return resume(source, rng, (struct search_options){.baselines = 2, .order = lineage()}, 1);
 }
 
 static const char *claim_resume_reduced(const struct source *source, struct rng *rng)
@@ -520,6 +553,9 @@ static void for_systems(claim *check, uint32_t n)
     }
 
 TEST(width, SYSTEMS)
+TEST(width_lineage, SYSTEMS)
+TEST(resume_lineage, SYSTEMS / 4)
+TEST(resume_many_lineage, SYSTEMS / 2)
 TEST(resume, SYSTEMS / 4)
 TEST(resume_many, SYSTEMS / 2)
 TEST(resume_random, SYSTEMS / 3)
@@ -691,13 +727,14 @@ static void test_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_baselines),     cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_early),         cmocka_unit_test(test_width),
-        cmocka_unit_test(test_resume),        cmocka_unit_test(test_resume_many),
-        cmocka_unit_test(test_resume_random), cmocka_unit_test(test_resume_reduced),
-        cmocka_unit_test(test_reduced_many),  cmocka_unit_test(test_shards),
-        cmocka_unit_test(test_reduced_width), cmocka_unit_test(test_corpus),
-        cmocka_unit_test(test_unstable),
+        cmocka_unit_test(test_baselines),      cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_early),          cmocka_unit_test(test_width),
+        cmocka_unit_test(test_resume),         cmocka_unit_test(test_resume_many),
+        cmocka_unit_test(test_resume_random),  cmocka_unit_test(test_resume_reduced),
+        cmocka_unit_test(test_reduced_many),   cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_reduced_width),  cmocka_unit_test(test_corpus),
+        cmocka_unit_test(test_unstable),       cmocka_unit_test(test_width_lineage),
+        cmocka_unit_test(test_resume_lineage), cmocka_unit_test(test_resume_many_lineage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

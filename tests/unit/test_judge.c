@@ -97,7 +97,7 @@ static void explore_court(struct court *c, enum depth depth, uint64_t max_runs,
                             .judge = judge_new(&with)};
     struct summary summary = {0};
     struct err e = {0};
-    if (explore(&x, &summary, &e))
+    if (explore(&x, 1, NULL, &(struct summary *){&summary}, &e))
         fail_msg("%s", e.text);
     for (uint32_t i = 0; i < summary.remarks.n; i++)
         add_remark(c, &summary.remarks.at[i], out);

@@ -63,7 +63,8 @@ static void test_lists(void **state)
     buf_deinit(&text);
 }
 
-/* Each set is right as it is written, and `thorough` leaves out nothing of the others. */
+/* Each set is right as it is written, and `thorough` leaves out nothing of the smaller ones. (The
+ * delays and 404 of `intellift` are of a paper, not what every system should be tried with.) */
 static void test_sets(void **state)
 {
     struct buf text = BUF_INIT(2000);
@@ -74,7 +75,7 @@ static void test_sets(void **state)
         mode_list_add_set(&thorough, SET_THOROUGH);
         uint32_t n = thorough.n;
         mode_list_add_set(&thorough, (enum mode_set_id)i);
-        assert_int_equal(thorough.n, n);
+        assert_true(thorough.n == n || i > SET_THOROUGH);
         buf_clear(&text);
         for (uint32_t k = 0; k < list.n; k++) {
             buf_adds(&text, k ? ", " : "");

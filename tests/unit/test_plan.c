@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which calls an aim fails: patterns with wildcards, exact points, and who wins. */
+#include <stdio.h>
 #include <time.h>
 
 #include "core/aim.h"
@@ -57,7 +58,7 @@ static void expect(struct world *w, const char *call, const char *mode_text, con
 {
     struct buf text = BUF_INIT(100);
     uid u = point(w, call), by = UID_NONE;
-    mode_print(aim_find(&w->aim, &w->names, u, &by), &text);
+    mode_print(aim_find(&w->aim, &w->names, u, 0, &by), &text);
     if (strcmp(buf_text(&text), mode_text) != 0)
         fail_msg("%s: %s, not %s", call, buf_text(&text), mode_text);
     assert_int_equal(by, point(w, by_text));
@@ -215,7 +216,7 @@ static void test_patterns(void **state)
                 point(&w, rows[i].call);
             buf_addf(&text, "%s : 503", rows[i].pattern);
             add(&w, buf_text(&text));
-            mode m = aim_find(&w.aim, &w.names, point(&w, rows[i].call), &by);
+            mode m = aim_find(&w.aim, &w.names, point(&w, rows[i].call), 0, &by);
             if (m != (rows[i].matches ? mode_make(MODE_STATUS, 503) : MODE_NONE))
                 fail_msg("\"%s\" %s \"%s\"", rows[i].pattern,
                          rows[i].matches ? "does not match" : "matches", rows[i].call);
@@ -323,6 +324,25 @@ static void test_services(void **state)
     assert_int_equal(w.aim.services.at[0].fired, 2);
     set(&w, "none");
     expect(&w, "a GET / > b GET /x #1", "503", "a GET / > b GET /x #1");
+    set(&w, "b slow & c gone");
+    expect(&w, "a GET / > b GET /x", "delay:5s", "a GET / > b GET /x");
+    expect(&w, "a GET / > c GET /x", "404", "a GET / > c GET /x");
+    world_deinit(&w);
+    world_init(&w); /* and the same as a pattern */
+    add(&w, "b gone");
+    add(&w, "a > c* crashing");
+    add(&w, "d overloaded:3");
+    expect(&w, "a GET / > b GET /x #4", "404", "a GET / > b GET /x #4");
+    expect(&w, "a GET / > c2 GET /x", "reset", "a GET / > c2 GET /x");
+    uid by, first = point(&w, "a GET / > d GET /0");
+    mode m = aim_find(&w.aim, &w.names, first, 0, &by);
+    bool both = false;
+    for (int i = 0; i < 100 && !both; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "a GET / > d GET /%d", i);
+        both = aim_find(&w.aim, &w.names, point(&w, text), 0, &by) != m;
+    }
+    assert_true(both);
     world_deinit(&w);
 }
 
@@ -393,9 +413,9 @@ static void test_many_stars(void **state)
     add(&w, buf_text(&text));
     clock_t start = clock(); /* of CPU time */
     for (int i = 0; i < 100; i++)
-        assert_int_equal(aim_find(&w.aim, &w.names, u, &by), MODE_NONE);
+        assert_int_equal(aim_find(&w.aim, &w.names, u, 0, &by), MODE_NONE);
     add(&w, buf_text(&text) + strlen("b GET / > "));
-    assert_int_not_equal(aim_find(&w.aim, &w.names, u, &by), MODE_NONE);
+    assert_int_not_equal(aim_find(&w.aim, &w.names, u, 0, &by), MODE_NONE);
     assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
     buf_deinit(&text);
     world_deinit(&w);

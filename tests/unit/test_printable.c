@@ -147,11 +147,11 @@ static void test_file(void **state)
 {
     (void)state;
     char text[64] = "";
-    FILE *out = outlet_open("printable.txt", false);
+    FILE *out = outlet_open("printable.txt", OUTLET_TEXT);
     assert_non_null(out);
     fputs("##[a]\n", out);
     assert_int_equal(fclose(out), 0);
-    out = outlet_open("printable.txt", true);
+    out = outlet_open("printable.txt", OUTLET_APPEND);
     assert_non_null(out);
     fputs("::b\n", out);
     assert_int_equal(fclose(out), 0);

@@ -330,15 +330,28 @@ static void test_terminal(void **state)
     progress_end(NULL);
 }
 
+/* Who looks more often than runs are noted does not take that for a standstill. */
+static void test_pace(void **state)
+{
+    struct pace p = {0};
+    (void)state;
+    pace_note(&p, 100, 50, SECONDS(1));
+    pace_note(&p, 200, 50, SECONDS(2));
+    assert_float_equal((float)pace_rate(&p, 200, SECONDS(2)), 100.0F, 1e-4F);
+    assert_float_equal((float)pace_rate(&p, 208, SECONDS(2) + MS(80)), 100.0F, 1e-4F);
+    assert_float_equal((float)pace_rate(&p, 200, SECONDS(4)), 0.5F, 1e-4F);
+}
+
 int main(void)
 {
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_left),     cmocka_unit_test(test_line),
-        cmocka_unit_test(test_width),    cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_sentence), cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_hang),     cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_pace),      cmocka_unit_test(test_left),
+        cmocka_unit_test(test_line),      cmocka_unit_test(test_width),
+        cmocka_unit_test(test_colour),    cmocka_unit_test(test_sentence),
+        cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_hang),
+        cmocka_unit_test(test_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,6 +244,12 @@ static const char *claim_random(const struct node *system, struct totals *totals
     return compare(system, totals, (struct search_options){.order = 2, .seed = 7}, true);
 }
 
+static const char *claim_lineage(const struct node *system, struct totals *totals)
+{
+    return compare(system, totals, (struct search_options){.order = order_find(SLICE("lineage"))},
+                   true);
+}
+
 static const char *claim_stateless(const struct node *system, struct totals *totals)
 {
     return compare(system, totals, (struct search_options){.assume = 1u << REDUCE_STATELESS},
@@ -375,6 +381,7 @@ static void test_exact(void **state)
 TEST(kinds, 2000)
 TEST(depth, 500)
 TEST(random, 500)
+TEST(lineage, 2000)
 TEST(stateless, 500)
 TEST(modes, 500)
 TEST(modes_once, 500)
@@ -391,7 +398,7 @@ int main(void)
         cmocka_unit_test(test_stateless),  cmocka_unit_test(test_modes),
         cmocka_unit_test(test_modes_once), cmocka_unit_test(test_max_faults),
         cmocka_unit_test(test_t_way),      cmocka_unit_test(test_retries),
-        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_resume),     cmocka_unit_test(test_lineage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include "http/client.h"
 #include "support/pump.h"
 
-#define PATIENCE (60 * INT64_C(1000000000))
+#define PATIENCE (120 * INT64_C(1000000000))
 
 enum { QUEUE = 64 * 1024, BODY_MAX = 1000, CONNECTIONS = 4 };
 

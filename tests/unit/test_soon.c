@@ -106,61 +106,11 @@ static void test_same_facts(void **state)
     }
 }
 
-/* ---- an order that learns ---- */
-
-static void push_any(struct frontier *f, struct frontier_item item, uint32_t score)
-{
-    (void)score;
-    if (f->buckets.n == 0)
-        vec_push(&f->buckets, (struct frontier_bucket){0});
-    vec_push(&f->buckets.at[0].items, item);
-}
-
-/* The first; after a failure, the last: it is next to what failed. */
-static struct frontier_item pop_near(struct frontier *f)
-{
-    struct frontier_bucket *b = &f->buckets.at[0];
-    return f->first ? b->items.at[--b->items.n] : b->items.at[b->head++];
-}
-
-static void learn_failure(struct frontier *f, struct frontier_item item, const struct trace *trace,
-                          const struct verdict *verdict)
-{
-    (void)trace;
-    f->first = item.faultload == 1 && !verdict->pass;
-}
-
-static void test_feedback(void **state)
-{
-    static const struct order_ops learning = {
-        .push = push_any, .pop = pop_near, .observed = learn_failure};
-    struct frontier f;
-    struct frontier_item item;
-    struct trace trace = {0};
-    (void)state;
-    frontier_init(&f, &learning, 0);
-    for (faultload i = 1; i <= 4; i++)
-        frontier_push(&f, (struct frontier_item){i, 0}, 0);
-    assert_true(frontier_pop(&f, &item));
-    assert_int_equal(item.faultload, 1);
-    frontier_observed(&f, item, &trace, &(struct verdict){.pass = false});
-    assert_true(frontier_pop(&f, &item));
-    assert_int_equal(item.faultload, 4);
-    frontier_observed(&f, item, &trace, &(struct verdict){.pass = true});
-    assert_true(frontier_pop(&f, &item));
-    assert_int_equal(item.faultload, 2);
-    frontier_deinit(&f);
-    frontier_init(&f, &order_ops[0], 0); /* those of the table do not learn */
-    frontier_observed(&f, item, &trace, &(struct verdict){.pass = false});
-    frontier_deinit(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequence),
         cmocka_unit_test(test_same_facts),
-        cmocka_unit_test(test_feedback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,52 @@ static void test_callbacks(void **state)
     store_close(r.store);
 }
 
+static int see_some(void *ctx, const struct run *run, struct err *e)
+{
+    struct walk *walk = ctx;
+    (void)e;
+    walk->differs |= !is_case(walk->world, run);
+    walk->n = walk->n * 10 + run->number;
+    return run->number == 7 ? 42 : 0;
+}
+
+/* From some number on: numbers as digits, and what was returned. */
+static void test_from(void **state)
+{
+    static const struct {
+        uint64_t from, seen;
+        int result;
+    } rows[] = {{0, 123567, 42}, {1, 123567, 42}, {2, 23567, 42}, {4, 567, 42},      {7, 7, 42},
+                {8, 89, 0},      {9, 9, 0},       {10, 0, 0},     {UINT64_MAX, 0, 0}};
+    (void)state;
+    make_campaign(3);
+    struct store *s = open_store(STORE_WRITE);
+    for (uint64_t i = 5; i <= 9; i++)
+        add(s, 1, i);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct store_world w;
+        struct err e = {0};
+        store_world_init(&w);
+        struct walk walk = {.world = &w};
+        assert_int_equal(
+            store_runs_from(s, 1, rows[i].from, &w.names, &w.fl, &w.text, see_some, &walk, &e),
+            rows[i].result);
+        assert_int_equal(walk.n, rows[i].seen);
+        assert_false(walk.differs);
+        store_world_deinit(&w);
+    }
+    store_close(s);
+    edit("DELETE FROM run WHERE number = 6");
+    s = open_store(STORE_READ);
+    struct store_world w;
+    store_world_init(&w);
+    struct walk walk = {.world = &w};
+    BAD(store_runs_from(s, 1, 2, &w.names, &w.fl, &w.text, see_some, &walk, e),
+        "what follows run 5 is missing");
+    store_world_deinit(&w);
+    store_close(s);
+}
+
 /* A path as deep as a runaway recursion makes it. */
 static void test_deep_path(void **state)
 {
@@ -407,7 +453,7 @@ static void test_foreign_files(void **state)
     edit("DROP TABLE theirs; VACUUM");
     make_campaign(1);
     edit("PRAGMA user_version = 7");
-    BAD(store_open(PATH, STORE_READ, &s, e), "newer Outfox", "schema 7", "knows 3");
+    BAD(store_open(PATH, STORE_READ, &s, e), "newer Outfox", "schema 7", "knows 4");
     BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox");
     edit("PRAGMA user_version = 0");
     BAD(store_open(PATH, STORE_READ, &s, e), "damaged");
@@ -438,27 +484,30 @@ static void test_names_of_files(void **state)
 
 static void test_migrations(void **state)
 {
-    const char *steps[] = {schema_newest.steps[0], schema_newest.steps[1], schema_newest.steps[2],
+    const char *steps[] = {schema_newest.steps[0],
+                           schema_newest.steps[1],
+                           schema_newest.steps[2],
+                           schema_newest.steps[3],
                            "ALTER TABLE run ADD COLUMN more INTEGER",
                            "UPDATE run SET more = number; CREATE TABLE extra(x)"};
     const char *broken[] = {schema_newest.steps[0], schema_newest.steps[1], schema_newest.steps[2],
-                            "CREATE TABLE kept(x)", "CREATE nonsense"};
+                            schema_newest.steps[3], "CREATE TABLE kept(x)", "CREATE nonsense"};
     struct store *s;
     (void)state;
     make_campaign(5);
-    struct schema five = {steps, 5}, failing = {broken, 5};
-    BAD(store_open_as(PATH, STORE_READ, &five, &s, e), "older Outfox", "schema 3", "knows 5");
+    struct schema six = {steps, 6}, failing = {broken, 6};
+    BAD(store_open_as(PATH, STORE_READ, &six, &s, e), "older Outfox", "schema 4", "knows 6");
     BAD(store_open_as(PATH, STORE_WRITE, &failing, &s, e), "syntax");
     s = open_store(STORE_WRITE); /* nothing of what failed is left */
     expect_runs(s, SLICE("checkout"), 5);
     store_close(s);
-    GOOD(store_open_as(PATH, STORE_WRITE, &five, &s, e));
+    GOOD(store_open_as(PATH, STORE_WRITE, &six, &s, e));
     expect_runs(s, SLICE("checkout"), 5);
     store_close(s);
-    GOOD(store_open_as(PATH, STORE_READ, &five, &s, e));
+    GOOD(store_open_as(PATH, STORE_READ, &six, &s, e));
     store_close(s);
     edit("INSERT INTO extra SELECT more FROM run WHERE more = 5");
-    BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox", "schema 5");
+    BAD(store_open(PATH, STORE_WRITE, &s, e), "newer Outfox", "schema 6");
 }
 
 /* How many calls are known to have asked for something: of the runs that were there, and after. */
@@ -500,8 +549,8 @@ static void test_migration_from_1(void **state)
     store_close(s);
     edit("ALTER TABLE call DROP COLUMN request; ALTER TABLE call DROP COLUMN key;"
          "ALTER TABLE call DROP COLUMN answer;"
-         "PRAGMA user_version = 1");
-    BAD(store_open(PATH, STORE_READ, &s, e), "older Outfox", "schema 1", "knows 3");
+         "DROP TABLE journal; PRAGMA user_version = 1");
+    BAD(store_open(PATH, STORE_READ, &s, e), "older Outfox", "schema 1", "knows 4");
     s = open_store(STORE_WRITE);
     add(s, campaign, 6);
     GOOD(store_each_run(s, campaign, &w.names, &w.fl, &w.text, see_asked, &asked, e));
@@ -601,6 +650,7 @@ int main(void)
         TEST(reasons),
         TEST(names_made_anew),
         TEST(callbacks),
+        TEST(from),
         TEST(deep_path),
         TEST(campaigns),
         TEST(begin_again),

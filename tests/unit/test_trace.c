@@ -551,6 +551,58 @@ static void test_tested(void **state)
     names_deinit(&names);
 }
 
+/* ---- how long handlers work without calling anybody ---- */
+
+static const struct {
+    const char *what;
+    struct row rows[4];
+    struct {
+        uint32_t call;
+        mode mode;
+        uint8_t flags;
+    } is;
+    int64_t pause_ns;
+} pauses[] = {
+    {"nothing", {{0}}, {0}, 0},
+    {"the request alone", {{TOP, 'a', 0, 5, 9}}, {0}, 4},
+    {"before the first call", {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 7, 8}}, {0}, 7},
+    {"between calls", {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 2}, {0, 'b', 1, 7, 8}}, {0}, 5},
+    {"after the last", {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 2}, {0, 'b', 1, 3, 4}}, {0}, 5},
+    {"not while one is open",
+     {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 8}, {1, 'c', 0, 2, 3}, {1, 'd', 0, 5, 7}},
+     {0},
+     2},
+    {"after the answer", {{TOP, 'a', 0, 0, 3}, {0, 'b', 0, 1, 2}, {0, 'b', 1, 8, 9}}, {0}, 6},
+    {"not what a fault takes", {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 8}}, {1, 2, 0}, 1},
+    {"not what has no end", {{TOP, 'a', 0, 0, 9}, {0, 'b', 0, 1, 8}}, {1, 0, CALL_OPEN}, 1},
+    {"not between calls of the client",
+     {{TOP, 'a', 0, 0, 90}, {0, 'b', 0, 40, 45}, {0, 'b', 1, 80, 83}},
+     {1, 0, CALL_EXEMPT},
+     5},
+};
+
+static void test_pause(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LENGTH(pauses); i++) {
+        struct names names;
+        struct trace trace = {0};
+        names_init(&names);
+        for (size_t k = 0; k < LENGTH(pauses[i].rows) && pauses[i].rows[k].service; k++) {
+            add_call(&trace, &names, &pauses[i].rows[k]);
+            vec_last(&trace.calls).handled = true;
+        }
+        if (pauses[i].is.call) {
+            trace.calls.at[pauses[i].is.call].mode = pauses[i].is.mode;
+            trace.calls.at[pauses[i].is.call].flags = pauses[i].is.flags;
+        }
+        if (trace_pause(&trace) != pauses[i].pause_ns)
+            fail_msg("%s: %lld", pauses[i].what, (long long)trace_pause(&trace));
+        vec_deinit(&trace.calls);
+        names_deinit(&names);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_given_up),   cmocka_unit_test(test_chains),
         cmocka_unit_test(test_many_calls), cmocka_unit_test(test_takes),
         cmocka_unit_test(test_equal),      cmocka_unit_test(test_tested),
+        cmocka_unit_test(test_pause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

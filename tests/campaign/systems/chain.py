@@ -7,7 +7,7 @@ Words:
   keep             keeps its connections open
   lose             passes nothing on (which is so anyway)
   large            answers with much
-  file             fails unless there is a file `well`
+  file             fails unless there is a file `well`, and writes that it misses it
   never            is never ready
   background       calls without waiting for the answer
   exit             ends at once when a call fails
@@ -62,6 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/health":
             return self.answer(503 if "never" in words else 200)
         if "file" in words and not os.path.exists("well"):
+            print("there is no file `well`", file=sys.stderr, flush=True)
             return self.answer(500)
         headers = {name: self.headers[name] for name in passed if self.headers[name]}
         fine, fallback = True, "fallback" in words

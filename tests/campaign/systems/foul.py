@@ -17,12 +17,14 @@ COMMANDS = ["##[error]pwned", "##vso[task.complete result=Failed;]done", "##team
             "section_start:1:x\r\x1b[0Kfold", "##\u200b[group]x"]
 CHARACTERS = ["\x1b[31mred\x1b]0;title\x07", "\x9b2J", "\u202eabc", "\u2066x\u2069", "\u200b", "\ufeff",
               "\u2028::error::a", "\u2029##[b]", "\x00nul\x00", "\x7f", "\U000e0041", "\u00ad"]
+PAGE = ["</script><script>owned=1</script>", "<img src=x onerror=owned=1>", "<!--<script>", "\"'><svg onload=owned=1>",
+        "javascript:owned=1", "]]>", "&lt;b&gt;&#x202e;", "${owned=1}", "{{owned=1}}"]
 BYTES = b"\xff\xfe\xc3(\xed\xa0\x80\x9b\x80"
-LINES = [word.encode() for word in COMMANDS + CHARACTERS] + [BYTES]
+LINES = [word.encode() for word in COMMANDS + CHARACTERS + PAGE] + [BYTES]
 FOUL = b"\n".join(LINES)
 ONE_LINE = b" ".join(LINES).replace(b"\n", b" ").replace(b"\r", b" ").replace(b"\0", b" ")
 # What HTTP/2 lets through in a path (no controls of ASCII, no blanks).
-PATH = "/é\u0085\u009b2J\u202e\u2028\u200b##[error]x##vso[y]".encode() + BYTES
+PATH = "/é\u0085\u009b2J\u202e\u2028\u200b##[error]x##vso[y]</script><img/src=x/onerror=owned=1><!--\"'".encode() + BYTES
 STATUS_OK = 0x88  # ":status 200" of the static table
 
 

@@ -3,7 +3,7 @@
 
 Without a behaviour it answers GET /value with a number. With one it asks the services at $BACK, one
 after the other, for theirs, and does what the behaviour says when some of them fail; until then it
-is well. GET /health never asks anybody.
+is well. GET /health never asks anybody, and GET /nothing fails and writes that it does.
 """
 import ctypes
 import http.client
@@ -129,6 +129,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == "/health":
             return self.answer(200, ok=True)
+        if self.path == "/nothing":
+            print("there is nothing at /nothing", file=sys.stderr, flush=True)
+            return self.answer(500)
         if not self.behaviour:
             return self.answer(200, value=7)
         State.asked += 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""straggler.py front|back PORT [pass] [poll]: `front` asks $A and $B side by side, $B once more 60 ms
-after it has failed, and answers 503 as soon as one of them is lost. So when both fail, the second
+"""straggler.py front|back PORT [pass] [poll] [long]: `front` asks $A and $B side by side, $B once more 60 ms
+(`long`: 250 ms) after it has failed, and answers 503 as soon as one of them is lost. So when both fail, the second
 try of $B comes when the answer is long there. `pass`: the trace context is passed on. `poll`: $B is
 asked for its health all the time, on behalf of nobody."""
 import http.client
@@ -44,7 +44,7 @@ class Asking:
     def work(self, url, link, headers):
         good = is_good(link)
         if not good and url == "B":
-            time.sleep(0.06)
+            time.sleep(0.25 if "long" in sys.argv else 0.06)
             good = is_good(send(os.environ[url], headers))
         with self.changed:
             self.n += good
