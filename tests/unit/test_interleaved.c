@@ -152,8 +152,8 @@ struct helm {
     uint64_t runs; /* that have begun */
     char what;     /* is done when so many have: 'p' pause, 's' stop, 'r' replay, 'b' both */
     uint64_t at;
-    uint64_t runs_then;    /* when it was paused or replayed, */
-    int64_t since_ns;      /* and when that was */
+    uint64_t runs_then;    /* when it was paused or replayed */
+    bool still;            /* no run was under way when a pause was last looked at */
     uint64_t runs_at_once; /* that have begun by its end */
     uint32_t replayed;
     enum status status;
@@ -252,9 +252,16 @@ static void begin_replay(struct helm *h)
     h->runs_then = h->runs;
 }
 
+/* Clocks stand still from the end of the runs under way: only a pause from then on can be measured. */
 static void on_resume(struct timer *t)
 {
     struct helm *h = OWNER(t, struct helm, timer);
+    bool was_still = h->still;
+    h->still = live_running(h->bench->live) == 0;
+    if (h->what == 'p' && !was_still) {
+        timer_start(h->bench->live->loop, t, clock_ns() + PAUSE_NS);
+        return;
+    }
     h->runs_at_once = h->runs;
     h->steer.paused = false;
     steer_poke(&h->steer);
@@ -264,7 +271,6 @@ static void on_resume(struct timer *t)
 static void on_helm(struct timer *t)
 {
     struct helm *h = OWNER(t, struct helm, timer);
-    h->since_ns = clock_ns();
     h->runs_then = h->runs;
     if (h->what == 'p' || h->what == 'b') {
         h->steer.paused = true;
