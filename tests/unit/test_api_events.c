@@ -3,6 +3,7 @@
  * Events of the API as a browser gets them: numbers, types, catching up, the state, readers that are
  * slow, idle or many. */
 #include <sys/resource.h>
+#include <time.h>
 
 #include "api/api_int.h"
 #include "support/api_lab.h"
@@ -309,6 +310,14 @@ static void test_stuck(void **state)
     lab_deinit(&b);
 }
 
+/* The processor time of this thread: what others do on the machine is no part of it. */
+static int64_t processor_ns(void)
+{
+    struct timespec t;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
+    return SECONDS(t.tv_sec) + t.tv_nsec;
+}
+
 /* A thousand readers that do nothing: all are served in turn, others are answered, one too many is
  * told to come back. */
 static void test_thousand(void **state)
@@ -341,9 +350,9 @@ static void test_thousand(void **state)
     /* events for all of them take little time from whoever sends them */
     int64_t spent_ns = 0;
     for (int i = 0; i < MANY; i++) {
-        int64_t now_ns = clock_ns();
+        int64_t now_ns = processor_ns();
         note(&b, "to all");
-        spent_ns += clock_ns() - now_ns;
+        spent_ns += processor_ns() - now_ns;
         turn(&b);
     }
     assert_true(spent_ns / MANY < MS(1));

@@ -20,6 +20,9 @@
 #define MS_NS 1000000LL
 #define S_NS  1000000000LL
 
+/* What happens is waited for so long: a busy machine is slow. What must not be waited for takes longer. */
+#define PATIENCE_NS (60 * S_NS)
+
 enum { MOST = 4 };
 
 /* --- A campaign with nothing but services ----------------------------------------------------- */
@@ -127,7 +130,7 @@ static struct service_spec *add(struct world *w, const char *name, const char *c
                                 .ready = ready,
                                 .ready_method = SLICE("GET"),
                                 .ready_target = SLICE("/health"),
-                                .ready_ns = 10 * S_NS,
+                                .ready_ns = PATIENCE_NS,
                                 .stop_ns = 3 * S_NS,
                                 .line = 12,
                                 .col = 5};
@@ -198,7 +201,7 @@ static bool run(struct world *w, int64_t ns)
 
 static void run_ready(struct world *w)
 {
-    bool told = run(w, 20 * S_NS);
+    bool told = run(w, 2 * PATIENCE_NS);
     assert_string_equal(w->failure.text, "");
     assert_true(told);
     assert_int_equal(w->n_ready, 1);
@@ -207,7 +210,7 @@ static void run_ready(struct world *w)
 
 static void run_failed(struct world *w)
 {
-    assert_true(run(w, 20 * S_NS));
+    assert_true(run(w, 2 * PATIENCE_NS));
     assert_int_equal(w->n_failed, 1);
     assert_int_equal(w->n_ready, 0);
     assert_int_equal(w->n_died, 0);
@@ -218,7 +221,7 @@ static void stop(struct world *w)
     w->n_stopped = 0;
     services_stop(w->s, on_stopped, w);
     assert_int_equal(w->n_stopped, 0); /* not from within */
-    assert_true(run(w, 10 * S_NS));
+    assert_true(run(w, PATIENCE_NS));
     assert_int_equal(w->n_stopped, 1);
     assert_int_equal(w->n_died, 0);
 }
@@ -370,7 +373,7 @@ static void never_ready(void **state)
     start(&w);
     run_failed(&w);
     assert_true(clock_ns() - before_ns >= 300 * MS_NS);
-    assert_true(clock_ns() - before_ns < 3 * S_NS);
+    assert_true(clock_ns() - before_ns < PATIENCE_NS);
     assert_string_equal(w.failure.source, "outfox.yaml");
     assert_int_equal(w.failure.line, 12);
     assert_says(w.failure.text, "service lazy is not ready after 300ms (connecting to 127.0.0.1:");
@@ -398,19 +401,25 @@ static void never_well(void **state)
     world_deinit(&w);
 }
 
-/* Accepts connections, and says nothing: the deadline holds while it is waited for. */
+/* Accepts connections, and says nothing: the deadline holds while it is waited for, and comes before
+ * that of a question. A busy machine may be slow, but not each time. */
 static void never_answers(void **state)
 {
+    enum { TRIES = 10 };
     (void)state;
-    struct world w;
-    world_init(&w);
-    add(&w, "mute", LISTEN, READY_HTTP)->ready_ns = S_NS;
-    int64_t before_ns = clock_ns();
-    start(&w);
-    run_failed(&w);
-    assert_true(clock_ns() - before_ns < 1800 * MS_NS);
-    assert_says(w.failure.text, "service mute is not ready after 1s");
-    world_deinit(&w);
+    int64_t took_ns = INT64_MAX;
+    for (int i = 0; i < TRIES && took_ns >= 1800 * MS_NS; i++) {
+        struct world w;
+        world_init(&w);
+        add(&w, "mute", LISTEN, READY_HTTP)->ready_ns = S_NS;
+        int64_t before_ns = clock_ns();
+        start(&w);
+        run_failed(&w);
+        took_ns = clock_ns() - before_ns;
+        assert_says(w.failure.text, "service mute is not ready after 1s");
+        world_deinit(&w);
+    }
+    assert_true(took_ns < 1800 * MS_NS);
 }
 
 static void dies_at_once(void **state)
@@ -554,7 +563,7 @@ static void is_lost_with_its_guard(void **state)
     start(&w);
     run_ready(&w);
     assert_int_equal(kill(process_parent(services_pid(w.s, 0)), SIGKILL), 0);
-    assert_true(run(&w, 5 * S_NS));
+    assert_true(run(&w, PATIENCE_NS));
     assert_int_equal(w.n_lost, 1);
     assert_int_equal(w.n_died, 0);
     assert_says(w.failure.text, "service payment is lost: the process of outfox that watches over "
@@ -569,11 +578,13 @@ static void is_lost_before_all_are_ready(void **state)
     struct world w;
     world_init(&w);
     (void)add(&w, "payment", LISTEN, READY_TCP);
-    (void)add(&w, "slow", "exec sleep 60", READY_TCP);
+    (void)add(&w, "slow", "exec sleep 600", READY_TCP);
     start(&w);
-    assert_false(run(&w, 500 * MS_NS));
+    do
+        assert_false(run(&w, 500 * MS_NS));
+    while (services_pid(w.s, 0) == 0);
     assert_int_equal(kill(process_parent(services_pid(w.s, 0)), SIGKILL), 0);
-    assert_true(run(&w, 5 * S_NS));
+    assert_true(run(&w, PATIENCE_NS));
     assert_int_equal(w.n_failed, 1);
     assert_says(w.failure.text, "service payment ended before");
     world_deinit(&w);
@@ -590,7 +601,7 @@ static void dies_and_is_started_again(void **state)
     run_ready(&w);
     pid_t alive = services_pid(w.s, 0), payment = services_pid(w.s, 1);
     assert_int_equal(kill(payment, SIGSEGV), 0);
-    assert_true(run(&w, 5 * S_NS));
+    assert_true(run(&w, PATIENCE_NS));
     assert_int_equal(w.n_died, 1);
     assert_int_equal(w.died, 1);
     assert_says(w.how, "payment died (signal 11, segmentation fault); see logs-");
@@ -663,7 +674,7 @@ static void stops_by_force(void **state)
     assert_true(clock_ns() - before_ns >= 200 * MS_NS);
     before_ns = clock_ns();
     stop(&w); /* perhaps before the shell has come to its trap */
-    assert_true(clock_ns() - before_ns < 2 * S_NS);
+    assert_true(clock_ns() - before_ns < PATIENCE_NS);
     assert_nothing_left();
     world_deinit(&w);
 }
