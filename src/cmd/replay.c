@@ -183,23 +183,23 @@ int subject_faults(struct session *s, slice text, struct replay_subject *out, st
     return failed;
 }
 
-/* 3, or SCENARIO/3. */
-static bool is_id(const struct session *s, slice what, uint32_t *campaign, uint32_t *id)
+bool subject_id(const struct session *s, slice what, uint32_t *campaign, uint32_t *id)
 {
     uint64_t n;
+    uint32_t i = 0;
     size_t slash = what.n;
-    *campaign = 0;
     while (slash > 0 && what.p[slash - 1] != '/')
         slash--;
     if (!slice_to_u64(slice_from(what, slash), UINT32_MAX, &n) || n == 0)
         return false;
+    if (slash > 0)
+        while (i < s->scenarios.n && !slice_is((slice){what.p, slash - 1}, session_scenario(s, i)))
+            i++;
+    if (i == s->scenarios.n)
+        return false;
+    *campaign = i;
     *id = (uint32_t)n;
-    for (uint32_t i = 0; slash > 0 && i < s->scenarios.n; i++)
-        if (slice_is((slice){what.p, slash - 1}, session_scenario(s, i))) {
-            *campaign = i;
-            return true;
-        }
-    return slash == 0;
+    return true;
 }
 
 /* WHAT: `3`, `SCENARIO/3`, `all`, `CALL : MODE & ...`, `none` or `@FILE`. no_store: why there is no
@@ -210,7 +210,7 @@ static int read_subjects(struct session *s, const char *what, const char *no_sto
     uint32_t campaign = UINT32_MAX, id = 0;
     slice text;
     out->all = strcmp(what, "all") == 0;
-    bool number = !out->all && is_id(s, slice_of(what), &campaign, &id);
+    bool number = !out->all && subject_id(s, slice_of(what), &campaign, &id);
     if (out->all && !s->store)
         return err_set(e, 0, 0, "no findings are known: %s", no_store);
     if (number && !s->store)

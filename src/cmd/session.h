@@ -210,6 +210,9 @@ void replay_json(struct session *s, struct campaign *c, const struct replay_subj
                  const struct replay *r, struct buf *out);
 void replay_deinit(struct replay *r);
 
+/* What names a finding: 3, of the first scenario, or SCENARIO/3. False, and nothing is set: it does not. */
+bool subject_id(const struct session *s, slice what, uint32_t *campaign, uint32_t *id);
+
 /* The text of a faultload: as it was given, or from @FILE. */
 int subject_text(struct session *s, const char *what, slice *out, struct err *e) MUST_USE;
 

@@ -54,17 +54,17 @@ int explain_json(struct session *s, uint32_t i, slice text, struct buf *out, str
     return 0;
 }
 
-/* Of a finding, or by what was written. */
-static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT_MAX], uint32_t *n,
-                      struct err *e)
+/* Of the finding `id`, or by what was written. */
+static int read_meant(struct session *s, uint32_t campaign, uint32_t id, faultload out[MEANT_MAX],
+                      uint32_t *n, struct err *e)
 {
     const char *what = s->args->positional[0];
     slice text;
-    uint64_t id;
     struct replay_subject finding;
+    struct campaign *c = s->campaigns.at[campaign];
     const struct summary *summary = campaign_finish(c);
-    if (slice_to_u64(slice_of(what), UINT32_MAX, &id)) {
-        if (!subject_finding(s, 0, summary, (uint32_t)id, &finding))
+    if (id) {
+        if (!subject_finding(s, campaign, summary, id, &finding))
             return err_set(e, 0, 0, "there is no finding %s; see outfox report", what);
         out[0] = finding.faultload;
         *n = 1;
@@ -77,20 +77,21 @@ static int read_meant(struct session *s, struct campaign *c, faultload out[MEANT
 static int explain(struct session *s, struct err *e)
 {
     faultload meant[MEANT_MAX] = {0};
-    uint32_t n = 0;
+    uint32_t n = 0, i = 0, id = 0;
     if (store_open(s->config->store.p, STORE_READ, &s->store, e) || session_adopt(s, e))
         return EXIT_ENVIRONMENT;
     session_make_campaigns(s);
-    struct campaign *c = s->campaigns.at[0];
+    (void)subject_id(s, slice_of(s->args->positional[0]), &i, &id);
+    struct campaign *c = s->campaigns.at[i];
     int status = campaign_restore(c, e);
     if (status < 0)
         return EXIT_ENVIRONMENT;
     if (status > 0 && status != STATUS_OTHER)
         err_set(e, 0, 0, "no campaign of \"%s\" is stored; make one with outfox run",
-                session_scenario(s, 0));
-    if (status || read_meant(s, c, meant, &n, e))
+                session_scenario(s, i));
+    if (status || read_meant(s, i, id, meant, &n, e))
         return EXIT_USAGE;
-    explain_print(s->args, reports_title(s, 0), campaign_search(c), s->ledgers.at[0], meant, n);
+    explain_print(s->args, reports_title(s, i), campaign_search(c), s->ledgers.at[i], meant, n);
     return EXIT_OK;
 }
 

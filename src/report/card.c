@@ -198,7 +198,7 @@ void card_finding(struct card *c, const struct report_source *source, uint32_t s
     struct buf id = BUF_INIT(CARD_TEXT_MAX);
     *c = (struct card){.s = s, .finding = &s->findings.at[i]};
     read_runs(c, source, scenario, c->finding->faultload);
-    words_id(s, c->finding, &id);
+    words_id(s, i + 1, &id);
     fill_card(c, buf_text(&id));
     buf_deinit(&id);
 }
@@ -211,10 +211,14 @@ void card_remark(struct card *c, const struct report_source *source, uint32_t sc
         c->remark->severity == SEVERITY_FINDING ? s->findings.n + s->more_findings : 0;
     for (uint32_t k = 0; k <= i; k++)
         number += s->remarks.at[k].severity == c->remark->severity;
-    char digits[DIGITS_MOST + 1] = {0};
-    slice text = slice_of_u64(number, digits);
+    struct buf id = BUF_INIT(CARD_TEXT_MAX);
+    if (c->remark->severity == SEVERITY_FINDING)
+        words_id(s, number, &id);
+    else
+        buf_addf(&id, "%llu", (unsigned long long)number);
     read_runs(c, source, scenario, c->remark->faultload);
-    fill_card(c, text.p);
+    fill_card(c, buf_text(&id));
+    buf_deinit(&id);
 }
 
 void card_news(struct card *c, const struct summary *s, const struct finding *f,

@@ -36,8 +36,7 @@ struct card {
     const struct finding *finding; /* either this, or */
     const struct remark *remark;   /* this */
     bool warning;                  /* it does not count as a finding */
-    const char *id;                /* "3", "checkout/3"; of oracles a number alone, behind those of
-                                      the expectation; warnings are numbered for themselves */
+    const char *id;                /* "3", "checkout/3"; warnings have numbers of their own */
     const char *title;             /* a sentence; behind the name of its oracle */
     const char *kind, *state;      /* "the scenario hangs", "seen once"; of campaigns alone */
     const char *when, *then;

@@ -233,7 +233,7 @@ static void put_failure(const struct suite *x, const struct junit_case *c, struc
     struct buf text = BUF_INIT(TEXT_MAX), replay = BUF_INIT(TEXT_MAX);
     if (f) {
         buf_adds(&text, "finding ");
-        words_id(x->s, f, &text);
+        words_id(x->s, words_finding_number(x->s, f), &text);
         buf_addf(&text, ": %s, %s\n", words_kind[f->kind], words_state[f->state]);
     }
     if (c->detail)

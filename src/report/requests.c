@@ -29,7 +29,7 @@ static void find_findings(const struct summary *s, struct told_request *r, struc
     for (uint32_t i = 0; i < s->findings.n; i++) {
         if (!fails_below(s, s->findings.at[i].faultload, r->call))
             continue;
-        words_id(s, &s->findings.at[i], &id);
+        words_id(s, i + 1, &id);
         vec_push(&r->findings, arena_copy(keep, buf_text(&id), id.n));
         buf_clear(&id);
     }
@@ -38,7 +38,7 @@ static void find_findings(const struct summary *s, struct told_request *r, struc
         number += remark->severity == SEVERITY_FINDING;
         if (remark->severity != SEVERITY_FINDING || !fails_below(s, remark->faultload, r->call))
             continue;
-        buf_addf(&id, "%llu", (unsigned long long)number);
+        words_id(s, number, &id);
         vec_push(&r->findings, arena_copy(keep, buf_text(&id), id.n));
         buf_clear(&id);
     }

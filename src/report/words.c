@@ -194,9 +194,14 @@ static void add_fault_flags(const struct summary *s, faultload f, struct buf *ou
     buf_deinit(&text);
 }
 
-void words_id(const struct summary *s, const struct finding *finding, struct buf *out)
+void words_id(const struct summary *s, uint64_t number, struct buf *out)
 {
-    buf_addf(out, "%s%u", s->ids ? s->ids : "", (unsigned)(finding - s->findings.at) + 1);
+    buf_addf(out, "%s%llu", s->ids ? s->ids : "", (unsigned long long)number);
+}
+
+uint64_t words_finding_number(const struct summary *s, const struct finding *finding)
+{
+    return (uint64_t)(finding - s->findings.at) + 1;
 }
 
 void words_replay_faultload(const struct summary *s, faultload f, struct buf *out)
@@ -237,7 +242,7 @@ void words_replay(const struct summary *s, const struct finding *finding, struct
         words_replay_run(s, finding->faultload, finding->number, out);
         return;
     }
-    words_id(s, finding, &id);
+    words_id(s, words_finding_number(s, finding), &id);
     buf_adds(out, "outfox replay ");
     words_quoted(buf_slice(&id), out);
     buf_adds(out, s->replay ? s->replay : "");

@@ -71,8 +71,10 @@ void words_explanation(const struct names *names, const struct faultloads *fl,
 extern const char *const explain_names[EXPLAIN_KINDS], *const policy_names[POLICIES],
                                                            *const suspect_names[SUSPECT_KINDS];
 
-/* "3", or "checkout/3": what a finding of a campaign is replayed by. */
-void words_id(const struct summary *s, const struct finding *finding, struct buf *out);
+/* "3", or "checkout/3": what the finding with this number, from 1, is replayed by. Those of oracles are
+ * numbered behind those of the expectation. */
+void words_id(const struct summary *s, uint64_t number, struct buf *out);
+uint64_t words_finding_number(const struct summary *s, const struct finding *finding);
 
 /* outfox replay ID, or outfox sim run FILE --fault '...' ..., ready to paste. */
 void words_replay(const struct summary *s, const struct finding *finding, struct buf *out);

@@ -7,6 +7,7 @@ Everything that a campaign starts inherits a mark in its environment, by which w
 behind is found. A part that needs what this machine does not have raises `Missing`: it is said as a
 line `skip: REASON`, which tools/run-tests counts as skipped.
 """
+import collections
 import fcntl
 import hashlib
 import importlib.util
@@ -152,6 +153,30 @@ class Ended(NamedTuple):
     def crashed(self):
         return (self.code not in (0, 1, 2, 3, 4, 130, 143) or "Sanitizer" in self.said
                 or "runtime error" in self.said)
+
+
+def stat_of(pid):
+    """(name, parent) of a process."""
+    text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    return text[text.index("(") + 1:text.rindex(")")], int(text[text.rindex(")") + 2:].split()[1])
+
+
+def watchers(outfox):
+    """The keeper and the guards of an outfox: {"keeper": [pid], "guards": [pid ...]}."""
+    found = collections.defaultdict(list)
+    stats = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stats[int(entry.name)] = stat_of(entry.name)
+            except (OSError, ValueError):
+                pass
+    for pid, (name, parent) in stats.items():
+        if name == "outfox-keeper" and parent == outfox:
+            found["keeper"].append(pid)
+        elif name == "outfox-guard" and stats.get(parent, ("", 0))[1] == outfox:
+            found["guards"].append(pid)
+    return found
 
 
 def scenarios(report):

@@ -59,6 +59,11 @@ static void test_text(void **state)
                "  replay  outfox sim run outfox.yaml --scenario buy "
                "--fault 'a GET / > pay POST /charge : lost-reply:503'\n");
     assert_true(strstr(text, "FINDING 1  it breaks") < strstr(text, "FINDING 2"));
+    d.summary.ids = "buy/"; /* one of several scenarios */
+    text = desk_print(&d, print_text);
+    assert_has(text, "\nFINDING buy/1  it breaks\n");
+    assert_has(text, "\nFINDING buy/2  duplicate-effect: paid twice\n");
+    assert_has(text, "\nWARNING 1  wrong-status: a says 503\n");
     desk_deinit(&d);
 }
 
