@@ -8,6 +8,9 @@
  *   refuted   a service that was found to have changed although nothing said so */
 #include "campaign/since.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "store/journal.h"
 
@@ -348,6 +351,11 @@ int since_open(struct since *out, const char *file, const struct since_options *
     struct store *store = NULL;
     begin(out, o);
     out->file = file;
+    if (access(file, F_OK) && errno == ENOENT)
+        return err_set(e, 0, 0,
+                       "--since %s: there is no such file; name the store of an earlier campaign, "
+                       "such as a copy of .outfox/campaign.db",
+                       file);
     if (store_open(file, STORE_READ, &store, e))
         return -1;
     int failed = 0;
@@ -408,6 +416,14 @@ void since_free(struct since *s)
     knowledge_free(s->knowledge);
     arena_deinit(&s->keep);
     *s = (struct since){0};
+}
+
+bool since_knows(const struct since *s)
+{
+    bool known = false;
+    for (uint32_t i = 0; i < s->parts.n; i++)
+        known = known || !s->parts.at[i].full;
+    return known;
 }
 
 /* ---- to a store ---- */
@@ -481,7 +497,7 @@ void since_print(const struct since *s, struct buf *out)
         verify += s->parts.at[i].verify.n;
         findings += s->parts.at[i].findings;
     }
-    if (!runs) {
+    if (!since_knows(s)) {
         buf_addf(out, "since %s: nothing is known", s->file);
         print_full(s, out);
         return;

@@ -67,6 +67,9 @@ int since_recall(struct since *out, struct store *store, const struct since_opti
                  struct err *e) MUST_USE;
 void since_free(struct since *s);
 
+/* Of any scenario, anything. */
+bool since_knows(const struct since *s);
+
 /* Keeps with a campaign, which has begun in the store, what it was built on. */
 int since_keep(const struct since *s, uint32_t part, struct store *store, uint64_t campaign,
                const struct names *names, const struct faultloads *fl, struct err *e) MUST_USE;

@@ -437,8 +437,10 @@ int session_since(struct session *s, struct err *e)
     }
     if (since_open(&s->since, s->args->since, &o, e))
         return EXIT_ENVIRONMENT;
-    s->search.knowledge = s->since.knowledge;
-    s->search.assume |= 1u << REDUCE_SINCE;
+    if (since_knows(&s->since)) {
+        s->search.knowledge = s->since.knowledge;
+        s->search.assume |= 1u << REDUCE_SINCE;
+    }
     since_print(&s->since, &text);
     s->trusts = buf_keep(&text, &s->arena).p;
     buf_deinit(&text);

@@ -20,6 +20,8 @@ static const int64_t IDLE_NS = SECONDS(60), FAREWELL_NS = MS(250);
 int ui_check(const struct args *args)
 {
     struct err e = {0};
+    uint64_t port;
+    const char *file = args->n_positional ? args->positional[0] : NULL;
     const char *given = args->listen       ? "--listen"
                         : args->token_file ? "--token-file"
                         : args->tls_cert   ? "--tls-cert"
@@ -29,6 +31,10 @@ int ui_check(const struct args *args)
         err_set(&e, 0, 0, "%s is for the live page; add --ui", given);
     else if (args->tls_key && !args->tls_cert)
         err_set(&e, 0, 0, "--tls-key needs --tls-cert");
+    else if (args->ui && file && slice_to_u64(slice_of(file), UINT16_MAX, &port) &&
+             access(file, F_OK))
+        err_set(&e, 0, 0, "there is no file %s; for a port write --listen 127.0.0.1:%s", file,
+                file);
     return e.text[0] ? cmd_fail(&e) : 0;
 }
 
