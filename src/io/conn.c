@@ -217,12 +217,18 @@ static void conn_break(struct conn *c, int code)
         conn_touch(c);
 }
 
-/* All was written: CLOSING -> LINGERING or CLOSED. */
-static void conn_finish(struct conn *c)
+/* Says that no more follows. False: the peer is gone. */
+static bool say_end(struct conn *c)
 {
     if (c->tls)
         tls_close(c->tls);
-    if (shutdown(c->fd, SHUT_WR) || c->eof || c->dropped > DROP_MOST) {
+    return shutdown(c->fd, SHUT_WR) == 0;
+}
+
+/* All was written: CLOSING -> LINGERING or CLOSED. */
+static void conn_finish(struct conn *c)
+{
+    if (!say_end(c) || c->eof || c->dropped > DROP_MOST) {
         conn_release(c);
         return;
     }
@@ -464,6 +470,10 @@ static void conn_flush(struct conn *c)
             chain_clear(&c->out);
         else if (c->out.n)
             conn_send(c);
+        if (c->state == CONN_OPEN && c->shut_due && c->out.n == 0) {
+            c->shut_due = false;
+            (void)say_end(c); /* a peer that is gone is told by `gone` */
+        }
         if (c->state == CONN_OPEN)
             c->events->wrote(c);
         if (c->state == CONN_CLOSING && c->out.n == 0)
@@ -588,6 +598,12 @@ void conn_expire(struct conn *c, int64_t at_ns)
         return;
     if (c->deadline.at_ns == 0 || at_ns < c->deadline.at_ns)
         timer_start(c->loop, &c->deadline, at_ns);
+}
+
+void conn_shut(struct conn *c)
+{
+    c->shut_due = true;
+    conn_touch(c);
 }
 
 void conn_close(struct conn *c)

@@ -71,6 +71,7 @@ struct conn {
     bool dialled;      /* by conn_connect */
     bool reading;      /* conn_read was asked for */
     bool eof;          /* the peer sends no more */
+    bool shut_due;     /* when `out` is written, the peer is to know that no more follows */
     bool blocked;      /* the socket takes no more bytes for now */
     bool touched;      /* is in the loop's list */
     bool read_due;     /* there may be bytes of which the socket will not tell */
@@ -98,6 +99,10 @@ void conn_touch(struct conn *c);
 /* The moment after which `expired` is called, once; 0: none. Cheap: may be set for every message.
  */
 void conn_expire(struct conn *c, int64_t at_ns);
+
+/* Writes what is in `out`, and then says that no more follows (close_notify, FIN); reading goes on. The
+ * owner adds nothing after it. */
+void conn_shut(struct conn *c);
 
 /* Writes what is in `out`, ends with close_notify and FIN, drops what the peer still sends for a
  * moment so that it can read our last bytes, and closes. A peer that takes nothing for 5 seconds,

@@ -205,25 +205,16 @@ static const struct reply_way way_late = {late_head, hold_data, keep_end, let_go
 
 /* ---- pace: so many bytes in a second (slow) ---- */
 
-/* A piece is at most PACE_BYTES, so that it fits into a window whatever the rate. */
-enum { PACE_BYTES = 16 * 1024 };
-static const int64_t PACE_MOST_NS = MS(50), PACE_LEAST_NS = MS(1);
-
-static int64_t pace_ns(uint64_t rate)
-{
-    int64_t ns = (int64_t)(PACE_BYTES * SECONDS(1) / rate);
-    return ns > PACE_MOST_NS ? PACE_MOST_NS : ns < PACE_LEAST_NS ? PACE_LEAST_NS : ns;
-}
-
 static void pace_next(struct exchange *x)
 {
     struct loop *loop = &x->worker->loop;
-    timer_start(loop, &x->timer, loop->now_ns + pace_ns(mode_argument(x->mode)));
+    timer_start(loop, &x->timer, loop->now_ns + pace_ns(&x->pace));
 }
 
 static void pace_head(struct exchange *x, const struct head *h, bool end)
 {
     x->fired = !end;
+    x->pace = (struct pace){.rate = mode_argument(x->mode)};
     pass_head(x, h, end);
     if (!end)
         pace_next(x);
@@ -231,16 +222,7 @@ static void pace_head(struct exchange *x, const struct head *h, bool end)
 
 static void pace_tick(struct exchange *x)
 {
-    uint64_t rate = mode_argument(x->mode);
-    uint64_t share = rate * (uint64_t)(pace_ns(rate) / 1000) / 1000; /* thousandths of bytes */
-    x->budget += share;
-    size_t n = (size_t)(x->budget / 1000);
-    if (n > x->held.n)
-        n = x->held.n;
-    x->budget -= n * 1000;
-    if (x->budget >= 1000 && x->budget > share)
-        x->budget = share; /* whole bytes that the service did not use are not saved up */
-    give_held(x, n);
+    give_held(x, pace_share(&x->pace, x->held.n));
     if (x->held.n == 0 && x->answer_ended)
         pass_end(x, x->answer_trailers);
     else

@@ -231,16 +231,17 @@ static int read_address(struct keys_reader *r, const struct key *key, void *into
     slice rest = slice_trim(value->text), *out = key_field(key, into);
     if (keys_want_scalar(r, key->name, value))
         return -1;
-    bool tls = slice_starts(rest, SLICE("https://"));
-    if (tls || slice_starts(rest, SLICE("http://")))
-        rest = slice_from(rest, tls ? 8 : 7);
+    bool tls = slice_starts(rest, SLICE("https://")), tcp = slice_starts(rest, SLICE("tcp://"));
+    if (tls || tcp || slice_starts(rest, SLICE("http://")))
+        rest = slice_from(rest, tls ? 8 : tcp ? 6 : 7);
     *(out == &spec->to ? &spec->to_tls : &spec->listen_tls) = tls;
+    *(out == &spec->to ? &spec->to_tcp : &spec->tcp) = tcp;
     bool is_unix = slice_starts(rest, SLICE("unix:"));
     size_t colon = slice_find(rest, ':');
     if (slice_starts(slice_from(rest, colon), SLICE("://")))
-        return keys_fail(r, value,
-                         "\"%s\": \"%.*s\" must start with http://, https:// or the address",
-                         key->name, SHORT(value->text));
+        return keys_fail(
+            r, value, "\"%s\": \"%.*s\" must start with http://, https://, tcp:// or the address",
+            key->name, SHORT(value->text));
     if (!is_unix && rest.n && rest.p[rest.n - 1] == '/')
         rest.n--;
     slice behind = rest, word;
@@ -420,6 +421,20 @@ static const struct {
     {"to-name", true}, {"insecure", true},
 };
 
+/* Bytes are passed on as they come, those of TLS too. */
+static int tcp_check(const struct proxy_spec *spec, struct err *e)
+{
+    if (spec->to_tcp && !spec->tcp)
+        return err_set(e, 0, 0, "\"to\" is tcp://, and \"listen\" is not: write tcp://%.*s there",
+                       SHORT(spec->listen));
+    if (spec->tcp && spec->to_tls)
+        return err_set(e, 0, 0,
+                       "\"listen\" is tcp://, which passes TLS on as it is: write \"to\" without "
+                       "https://, as %.*s",
+                       SHORT(spec->to));
+    return 0;
+}
+
 static int tls_check(const struct proxy_spec *spec, struct err *e)
 {
     for (size_t i = 0; i < sizeof tls_keys / sizeof *tls_keys; i++) {
@@ -428,6 +443,10 @@ static int tls_check(const struct proxy_spec *spec, struct err *e)
         static const void *const none;
         bool given =
             memcmp(field, &none, key->type == KEY_SWITCH ? sizeof(bool) : sizeof none) != 0;
+        if (given && spec->tcp)
+            return err_set(
+                e, 0, 0, "\"%s\" is for TLS, which a proxy of tcp:// passes on as it is: remove it",
+                key->name);
         if (given && !(tls_keys[i].to ? spec->to_tls : spec->listen_tls))
             return err_set(e, 0, 0, "\"%s\" is for TLS: write \"%s\" as https://%.*s", key->name,
                            tls_keys[i].to ? "to" : "listen",
@@ -467,17 +486,56 @@ static int proxy_check(const struct proxy_config *config, uint32_t i, struct err
                 "the proxies of \"%.*s\" and \"%.*s\" both listen on %.*s: change the port of one "
                 "of them",
                 SHORT(config->proxies.at[k].service), SHORT(spec->service), SHORT(spec->listen));
-    return tls_check(spec, e);
+    return tcp_check(spec, e) || tls_check(spec, e) ? -1 : 0;
 }
 
 /* ---- rules ---- */
+
+/* What can happen to a connection, whatever is said on it. */
+static bool fits_connection(mode m)
+{
+    enum mode_act act = mode_act(m);
+    if (mode_rows[mode_kind(m)].at != AT_ANY || act == ACT_CORRUPT || act == ACT_TWICE)
+        return false;
+    return !mode_lost(m) || act == ACT_BREAK || act == ACT_HOLD;
+}
+
+/* Does it make sense at this proxy? */
+static int rule_check(const struct rule *rule, const struct proxy_spec *spec, struct err *e)
+{
+    bool named = slice_is(rule->interface, RULE_TCP) && !rule->open;
+    bool any = rule->open && !rule->interface.n && !rule->any_method;
+    if (!spec->tcp)
+        return named
+                   ? err_set(e, 0, 0,
+                             "\"" RULE_TCP "\" is a connection, and this proxy knows calls: let it "
+                             "listen on tcp://%.*s, or name a call",
+                             SHORT(spec->listen))
+                   : 0;
+    if ((!any && !named) || rule->n_headers || rule->payload)
+        return err_set(
+            e, 0, 0,
+            "a connection (tcp://) has no interface, headers or payload: write \"" RULE_TCP
+            "\" in place of all that, and a count if not every one is meant");
+    if (fits_connection(rule->mode))
+        return 0;
+    struct buf text = BUF_INIT(MODE_TEXT_MAX);
+    mode_print(rule->mode, &text);
+    err_set(e, 0, 0,
+            "%s cannot happen to a connection (tcp://); what can: refuse, reset, close, truncate, "
+            "hold, delay, delay-reply, slow, and lost-reply with refuse, reset, close or hold",
+            buf_text(&text));
+    buf_deinit(&text);
+    return -1;
+}
 
 /* To the proxy below which it is written, or to those that its SERVICE says. */
 static int give_rule(struct proxy_config *config, struct rule *rule, uint32_t proxy, struct err *e)
 {
     uint32_t n = config->proxies.n, given = 0;
     struct proxy_spec *spec = config->proxies.at, *one = proxy < n ? &spec[proxy] : NULL;
-    bool any = rule->service.p[0] == '*';
+    bool any = rule->service.p[0] == '*', failed = false;
+    struct err unfit = {0};
     if (one && !any && !slice_eq(rule->service, one->service))
         return err_set(
             e, 0, 0,
@@ -494,21 +552,27 @@ static int give_rule(struct proxy_config *config, struct rule *rule, uint32_t pr
         one = one ? one : spec;
         rule->service = one->service;
         rules_put(&one->rules, rule);
-        return 0;
+        return rule_check(rule, one, e);
     }
     const char **names = mem_alloc((n + 1) * sizeof *names);
     for (uint32_t i = 0; i < n; i++) {
         names[i] = spec[i].service.p;
-        if (any || slice_eq(rule->service, spec[i].service)) {
-            rules_put(&spec[i].rules, rule);
-            given++;
+        if (!any && !slice_eq(rule->service, spec[i].service))
+            continue;
+        if (rule_check(rule, &spec[i], &unfit)) { /* "*" means those that it fits */
+            failed = failed || !any;
+            continue;
         }
+        rules_put(&spec[i].rules, rule);
+        given++;
     }
-    if (!given)
+    if (unfit.text[0] && (failed || !given))
+        err_set(e, 0, 0, "%s", unfit.text);
+    else if (!given)
         err_set(e, 0, 0, "there is no proxy for service \"%.*s\"%s", SHORT(rule->service),
                 err_hint(rule->service, names, n).text);
     mem_free(names);
-    return given ? 0 : -1;
+    return given && !failed ? 0 : -1;
 }
 
 /* What stands beside the text of the rule. */

@@ -41,9 +41,10 @@ void limits_print(const struct limits *limits, struct buf *out);
 
 struct proxy_spec {
     slice service;
-    slice listen, to;      /* without http:// and https:// */
+    slice listen, to;      /* without http://, https:// and tcp:// */
     const struct addr *at; /* in place of `to`, where it is resolved already; outlives this */
     bool listen_tls, to_tls;
+    bool tcp, to_tcp; /* connections are passed on, whatever they say; `to` was written so, too */
     const char *cert, *key, *test_cert, *client_ca; /* of the listener; NULL: none */
     const char *to_ca, *to_cert, *to_key, *to_name; /* towards the service; NULL: none */
     slice host;   /* Host and :authority that the service gets; empty: the caller's */

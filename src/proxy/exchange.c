@@ -106,6 +106,29 @@ static void tell_director(const struct exchange *x)
     d->ended(d->ctx, &x->arrival, &x->fate, &end);
 }
 
+static void record_exchange(const struct exchange *x)
+{
+    struct call_record r = {.service = exchange_setup(x)->door[x->door].spec->service,
+                            .interface = x->interface,
+                            .protocol = x->grpc ? SLICE("grpc")
+                                        : x->h2 ? SLICE("http/2")
+                                                : SLICE("http/1.1"),
+                            .payload = x->payload,
+                            .n = x->n,
+                            .rule = x->rule,
+                            .fired = x->fired,
+                            .resent = x->sending.resent,
+                            .seen = x->seen,
+                            .reply = x->reply,
+                            .start_ns = x->start_ns,
+                            .forward_ns = x->forward_ns,
+                            .answer_ns = x->answer_ns,
+                            .request_bytes = x->request_bytes,
+                            .response_bytes = x->response_bytes,
+                            .error = x->error};
+    record_call(x->worker, &r);
+}
+
 void exchange_finish(struct exchange *x, outcome seen)
 {
     struct worker *w = x->worker;
@@ -120,7 +143,8 @@ void exchange_finish(struct exchange *x, outcome seen)
     }
     if (x->fired && x->rule)
         rule_fired(x->rule);
-    record_call(x);
+    if (w->current->setup->log)
+        record_exchange(x);
     if (x->fate.run)
         tell_director(x);
     chain_clear(&x->body);
@@ -389,7 +413,8 @@ static void decide(struct exchange *x)
     const struct rules *rules = &setup->door[x->door].spec->rules;
     struct request_facts facts = facts_of(x);
     if (setup->log)
-        x->n = naming_count(x);
+        x->n = naming_count(setup->naming, setup->door[x->door].spec->service, x->interface,
+                            x->payload);
     x->rule = x->interface.n ? rules_find(rules, &facts) : NULL;
     if (x->rule) {
         x->mode = x->rule->mode;

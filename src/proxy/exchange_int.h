@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "proxy/director.h"
+#include "proxy/pace_int.h"
 #include "proxy/rule.h"
 #include "proxy/worker_int.h"
 #include "wire/grpc.h"
@@ -64,6 +65,7 @@ struct exchange {
     uint64_t response_bytes; /* to the caller */
     uint64_t promised; /* length of the answer's body as the caller was told; UINT64_MAX: not */
     uint64_t budget;   /* of ways that count bytes */
+    struct pace pace;  /* of those that let them go slowly */
     struct grpc_framing framing;
     uint64_t dice;
 
@@ -126,11 +128,7 @@ const struct reply_way *reply_way_for(mode m);
 
 /* ---- log.c ---- */
 
-/* Finds its interface, and how many calls of its name came before it. */
+/* Finds its interface. */
 void naming_interface(struct exchange *x);
-uint32_t naming_count(const struct exchange *x);
-
-/* One line, when there is a log. */
-void record_call(struct exchange *x);
 
 #endif

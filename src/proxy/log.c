@@ -192,12 +192,10 @@ void naming_interface(struct exchange *x)
     x->interface = slice_copy(&x->arena, buf_slice(text));
 }
 
-uint32_t naming_count(const struct exchange *x)
+uint32_t naming_count(struct naming *naming, slice service, slice interface, uint32_t payload)
 {
-    struct naming *naming = exchange_setup(x)->naming;
-    slice service = exchange_setup(x)->door[x->door].spec->service;
-    uint64_t key = hash_mix(hash_slice(service), hash_slice(x->interface));
-    key = hash_mix(key, x->payload);
+    uint64_t key = hash_mix(hash_slice(service), hash_slice(interface));
+    key = hash_mix(key, payload);
     uint32_t n = 0;
     pthread_mutex_lock(&naming->lock);
     if (naming->seen.items.n < NAMES_MAX || map_get(&naming->seen, key))
@@ -270,73 +268,66 @@ static void add_outcome(struct buf *out, slice key, outcome o)
     buf_addc(out, '"');
 }
 
-static void add_line(struct buf *out, const struct exchange *x, int64_t now_ns, int64_t wall_ns)
+static void add_line(struct buf *out, struct buf *text, const struct call_record *r, int64_t now_ns,
+                     int64_t wall_ns)
 {
-    const struct setup *setup = exchange_setup(x);
-    slice service = setup->door[x->door].spec->service;
     buf_adds(out, "{\"time\":\"");
-    add_time(out, x->start_ns + wall_ns);
+    add_time(out, r->start_ns + wall_ns);
     buf_addc(out, '"');
     buf_add(out, KEY("service"));
-    buf_add_json_string(out, service);
-    struct buf *text = &x->worker->scratch;
+    buf_add_json_string(out, r->service);
     buf_clear(text);
-    buf_add(text, service);
+    buf_add(text, r->service);
     buf_addc(text, ' ');
-    buf_add(text, x->interface);
-    if (x->payload)
-        buf_addf(text, " {%08x}", (unsigned)x->payload);
-    if (x->n) {
+    buf_add(text, r->interface);
+    if (r->payload)
+        buf_addf(text, " {%08x}", (unsigned)r->payload);
+    if (r->n) {
         buf_adds(text, " #");
-        add_digits(text, x->n);
+        add_digits(text, r->n);
     }
     buf_add(out, KEY("call"));
     buf_add_json_string(out, buf_slice(text));
-    add_word(out, KEY("protocol"),
-             x->grpc ? SLICE("grpc")
-             : x->h2 ? SLICE("http/2")
-                     : SLICE("http/1.1"));
-    add_outcome(out, KEY("outcome"), x->seen);
-    add_outcome(out, KEY("reply"), x->reply);
-    if (x->rule) {
-        add_word(out, KEY("fault"), x->rule->id);
+    add_word(out, KEY("protocol"), r->protocol);
+    add_outcome(out, KEY("outcome"), r->seen);
+    add_outcome(out, KEY("reply"), r->reply);
+    if (r->rule) {
+        add_word(out, KEY("fault"), r->rule->id);
         buf_clear(text);
-        mode_print(x->rule->mode, text);
+        mode_print(r->rule->mode, text);
         buf_add(out, KEY("mode"));
         buf_add_json_string(out, buf_slice(text));
         buf_add(out, KEY("fired"));
-        buf_adds(out, x->fired ? "true" : "false");
+        buf_adds(out, r->fired ? "true" : "false");
     } else {
         buf_adds(out, ",\"fault\":null,\"mode\":null,\"fired\":false");
     }
-    add_number(out, KEY("duration_us"), (uint64_t)(now_ns - x->start_ns) / 1000);
-    if (x->answer_ns)
-        add_number(out, KEY("service_us"), (uint64_t)(x->answer_ns - x->forward_ns) / 1000);
+    add_number(out, KEY("duration_us"), (uint64_t)(now_ns - r->start_ns) / 1000);
+    if (r->answer_ns)
+        add_number(out, KEY("service_us"), (uint64_t)(r->answer_ns - r->forward_ns) / 1000);
     else
         buf_adds(out, ",\"service_us\":null");
-    add_number(out, KEY("request_bytes"), x->request_bytes);
-    add_number(out, KEY("response_bytes"), x->response_bytes);
+    add_number(out, KEY("request_bytes"), r->request_bytes);
+    add_number(out, KEY("response_bytes"), r->response_bytes);
     buf_add(out, KEY("retried"));
-    buf_adds(out, x->sending.resent ? "true" : "false");
+    buf_adds(out, r->resent ? "true" : "false");
     buf_add(out, KEY("error"));
-    if (x->error)
-        buf_add_json_string(out, slice_of(x->error));
+    if (r->error)
+        buf_add_json_string(out, slice_of(r->error));
     else
         buf_adds(out, "null");
     buf_adds(out, "}\n");
 }
 
-void record_call(struct exchange *x)
+void record_call(struct worker *w, const struct call_record *r)
 {
-    struct log *log = x->worker->current->setup->log;
-    struct buf *lines = &x->worker->log;
-    if (!log)
-        return;
+    struct log *log = w->current->setup->log;
+    struct buf *lines = &w->log;
     if (lines->n + LINE_MAX_BYTES > LOG_BUFFER)
         (void)log_flush(log, lines);
     lines->max = LOG_BUFFER;
     size_t before = lines->n;
-    add_line(lines, x, clock_ns(), log->wall_ns);
+    add_line(lines, &w->scratch, r, clock_ns(), log->wall_ns);
     if (lines->full) { /* half a line would spoil the next one, too */
         lines->n = before;
         lines->full = false;

@@ -326,9 +326,9 @@ bool plane_ended(const struct plane *p)
     return true;
 }
 
-static void add_url(struct buf *out, const struct addr *a, bool tls)
+static void add_url(struct buf *out, const struct addr *a, bool tls, bool tcp)
 {
-    buf_adds(out, tls ? "https://" : addr_is_unix(a) ? "" : "http://");
+    buf_adds(out, tls ? "https://" : tcp ? "tcp://" : addr_is_unix(a) ? "" : "http://");
     addr_print(a, out);
 }
 
@@ -340,8 +340,8 @@ const struct addr *plane_listens(const struct plane *p, uint32_t proxy)
 void plane_where(const struct plane *p, uint32_t proxy, struct buf *listen, struct buf *to)
 {
     const struct door *d = &p->setup->door[proxy];
-    add_url(listen, &d->listen, d->listen_tls);
-    add_url(to, &d->to, d->to_tls);
+    add_url(listen, &d->listen, d->listen_tls, d->spec->tcp);
+    add_url(to, &d->to, d->to_tls, d->spec->tcp);
 }
 
 const struct proxy_config *plane_config(const struct plane *p)

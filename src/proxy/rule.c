@@ -210,7 +210,7 @@ static int word_read(struct parser *p, slice word)
             "calls are written package.Service/Method",
             SHORT(word), SHORT(word));
     if (slice_find(word, ':') < word.n || slice_find(word, '=') < word.n ||
-        (slice_find(word, '/') == word.n && word.p[word.n - 1] != '*'))
+        (slice_find(word, '/') == word.n && word.p[word.n - 1] != '*' && !slice_is(word, RULE_TCP)))
         return err_set(
             p->e, 0, column(p, word),
             "\"%.*s\" is not an interface: write \"METHOD /path\", package.Service/Method, or "

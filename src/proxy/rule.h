@@ -7,7 +7,8 @@
  *   SERVICE    tells proxies apart; `*` is any
  *   INTERFACE  `GET /users/[id]`, `package.Service/Method`. Method or path may be `*`; a `*` at the
  *              end stands for any rest; a lone `*` for any interface. Paths are normalised like
- *              those of calls, so `/users/42` means `/users/[id]`
+ *              those of calls, so `/users/42` means `/users/[id]`. `tcp` is a connection
+ *              (tunnel_int.h)
  *   {PAYLOAD}  8 hex digits, the hash of the request's body
  *   #COUNT     #2 the third call that the rest matches, #0-2 the first three, #3- from the fourth
  *              on, #* all; with /3 behind it every third
@@ -34,6 +35,9 @@
 #include "core/interface.h"
 #include "core/mode.h"
 #include "wire/wire.h"
+
+/* The interface of connections, whatever is said on them. */
+#define RULE_TCP "tcp"
 
 /* What is known of a call when its fate is decided. */
 struct request_facts {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "io/sys.h"
+#include "proxy/tunnel_int.h"
 
 enum { LOG_BYTES = 64 * 1024 };
 
@@ -97,7 +98,14 @@ static void warn_foreign(const struct caller *k, const char *does, const char *r
     buf_deinit(&to);
 }
 
-static const char past_us[] = "for another protocol, let it connect directly to the service at";
+static const char past_us[] = "for another protocol, let it connect directly to the service at",
+                  as_bytes[] = "for another protocol, listen on tcp://. The service is at";
+
+/* What to do about it: a campaign knows calls alone. */
+static const char *other_protocol(const struct caller *k)
+{
+    return k->site->worker->plane->director ? past_us : as_bytes;
+}
 
 /* Where calls came before it is a spare connection of somebody's pool. */
 static void on_silent(struct link *l)
@@ -105,7 +113,7 @@ static void on_silent(struct link *l)
     struct site *site = caller_of(l)->site;
     if (site->told_silent || site->spoken)
         return;
-    warn_foreign(caller_of(l), "connected, but sent nothing for 3s", past_us);
+    warn_foreign(caller_of(l), "connected, but sent nothing for 3s", other_protocol(caller_of(l)));
     site->told_silent = true;
 }
 
@@ -126,7 +134,8 @@ static void on_foreign(struct link *l, slice bytes)
             buf_addc(&does, c >= ' ' && c < 0x7f ? c : '?');
     }
     warn_foreign(caller_of(l), buf_text(&does),
-                 tls ? "use http:// instead of https://. The service is at" : past_us);
+                 tls ? "use http:// instead of https://. The service is at"
+                     : other_protocol(caller_of(l)));
     buf_deinit(&does);
 }
 
@@ -166,6 +175,10 @@ static void on_accepted(struct listener *listener, int fd)
         plane_warn(w->plane, door->spec->service.p,
                    "a client was turned away: too many connections (limit `connections`)");
         sys_close(fd);
+        return;
+    }
+    if (door->spec->tcp) {
+        tunnel_accept(w, site->door, fd);
         return;
     }
     struct caller *k = mem_zero(sizeof *k);
@@ -310,7 +323,7 @@ static int take_up(struct worker *w, struct setup *setup)
 
 void worker_check_done(struct worker *w)
 {
-    if (w->stopping && !w->links && !w->drain.at_ns)
+    if (w->stopping && !w->links && !w->tunnels && !w->drain.at_ns)
         timer_start(&w->loop, &w->drain, w->loop.now_ns);
 }
 
@@ -345,6 +358,7 @@ static void on_wake(struct loop *l)
                 close_site(w, w->sites.at[i]);
         for (uint32_t i = 0; i < w->current->setup->n_doors; i++)
             pool_close(&w->current->upstream[i].pool);
+        tunnels_close(w);
         timer_start(l, &w->drain, l->now_ns);
     }
     if (stop == 2)

@@ -3,7 +3,8 @@
  * Who runs the proxies. Reading order of this room: plane.c (a configuration made ready, and all
  * that run it), worker.c (a thread with its listeners and connections), then exchange.c (one call:
  * what the caller sends, and faults instead of the service), answer.c (what the service sends, and
- * faults in that), log.c (its name, and what is written down).
+ * faults in that), tunnel.c (a connection of whatever protocol), log.c (the name of a call, and what is
+ * written down).
  *
  * A worker shares nothing with other workers but what is immutable (setup) or made for it (tallies
  * of rules, counts of names, the log file). */
@@ -18,6 +19,7 @@
 
 struct plane;
 struct exchange;
+struct tunnel;
 struct upstream;
 
 /* ---- plane.c ---- */
@@ -76,6 +78,7 @@ struct worker {
     VEC(struct site *) sites;
     struct link *links;         /* all of them */
     struct exchange *exchanges; /* those under way */
+    struct tunnel *tunnels;     /* likewise: connections of doors that pass bytes on */
     struct exchange *spare;     /* to be used again */
     uint32_t n_spare;
     struct timer sweep, drain, log_due;
@@ -153,9 +156,25 @@ void plane_warn(struct plane *p, const char *service, const char *text);
 
 /* ---- log.c ---- */
 
-/* How often each call was seen. */
+/* How often each call was seen. naming_count: how many of this name came before it. */
 struct naming *naming_new(void);
 void naming_free(struct naming *naming);
+uint32_t naming_count(struct naming *naming, slice service, slice interface, uint32_t payload);
+
+/* What is written down of a call that has ended. */
+struct call_record {
+    slice service, interface, protocol;
+    uint32_t payload, n;
+    const struct rule *rule; /* NULL: none */
+    bool fired, resent;
+    outcome seen, reply;
+    int64_t start_ns, forward_ns, answer_ns; /* answer_ns 0: there was none */
+    uint64_t request_bytes, response_bytes;
+    const char *error; /* NULL: none */
+};
+
+/* One line. There is a log. */
+void record_call(struct worker *w, const struct call_record *r);
 
 /* `-` is standard output. Accepted as NULL by close, failed and left_out: there is no log. */
 int log_open(const char *path, struct log **out, struct err *e) MUST_USE;

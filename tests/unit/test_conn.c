@@ -498,6 +498,40 @@ static void test_half_close(void **state)
     }
 }
 
+/* We end first, behind all that we have written, and still hear what the peer says. */
+static void test_shut(void **state)
+{
+    (void)state;
+    for (enum transport t = TCP; t <= UNIX; t++) {
+        struct net n;
+        net_init(&n, t);
+        struct side *s = &n.server_side;
+        int fd = raw_dial(&n), end = -1;
+        PUMP(&n, s->ready);
+        s->to_send = 700 * KIB; /* more than the socket takes at once */
+        conn_touch(s->c);
+        PUMP(&n, s->sent > OUT_LOW / 2);
+        while (s->sent < s->to_send) { /* all of it is in `out`, then the end */
+            char byte = pattern(s->sent++);
+            chain_add(&s->c->out, (slice){&byte, 1});
+        }
+        conn_shut(s->c);
+        assert_int_equal(raw_read_all(&n, fd, &end), 700 * KIB);
+        assert_int_equal(end, 0);
+        assert_int_equal(s->gone + s->eof, 0);
+        ASSERT_CALM(&n);
+        raw_write(fd, 0, 9);
+        PUMP(&n, s->n_got == 9);
+        shutdown(fd, SHUT_WR);
+        PUMP(&n, s->eof);
+        side_close(s); /* both have ended */
+        PUMP(&n, n.l.n_handles == 1);
+        assert_false(s->bad);
+        close(fd);
+        net_deinit(&n);
+    }
+}
+
 /* --- Resets ---------------------------------------------------------------------------------- */
 
 /* How the connection is when the peer resets it. */
@@ -1259,6 +1293,7 @@ int main(void)
         cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_stop_and_go),
         cmocka_unit_test(test_half_close),
+        cmocka_unit_test(test_shut),
         cmocka_unit_test(test_client_resets),
         cmocka_unit_test(test_service_resets_after_answer),
         cmocka_unit_test(test_service_answers_early),

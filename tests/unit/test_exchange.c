@@ -178,6 +178,11 @@ void conn_leave(struct conn *c)
     conn_close(c);
 }
 
+void conn_shut(struct conn *c)
+{
+    fail_msg("%p: only connections of tcp:// end one side", (void *)c);
+}
+
 void conn_reset(struct conn *c)
 {
     chain_clear(&c->out);
