@@ -259,8 +259,11 @@ static void flow_tick(struct tunnel *t, enum side from)
     while (!f->pace.rate && f->next < f->due.n && f->due.at[f->next].at_ns <= loop->now_ns)
         n += f->due.at[f->next++].n;
     flow_let_go(t, from, n);
-    if (f->next == f->due.n)
-        f->next = f->due.n = 0;
+    if (f->next > f->due.n / 2) { /* those that have gone take no memory, however long it flows */
+        f->due.n -= f->next;
+        memmove(f->due.at, f->due.at + f->next, f->due.n * sizeof *f->due.at);
+        f->next = 0;
+    }
     if (f->held.n)
         timer_start(loop, &f->timer,
                     f->pace.rate ? loop->now_ns + pace_ns(&f->pace) : f->due.at[f->next].at_ns);
@@ -455,7 +458,7 @@ static void decide(struct tunnel *t)
 
 void tunnel_accept(struct worker *w, uint32_t door, int fd)
 {
-    struct tunnel *t = mem_zero(sizeof *t);
+    struct tunnel *t = mem_alloc(sizeof *t);
     *t = (struct tunnel){.worker = w,
                          .generation = generation_hold(w->current),
                          .door = door,
