@@ -145,6 +145,7 @@ struct scan {
     size_t at;
     struct buf *out;
     bool json, inside; /* it is JSON, as it seems; a string of it was begun */
+    bool escaped;      /* the next byte is, by a backslash */
 };
 
 static size_t skip(const struct scan *s, size_t at, const char *set)
@@ -165,14 +166,18 @@ static bool quote_at(const struct scan *s, size_t at, size_t *end, char *quote)
     return true;
 }
 
-/* Behind the text in quotes that begins at `at`; a quote counts with as many backslashes. */
+/* Behind the text in quotes that begins at `at`; a quote counts with as many backslashes. In a string
+ * of JSON it ends with that at the latest, for quotes may be left open there. */
 static size_t quoted_end(const struct scan *s, size_t at, char quote, size_t backslashes)
 {
+    bool string = s->json && s->inside;
     size_t before = 0;
     for (; at < s->text.n; at++) {
         char c = s->text.p[at];
         if (c == quote && before <= backslashes)
             return at - before;
+        if (string && c == '"' && before % 2 == 0)
+            return at;
         before = c == '\\' ? before + 1 : 0;
         if (backslashes == 0 && before == 2)
             before = 0;
@@ -202,8 +207,10 @@ static size_t nested_end(const struct scan *s, size_t at)
 
 static void take(struct scan *s, size_t to)
 {
-    for (size_t i = s->at; i < to; i++)
-        s->inside ^= s->text.p[i] == '"' && (i == 0 || s->text.p[i - 1] != '\\');
+    for (size_t i = s->at; i < to; i++) {
+        s->inside ^= s->text.p[i] == '"' && !s->escaped;
+        s->escaped = s->text.p[i] == '\\' && !s->escaped;
+    }
     buf_add(s->out, (slice){s->text.p + s->at, to - s->at});
     s->at = to;
 }
@@ -225,6 +232,7 @@ static void replace(struct scan *s, size_t to, bool json)
     else
         buf_adds(s->out, json ? "\"" SECRET "\"" : SECRET);
     s->at = to;
+    s->escaped = false;
 }
 
 /* s->at is where the value begins. json: its name was in quotes. */
@@ -274,7 +282,7 @@ static void mask_name(struct scan *s)
         return;
     at = skip(s, at + 1, json ? " \t\r\n" : " \t");
     take(s, at);
-    mask_value(s, row, json && quote == '"' && behind == end + 1);
+    mask_value(s, row, json && quote == '"' && (s->json ? !s->inside : behind == end + 1));
 }
 
 /* SCHEME://USER:PASSWORD@ */

@@ -24,6 +24,10 @@ static const struct {
      "\"{\\\"token\\\": \\\"[secret]\\\", \\\"n\\\": 1}\""},
     {"\"{\\\"token\\\": 17}\"", "\"{\\\"token\\\": [secret]}\""},
     /* forms and queries */
+    {"{\"a\": \"token:'x\", \"b\": \"it's\"}", "{\"a\": \"token:'[secret]\", \"b\": \"it's\"}"},
+    {"{\"token\\\\\": 15, \"secret\": {\"a\": \"}\"}}",
+     "{\"token\\\\\": \"[secret]\", \"secret\": \"[secret]\"}"},
+    {"\"token='x\\\\\"", "\"token='[secret]\""},
     {"user=fox&password=hunter2&next=/", "user=fox&password=[secret]&next=/"},
     {"GET /login?token=abc&x=1 HTTP/1.1", "GET /login?token=[secret]&x=1 HTTP/1.1"},
     {"https://fox:hunter2@den.example/x", "https://fox:[secret]@den.example/x"},
