@@ -76,8 +76,12 @@ export async function open(browser, url, { origin = url, size = WIDE, theme = 'l
     return page;
 }
 
-/** Until nothing is being loaded. */
+/** Until what was asked for is drawn, and nothing is being loaded. An address changes a moment before the
+ * page hears of it. */
 export async function settled(page) {
+    await page.evaluate(() => new Promise((done) => {
+        setTimeout(() => { requestAnimationFrame(() => { requestAnimationFrame(done); }); });
+    }));
     await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'), undefined, { timeout: 30_000 });
 }
 

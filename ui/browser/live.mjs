@@ -92,7 +92,6 @@ await choice.selectOption({ index: 1 });
 await page.getByRole('button', { name: 'Run these faults' }).click();
 await until('chosen faults are run', async () => await page.getByText(/^(As expected|Not as expected)$/).count() > 0);
 await inspect(page, 'chosen faults');
-await picture(page, 'try');
 
 /* stop */
 await bar().getByRole('button', { name: 'Stop' }).click();

@@ -83,7 +83,6 @@ async function filterRuns(page) {
     await settled(page);
     const some = await page.getByRole('status').first().innerText();
     check(/^1\d of 6\d\d runs$/.test(some), `those that failed: ${some}`);
-    await picture(page, 'runs');
     await page.reload();
     await settled(page);
     check(await page.getByRole('status').first().innerText() === some, 'the address holds what is shown');
