@@ -236,6 +236,9 @@ static int read_address(struct keys_reader *r, const struct key *key, void *into
         rest = slice_from(rest, tls ? 8 : tcp ? 6 : 7);
     *(out == &spec->to ? &spec->to_tls : &spec->listen_tls) = tls;
     *(out == &spec->to ? &spec->to_tcp : &spec->tcp) = tcp;
+    if (slice_starts(rest, SLICE("tcp:")))
+        return keys_fail(r, value, "\"%s\": write tcp:// with two slashes, not \"%.*s\"", key->name,
+                         SHORT(value->text));
     bool is_unix = slice_starts(rest, SLICE("unix:"));
     size_t colon = slice_find(rest, ':');
     if (slice_starts(slice_from(rest, colon), SLICE("://")))

@@ -213,8 +213,8 @@ static int word_read(struct parser *p, slice word)
         (slice_find(word, '/') == word.n && word.p[word.n - 1] != '*' && !slice_is(word, RULE_TCP)))
         return err_set(
             p->e, 0, column(p, word),
-            "\"%.*s\" is not an interface: write \"METHOD /path\", package.Service/Method, or "
-            "\"*\" for any",
+            "\"%.*s\" is not an interface: write \"METHOD /path\", package.Service/Method, "
+            "\"" RULE_TCP "\" for a connection, or \"*\" for any",
             SHORT(word));
     return interface_set(p, SLICE(""), word);
 }
