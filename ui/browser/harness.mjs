@@ -80,7 +80,7 @@ export async function open(browser, url, { origin = url, size = WIDE, theme = 'l
  * page hears of it. */
 export async function settled(page) {
     await page.evaluate(() => new Promise((done) => {
-        setTimeout(() => { requestAnimationFrame(() => { requestAnimationFrame(done); }); });
+        window.setTimeout(() => { window.requestAnimationFrame(() => { window.requestAnimationFrame(done); }); });
     }));
     await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'), undefined, { timeout: 30_000 });
 }
