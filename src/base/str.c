@@ -32,6 +32,15 @@ slice slice_trim(slice s)
     return s;
 }
 
+slice slice_last_line(slice text)
+{
+    text = slice_trim(text);
+    for (size_t i = text.n; i > 0; i--)
+        if (text.p[i - 1] == '\n')
+            return slice_trim(slice_from(text, i));
+    return text;
+}
+
 size_t slice_find(slice s, char c)
 {
     const char *at = s.n ? memchr(s.p, c, s.n) : NULL;

@@ -57,6 +57,9 @@ static inline slice slice_from(slice s, size_t at)
 int slice_cmp(slice a, slice b);
 slice slice_trim(slice s);
 
+/* The last line of a text, without blanks around it. */
+slice slice_last_line(slice text);
+
 /* Index of c in s, or s.n. */
 size_t slice_find(slice s, char c);
 

@@ -56,6 +56,8 @@ struct args {
     bool json, quiet, quick, help, resume, fail_fast;
     bool schema, tests; /* validate */
     bool dot;           /* deps */
+    bool reference;     /* plan run */
+    bool dry_run;       /* doctor */
     bool contract, update;
     const char *all;                                      /* man */
     bool ui;                                              /* the live page, */
@@ -92,6 +94,9 @@ enum option_group {
     OPT_CONTRACT = 1 << 20,
     OPT_LEARN = 1 << 21,
     OPT_MAN = 1 << 22,
+    OPT_PLAN = 1 << 24,
+    OPT_PLAN_CHECK = 1 << 25,
+    OPT_DOCTOR = 1 << 26,
     OPT_UI = 1 << 23, /* where the page is, and for whom */
 };
 
@@ -138,6 +143,11 @@ int cmd_sim_explain(const struct args *args);
 int cmd_oracles(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_ui(const struct args *args);
+int cmd_plan_run(const struct args *args);
+int cmd_plan_show(const struct args *args);
+int cmd_plan_check(const struct args *args);
+int cmd_plan_faults(const struct args *args);
+int cmd_doctor(const struct args *args);
 int cmd_schema(const struct args *args);
 int cmd_proxy(const struct args *args);
 int cmd_validate(const struct args *args);

@@ -69,6 +69,16 @@ const struct verb verbs[] = {
      cmd_sim_serve},
     {"proxy", "[FILE]", 1, "put a proxy in front of a service and make calls to it fail",
      OPT_COMMON | OPT_JSON | OPT_PROXY, cmd_proxy},
+    {"plan run", "FILE", 1, "carry out a failure plan: processes, disks, machines harmed on purpose",
+     OPT_COMMON | OPT_JSON | OPT_PLAN, cmd_plan_run},
+    {"plan show", "FILE", 1, "show what a failure plan would do; touches nothing", OPT_COMMON,
+     cmd_plan_show},
+    {"plan check", "[FILE]", 1, "check a failure plan", OPT_COMMON | OPT_PLAN_CHECK,
+     cmd_plan_check},
+    {"plan faults", "", 0, "list the faults of failure plans", OPT_COMMON | OPT_JSON,
+     cmd_plan_faults},
+    {"doctor", "", 0, "undo what killed plans have left behind", OPT_COMMON | OPT_DOCTOR,
+     cmd_doctor},
     {"init", "[FILE]", 1, "write a first outfox.yaml", OPT_COMMON | OPT_JSON | OPT_INIT, cmd_init},
     {"validate", "[FILE]", 1, "check outfox.yaml", OPT_COMMON | OPT_JSON | OPT_VALIDATE,
      cmd_validate},
@@ -159,7 +169,7 @@ static int help(int argc, char **argv)
 {
     int words = 0;
     const struct verb *v = argc ? find_verb(argc, argv, &words) : NULL;
-    bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 || /* a group of verbs */
+    bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 || strcmp(argv[0], "plan") == 0 || /* groups of verbs */
                                                strcmp(argv[0], "help") == 0));
     if (v && words == argc)
         print_verb_help(v);
