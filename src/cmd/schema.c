@@ -6,9 +6,10 @@
 #include "api/api.h"
 #include "cmd/cmd.h"
 #include "config/config.h"
+#include "plan/plan.h"
 
 /* Made of the table of keys, and of the table of routes; the others are files. */
-static const char CONFIG[] = "config", OPENAPI[] = "openapi";
+static const char CONFIG[] = "config", OPENAPI[] = "openapi", PLAN[] = "plan";
 
 enum { NAMES_MAX = 100 };
 
@@ -16,6 +17,7 @@ static void list(struct buf *out)
 {
     struct arena a = {0};
     buf_addf(out, "%-16s %s\n", CONFIG, "The configuration, outfox.yaml.");
+    buf_addf(out, "%-16s %s\n", PLAN, "A failure plan, for outfox plan.");
     buf_addf(out, "%-16s %s\n", OPENAPI, "The API of `outfox run --ui`: an OpenAPI 3.1 document.");
     for (const char *name = schema_next(NULL); name; name = schema_next(name))
         buf_addf(out, "%-16s %s\n", name, schema_about(name, &a));
@@ -24,8 +26,8 @@ static void list(struct buf *out)
 
 static int unknown(const char *given)
 {
-    const char *names[NAMES_MAX] = {CONFIG, OPENAPI};
-    uint32_t n = 2;
+    const char *names[NAMES_MAX] = {CONFIG, OPENAPI, PLAN};
+    uint32_t n = 3;
     for (const char *name = schema_next(NULL); name && n < NAMES_MAX; name = schema_next(name))
         names[n++] = name;
     fprintf(stderr, "outfox: there is no schema \"%s\"; outfox schema lists them%s\n", given,
@@ -43,6 +45,8 @@ int cmd_schema(const struct args *args)
         campaign_config_schema(&out);
     else if (strcmp(name, OPENAPI) == 0)
         api_openapi(outfox_version, &out);
+    else if (strcmp(name, PLAN) == 0)
+        plan_schema(&out);
     else if (!schema_print(name, &out))
         return unknown(name);
     cmd_print(&out, stdout);

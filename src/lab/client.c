@@ -102,13 +102,13 @@ static void on_line(void *user, slice text)
 static void on_ended(void *user, int status, const char *why)
 {
     struct lab_client *c = user;
-    (void)status;
     c->voice = NULL;
     c->over = true;
-    slice text = slice_of(why && *why ? why : "it ended before the run did");
     c->lab->run->broken = slice_of(
-        arena_printf(&c->lab->run->arena, "the client %.*s: %.*s; its output is in %.*s/%.*s.log",
-                     SLICE_ARG(plan_of(c)->name), SLICE_ARG(text), SLICE_ARG(c->lab->dir),
+        arena_printf(&c->lab->run->arena, "the client %.*s %s%s; its output is in %.*s/%.*s.log",
+                     SLICE_ARG(plan_of(c)->name),
+                     status == -1 ? "did not start: " : "ended before the run did: ",
+                     *why ? why : "it had printed nothing", SLICE_ARG(c->lab->dir),
                      SLICE_ARG(plan_of(c)->name)));
     loop_stop(&c->lab->loop);
 }

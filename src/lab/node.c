@@ -77,7 +77,7 @@ static void on_ended(void *user, int status, const char *why)
         node_start(n);
     } else if (!n->ordered) {
         if (!n->ready)
-            node_fail(n, "it ended before it was ready");
+            node_fail(n, *why ? why : "it ended, and had printed nothing");
         vec_push(&lab->run->deaths, (struct plan_death){n->index, lab_now(lab), status});
     }
     loop_stop(&lab->loop);

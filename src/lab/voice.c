@@ -29,7 +29,7 @@ struct voice {
     int fd, log_fd;
     const struct voice_events *events;
     void *user;
-    char why[256];
+    char why[256]; /* it could not be started; or what it printed last */
     struct timer failed; /* it could not be started: said from the loop */
     size_t n;
     char line[VOICE_LINE_MAX];
@@ -76,6 +76,8 @@ static void line_say(struct voice *w)
     w->n = 0;
     if (text.n && text.p[text.n - 1] == '\r')
         text.n--;
+    if (slice_trim(text).n)
+        (void)snprintf(w->why, sizeof w->why, "%.*s", (int)(text.n < 200 ? text.n : 200), text.p);
     if (w->events->line)
         w->events->line(w->user, text);
 }
@@ -125,7 +127,7 @@ static void finish(struct voice *w, int status, const char *why)
     output_read(w);
     if (w->n)
         line_say(w);
-    (void)snprintf(said, sizeof said, "%s", why ? why : "");
+    (void)snprintf(said, sizeof said, "%s", why ? why : w->why);
     voice_abandon(w);
     ended(user, status, said);
 }

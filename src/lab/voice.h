@@ -15,7 +15,8 @@ struct voice;
 struct voice_events {
     void (*started)(void *user, pid_t pid);
     void (*line)(void *user, slice text); /* without its newline; NULL: nobody listens */
-    /* The last event. status: as of waitpid; -1: `why` says why it could not be started. */
+    /* The last event. status: as of waitpid, and `why` is what it printed last; -1: `why` says why it
+     * could not be started. */
     void (*ended)(void *user, int status, const char *why);
 };
 

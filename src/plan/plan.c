@@ -299,25 +299,42 @@ static slice directory_of(struct plan *p, const char *path)
     return slice_copy(&p->arena, slice_of(real));
 }
 
-int plan_load(struct plan *p, const char *path, struct err *e)
+static void plan_init(struct plan *p)
 {
-    const struct node *root;
-    *p = (struct plan){.source = path,
-                       .references = 1,
+    *p = (struct plan){.references = 1,
                        .repeats = 1,
                        .duration_ns = SECONDS(10),
                        .warmup_ns = SECONDS(1),
                        .settle_ns = SECONDS(1),
-                       .within_ns = SECONDS(30)};
+                       .within_ns = SECONDS(30),
+                       .dir = SLICE(".")};
+}
+
+static int plan_read(struct plan *p, const struct node *root, struct err *e)
+{
     struct keys_reader r = {.e = e, .arena = &p->arena};
-    p->dir = directory_of(p, path);
-    if (yaml_load(path, &p->arena, &root, e) || keys_read(&r, &plan_keys, p, root))
+    if (keys_want(&r, "a plan", root, NODE_MAP) || keys_read(&r, &plan_keys, p, root))
         return -1;
     if (!name_valid(p->name, true))
-        return err_set(e, 1, 1, "\"plan\": the name of a plan has letters, digits, \"-\", \"_\" "
-                                "and \".\", at most %d",
-                       NAME_BYTES_MAX);
+        return FAIL(e, *node_get(root, SLICE("plan")),
+                    "the name of a plan has letters, digits, \"-\", \"_\" and \".\", at most %d",
+                    NAME_BYTES_MAX);
     return plan_check(p, e);
+}
+
+int plan_parse(struct plan *p, slice text, struct err *e)
+{
+    const struct node *root;
+    plan_init(p);
+    return yaml_parse(text, &p->arena, &root, e) || plan_read(p, root, e) ? -1 : 0;
+}
+
+int plan_load(struct plan *p, const char *path, struct err *e)
+{
+    const struct node *root;
+    plan_init(p);
+    p->dir = directory_of(p, path);
+    return yaml_load(path, &p->arena, &root, e) || plan_read(p, root, e) ? -1 : 0;
 }
 
 void plan_free(struct plan *p)

@@ -137,7 +137,6 @@ struct plan_expect {
 
 struct plan {
     struct arena arena;
-    const char *source;
     uint32_t version;
     slice dir; /* of the file: commands are run there */
     slice name;
@@ -157,7 +156,9 @@ struct plan {
     VEC(struct plan_expect) expects;
 };
 
-/* Reads and checks a file ("-": standard input). 0, or -1 with *e; to be freed in any case. */
+/* Reads and checks a file ("-": standard input), or its text. 0, or -1 with *e; to be freed in any
+ * case. */
+int plan_parse(struct plan *p, slice text, struct err *e) MUST_USE;
 int plan_load(struct plan *p, const char *path, struct err *e) MUST_USE;
 void plan_free(struct plan *p);
 

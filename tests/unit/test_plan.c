@@ -1,433 +1,288 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which calls an aim fails: patterns with wildcards, exact points, and who wins. */
+ * Failure plans: what is refused, with its place and a sentence; and the schedule, which says when
+ * faults begin and end. */
 #include <stdio.h>
-#include <time.h>
 
-#include "core/aim.h"
+#include "base/clock.h"
+#include "plan/injector.h"
+#include "plan/schedule.h"
 #include "support/unit.h"
 
-#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define LENGTH(of) (sizeof(of) / sizeof *(of))
 
-struct world {
-    struct names names;
-    struct faultloads fl;
-    struct aim aim;
+#define HEAD                                                                                       \
+    "version: 1\nplan: p\nduration: 10s\nnodes:\n  a: { start: x, tags: [t] }\n  b: { start: y }\n" \
+    "clients:\n  c: { command: z, every: 1s }\nroles: { boss: who }\n"
+#define TAIL "expect:\n  - alive: true\n"
+#define EVENTS(text) HEAD "events:\n" text TAIL
+
+/* ---- what is refused ---- */
+
+static const struct {
+    const char *text;
+    uint32_t line;
+    const char *says;
+} refused[] = {
+    {"version: 2\n", 1, "must be"},
+    {"version: 1\nplan: p\n", 1, "clients"},
+    {"[]\n", 1, "map"},
+    {HEAD, 1, "expect"},
+    {"version: 1\nplan: a b\nclients: { c: { command: x } }\nexpect: [ { alive: true } ]\n", 2,
+     "the name of a plan"},
+    {HEAD "nods: {}\n" TAIL, 10, "nods"},
+    {EVENTS("  - fault: { type: kil, target: a }\n    trigger: { at: 1s }\n"), 11,
+     "did you mean \"kill\""},
+    {EVENTS("  - fault: { type: kill, target: d }\n    trigger: { at: 1s }\n"), 11,
+     "there is no node \"d\""},
+    {EVENTS("  - fault: { type: kill, target: [a, d] }\n    trigger: { at: 1s }\n"), 11,
+     "there is no node \"d\""},
+    {EVENTS("  - fault: { type: kill, target: tag:u }\n    trigger: { at: 1s }\n"), 11,
+     "no node has the tag \"u\""},
+    {EVENTS("  - fault: { type: kill, target: role:bos }\n    trigger: { at: 1s }\n"), 11,
+     "did you mean \"boss\""},
+    {EVENTS("  - fault: { type: kill }\n    trigger: { at: 1s }\n"), 11, "needs \"target\""},
+    {EVENTS("  - fault: { type: kill, target: match_trigger }\n    trigger: { at: 1s }\n"), 11,
+     "fires on a node"},
+    {EVENTS("  - fault: { type: cpu, target: a }\n    trigger: { at: 1s }\n"), 11, "has no target"},
+    {EVENTS("  - fault: { type: exec, start: x }\n    trigger: { at: 1s }\n"), 11,
+     "needs \"undo\": the command that undoes it"},
+    {EVENTS("  - fault: { type: kill, target: a, size: 5M }\n    trigger: { at: 1s }\n"), 11,
+     "does not take \"size\""},
+    {EVENTS("  - fault: { type: memory, size: 5T }\n    trigger: { at: 1s }\n"), 11, "a size such as"},
+    {EVENTS("  - fault: { type: restart, target: a }\n    trigger: { at: 1s }\n    duration: 1s\n"), 11,
+     "is over at once"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { at: 10s }\n"), 12,
+     "after the end of a run"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: {}\n"), 12, "exactly one of"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { at: 1s, line: x }\n"), 12,
+     "exactly one of"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { line: '(' }\n"), 12, "line"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { line: x, of: d }\n"), 12,
+     "no node and no client \"d\""},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { at: 1s, chance: 2 }\n"), 12,
+     "from 0 to 1"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { began: kil }\n"), 12,
+     "there is no event \"kil\""},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { began: kill }\n"), 12,
+     "never happens"},
+    {EVENTS("  - name: one\n    fault: { type: kill, target: a }\n    trigger: { ended: two }\n"
+            "    duration: 1s\n  - name: two\n    fault: { type: freeze, target: b }\n"
+            "    trigger: { ended: one }\n    duration: 1s\n"),
+     13, "\"one\" never happens: it waits for \"two\""},
+    {EVENTS("  - fault: { type: freeze, target: a }\n    trigger: { at: 1s }\n"
+            "  - fault: { type: kill, target: b }\n    trigger: { ended: freeze }\n"),
+     14, "does not end before the run does"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { at: 1s }\n"
+            "  - name: again\n    fault: { type: kill, target: a }\n    trigger: { at: 1s }\n"),
+     13, "needs another trigger"},
+    {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { at: 1s }\n"
+            "  - fault: { type: kill, target: a }\n    trigger: { at: 2s }\n"),
+     13, "give this one a name"},
+    {HEAD "expect:\n  - { lost: 1, gap: 2s }\n", 11, "says one thing"},
+    {HEAD "expect:\n  - { percentile: 50 }\n", 11, "needs one of"},
+    {HEAD "expect:\n  - { availability: 101 }\n", 11, "from 0 to 100"},
+    {HEAD "expect:\n  - { alive: false }\n", 11, "can only be true"},
+    {HEAD "expect:\n  - { lost: 1, of: a }\n", 11, "no client \"a\""},
+    {"version: 1\nplan: p\nnodes: { a: { start: x } }\nclients: { a: { command: x } }\n" TAIL, 4,
+     "is the name of a node too"},
 };
 
-static void world_init(struct world *w)
+static void test_refused(void **state)
 {
-    names_init(&w->names);
-    faultloads_init(&w->fl);
-    w->aim = (struct aim){0};
-}
-
-static void world_deinit(struct world *w)
-{
-    aim_deinit(&w->aim);
-    faultloads_deinit(&w->fl);
-    names_deinit(&w->names);
-}
-
-static void add(struct world *w, const char *pattern)
-{
-    struct err e = {0};
-    if (aim_add(&w->aim, ANY_VOCABULARY(&w->names), UID_NONE, slice_of(pattern), &e))
-        fail_msg("%s: %s", pattern, e.text);
-}
-
-static void set(struct world *w, const char *text)
-{
-    struct err e = {0};
-    faultload f = FAULTLOAD_EMPTY;
-    if (faultload_parse(&w->names, &w->fl, slice_of(text), &f, &e))
-        fail_msg("%s: %s", text, e.text);
-    aim_set(&w->aim, &w->names, &w->fl, f);
-}
-
-static uid point(struct world *w, const char *text)
-{
-    struct err e = {0};
-    uid u = UID_NONE;
-    if (uid_parse(&w->names, slice_of(text), &u, &e))
-        fail_msg("%s: %s", text, e.text);
-    return u;
-}
-
-static void expect(struct world *w, const char *call, const char *mode_text, const char *by_text)
-{
-    struct buf text = BUF_INIT(100);
-    uid u = point(w, call), by = UID_NONE;
-    mode_print(aim_find(&w->aim, &w->names, u, 0, &by), &text);
-    if (strcmp(buf_text(&text), mode_text) != 0)
-        fail_msg("%s: %s, not %s", call, buf_text(&text), mode_text);
-    assert_int_equal(by, point(w, by_text));
-    buf_deinit(&text);
-}
-
-static void test_patterns(void **state)
-{
-    static const char shop[] = "shop GET / > cart GET /cart > payment POST /charge";
-    static const char shop_again[] = "shop GET / > cart GET /cart > payment POST /charge #1";
-    static const char below[] = "shop GET / > payment POST /charge > shipping POST /x";
-    static const char below_again[] = "shop GET / > payment POST /charge #3 > shipping POST /x";
-    static const char marked[] = "shop GET / > payment POST /charge {0000beef} ^00c0ffee #1";
-    static const struct {
-        const char *pattern, *call;
-        bool matches;
-    } rows[] = {
-        /* from anywhere */
-        {"payment POST /charge", shop, true},
-        {"payment POST /charge", "payment POST /charge", true},
-        {"payment POST /charge", shop_again, false},
-        {"payment POST /charge", below, false}, /* it is the last element that counts */
-        {"payment POST /other", shop, false},
-        {"payment GET /charge", shop, false},
-        {"paymen POST /charge", shop, false},
-        /* n */
-        {"payment POST /charge #1", shop_again, true},
-        {"payment POST /charge #1", shop, false},
-        {"payment POST /charge #0", shop, true},
-        {"payment POST /charge #*", shop, true},
-        {"payment POST /charge #*", shop_again, true},
-        {"payment POST /charge #2", shop_again, false},
-        /* any service, any interface */
-        {"* POST /charge", shop, true},
-        {"* POST /x", shop, false},
-        {"payment *", shop, true},
-        {"payment *", shop_again, false},
-        {"payment * #*", shop_again, true},
-        {"payment * #1", shop_again, true},
-        {"cart *", shop, false},
-        {"* *", shop, true},
-        {"* *", shop_again, false},
-        {"* * #*", shop_again, true},
-        {"* * #*", "shop GET /", true},
-        /* {payload} and ^predecessors */
-        {"payment POST /charge #1", marked, true},
-        {"payment POST /charge", marked, false},
-        {"payment POST /charge {0000beef} #1", marked, true},
-        {"payment POST /charge {0000beee} #1", marked, false},
-        {"payment POST /charge ^00c0ffee #1", marked, true},
-        {"payment POST /charge ^00c0ffef #1", marked, false},
-        {"payment POST /charge {0000beef} ^00c0ffee #1", marked, true},
-        {"payment POST /charge {0000beef}", shop, false},
-        {"payment POST /charge ^00c0ffee", shop, false},
-        /* the origin */
-        {"cart GET /cart > payment POST /charge", shop, true},
-        {"shop GET / > cart GET /cart > payment POST /charge", shop, true},
-        {"shop GET / > payment POST /charge", shop, false}, /* there is cart between them */
-        {"cart GET /other > payment POST /charge", shop, false},
-        {"cart GET /cart #1 > payment POST /charge", shop, false},
-        {"cart * > payment *", shop, true},
-        {"* GET /cart > * *", shop, true},
-        {"* * > payment POST /charge", shop, true},
-        {"* * > payment POST /charge", "payment POST /charge", false}, /* it has no origin */
-        {"* * > * * > payment POST /charge", shop, true},
-        {"* * > * * > * * > payment POST /charge", shop, false},
-        {"payment POST /charge > shipping POST /x", below, true},
-        {"payment POST /charge > shipping POST /x", below_again, false},
-        {"payment POST /charge #* > shipping POST /x", below_again, true},
-        {"payment POST /charge #3 > shipping POST /x", below_again, true},
-        /* any path */
-        {"* > payment POST /charge", shop, true},
-        {"* > payment POST /charge", "payment POST /charge", true},
-        {"shop GET / > * > payment POST /charge", shop, true},
-        {"shop GET / > * > payment POST /charge", "shop GET / > payment POST /charge", true},
-        {"shop GET / > * > cart GET /cart > * > payment POST /charge", shop, true},
-        {"shop GET / > * > shop GET / > * > payment POST /charge", shop, false},
-        {"other GET / > * > payment POST /charge", shop, false},
-        {"* > cart GET /cart > * > * > payment POST /charge", shop, true},
-        {"* > * > * > * > payment POST /charge", shop, true},
-        {"a GET / > * > b GET / > c GET /", "a GET / > b GET / > x GET / > b GET / > c GET /",
-         true},
-        {"a GET / > * > b GET / > c GET /", "a GET / > b GET / > x GET / > c GET /", false},
-        {"a GET / > b GET / > * > c GET /", "a GET / > b GET / > b GET / > c GET /", true},
-        {"a GET / > * > b GET / > * > c GET /", "a GET / > c GET / > b GET / > c GET /", true},
-        {"a GET / > * > b GET / > * > c GET /", "b GET / > c GET / > a GET / > c GET /", false},
-        {"b GET / > * > b GET / > c GET /", "b GET / > c GET /", false},
-        /* a service alone: whatever is called of it, however often */
-        {"payment > shipping POST /x", below, true},
-        {"payment > shipping POST /x", below_again, true},
-        {"payment > shipping POST /x", "shop GET / > payment GET /p > shipping POST /x", true},
-        {"payment > shipping POST /x", "payment GET /p #7 > shipping POST /x", true},
-        {"payment > shipping POST /x", "payment GET /p {0000beef} ^00c0ffee #7 > shipping POST /x",
-         true},
-        {"payment > shipping POST /x", "shop GET / > shipping POST /x", false},
-        {"payment > shipping POST /x", "payment GET / > cart GET / > shipping POST /x", false},
-        {"payment > shipping POST /x", "payment GET / > shipping POST /x #1", false},
-        {"payment > shipping POST /x", "shipping POST /x", false},
-        {"payment > * > shipping POST /x", "payment GET / > cart GET / > shipping POST /x", true},
-        {"payment > cart > shipping POST /x", "payment GET / > cart GET / #1 > shipping POST /x",
-         true},
-        {"shop > payment > shipping *", below_again, true},
-        {"cart > payment > shipping *", below_again, false},
-        {"shop GET / > payment > shipping * #*", below_again, true},
-        {"payment > payment POST /charge", "payment GET / #1 > payment POST /charge", true},
-        {"payment > payment POST /charge", "shop GET / > payment POST /charge", false},
-        /* the beginning of an interface or a service */
-        {"cart GET *", "shop GET / > cart GET /x/y", true},
-        {"cart GET *", "shop GET / > cart GET /x/y #1", false},
-        {"cart GET *", "shop GET / > cart POST /x/y", false},
-        {"cart GET * #*", "shop GET / > cart GET /x/y #1", true},
-        {"cart GET /car*", "cart GET /cars/7", true},
-        {"cart GET /car*", "cart GET /car", true},
-        {"cart GET /car*", "cart GET /ca", false},
-        {"cart GET /car*", "cart GET /scar", false},
-        {"cart GET /c*t", "cart GET /cart", true},
-        {"cart GET /c*t", "cart GET /cars", false},
-        {"cart GET /*/price", "cart GET /items/[id]/price", true},
-        {"cart GET /items/7/*", "cart GET /items/[id]/price", true},
-        {"cart GET /items/*/7", "cart GET /items/x/[id]", true},
-        /* paths as those of calls are */
-        {"cart GET /items/7", "cart GET /items/[id]", true},
-        {"cart GET /items/7?x=1", "cart GET /items/[id]", true},
-        {"cart GET /items/[id]", "cart GET /items/[id]", true},
-        {"cart GET /items/seven", "cart GET /items/[id]", false},
-        {"cart * /items/7", "cart PUT /items/[id]", true},
-        {"cart /items/7", "cart PUT /items/[id]", true},
-        {"cart /items/7", "cart PUT /other/items/[id]", false},
-        {"mail /post.Office/Send", "mail post.Office/Send", true},
-        {"cart GET /items/7 > payment POST /charge/8",
-         "cart GET /items/[id] > payment POST /charge/[id]", true},
-        /* all that is called of a service */
-        {"payment", shop, true},
-        {"payment", shop_again, true},
-        {"payment", below, false},
-        {"cart > payment", shop_again, true},
-        {"*", shop_again, true},
-        {"pay* POST /charge", shop, true},
-        {"pay* POST /charge", "shop GET / > pa POST /charge", false},
-        {"pay* > shipping POST /x", below_again, true},
-        {"cart GET /c* > payment *", shop, true},
-        {"mail post.Office/*", "mail post.Office/Send", true},
-        /* gRPC */
-        {"mail post.Office/Send", "shop GET / > mail post.Office/Send", true},
-        {"mail > db sql.Db/Query", "mail post.Office/Send #1 > db sql.Db/Query", true},
-    };
     (void)state;
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        for (int known = 0; known < 2; known++) { /* the call is known before the pattern, or not */
-            struct world w;
-            struct buf text = BUF_INIT(1000);
-            uid by;
-            world_init(&w);
-            if (known)
-                point(&w, rows[i].call);
-            buf_addf(&text, "%s : 503", rows[i].pattern);
-            add(&w, buf_text(&text));
-            mode m = aim_find(&w.aim, &w.names, point(&w, rows[i].call), 0, &by);
-            if (m != (rows[i].matches ? mode_make(MODE_STATUS, 503) : MODE_NONE))
-                fail_msg("\"%s\" %s \"%s\"", rows[i].pattern,
-                         rows[i].matches ? "does not match" : "matches", rows[i].call);
-            assert_int_equal(by, point(&w, rows[i].call));
-            assert_int_equal(w.aim.patterns.at[0].fired, rows[i].matches);
-            buf_deinit(&text);
-            world_deinit(&w);
-        }
-}
-
-/* A name that was printed is a pattern that matches it. */
-static void test_names_are_patterns(void **state)
-{
-    static const char *const rows[] = {
-        "a GET /",
-        "a GET / > b p.S/M #2 > c POST /x/[id] {0123abcd}",
-        "a GET / > b GET /x {0123abcd} ^0123abcd #1",
-    };
-    (void)state;
-    for (size_t i = 0; i < LENGTH(rows); i++) {
-        struct world w;
-        struct buf text = BUF_INIT(1000);
-        world_init(&w);
-        buf_addf(&text, "%s : lost-reply:503", rows[i]);
-        add(&w, buf_text(&text));
-        for (size_t k = 0; k < LENGTH(rows); k++)
-            expect(&w, rows[k], i == k ? "lost-reply:503" : "none", rows[k]);
-        buf_deinit(&text);
-        world_deinit(&w);
-    }
-}
-
-static void test_earlier_wins(void **state)
-{
-    struct world w;
-    (void)state;
-    world_init(&w);
-    add(&w, "b GET /x #1 : 501");
-    add(&w, "b * #* : 502");
-    add(&w, "* * #* : 503");
-    add(&w, "b GET /x : 504");
-    expect(&w, "a GET / > b GET /x", "502", "a GET / > b GET /x");
-    expect(&w, "a GET / > b GET /x #1", "501", "a GET / > b GET /x #1");
-    expect(&w, "a GET / > b GET /x #2", "502", "a GET / > b GET /x #2");
-    expect(&w, "a GET / > c GET /x", "503", "a GET / > c GET /x");
-    const uint32_t fired[] = {1, 2, 1, 0};
-    for (size_t i = 0; i < LENGTH(fired); i++)
-        assert_int_equal(w.aim.patterns.at[i].fired, fired[i]);
-    world_deinit(&w);
-}
-
-static void test_exact(void **state)
-{
-    struct world w;
-    (void)state;
-    world_init(&w);
-    expect(&w, "a GET / > b GET /x", "none", "a GET / > b GET /x");
-    set(&w, "a GET / > b GET /x : 501 & a GET / > c GET / : reset");
-    expect(&w, "a GET / > b GET /x", "501", "a GET / > b GET /x");
-    expect(&w, "a GET / > b GET /x #1", "none", "a GET / > b GET /x #1");
-    expect(&w, "a GET / > c GET /", "reset", "a GET / > c GET /");
-    expect(&w, "z GET / > c GET /", "none", "z GET / > c GET /"); /* the whole path counts */
-    expect(&w, "a GET / > b GET /x > c GET /", "none", "a GET / > b GET /x > c GET /");
-    set(&w, "a GET / > c GET / : 502"); /* takes the place of the others */
-    expect(&w, "a GET / > b GET /x", "none", "a GET / > b GET /x");
-    expect(&w, "a GET / > c GET /", "502", "a GET / > c GET /");
-    set(&w, "none");
-    expect(&w, "a GET / > c GET /", "none", "a GET / > c GET /");
-    world_deinit(&w);
-}
-
-/* Points with #*: for all equal siblings, after those with a number, before patterns. */
-static void test_exact_all(void **state)
-{
-    struct world w;
-    (void)state;
-    world_init(&w);
-    add(&w, "* * #* : 503");
-    set(&w, "a GET / > b GET /x #* : 501 & a GET / > b GET /x #1 : 502");
-    expect(&w, "a GET / > b GET /x", "501", "a GET / > b GET /x #*");
-    expect(&w, "a GET / > b GET /x #1", "502", "a GET / > b GET /x #1");
-    expect(&w, "a GET / > b GET /x #2", "501", "a GET / > b GET /x #*");
-    expect(&w, "a GET / > b GET /y", "503", "a GET / > b GET /y");
-    expect(&w, "a GET / > b GET /x {0123abcd}", "503", "a GET / > b GET /x {0123abcd}");
-    expect(&w, "a GET / #1 > b GET /x", "503", "a GET / #1 > b GET /x");
-    assert_int_equal(w.aim.patterns.at[0].fired, 3);
-    set(&w, "a GET / > b GET /y : 504"); /* and they are forgotten like the others */
-    expect(&w, "a GET / > b GET /x", "503", "a GET / > b GET /x");
-    expect(&w, "a GET / > b GET /y", "504", "a GET / > b GET /y");
-    world_deinit(&w);
-}
-
-/* A service that is down: all calls to it, after exact points, before patterns. */
-static void test_services(void **state)
-{
-    struct world w;
-    (void)state;
-    world_init(&w);
-    add(&w, "* * #* : 503");
-    set(&w, "b down & a GET / > b GET /x : 501");
-    expect(&w, "a GET / > b GET /x", "501", "a GET / > b GET /x");
-    expect(&w, "a GET / > b GET /x #1", "refuse", "a GET / > b GET /x #1");
-    expect(&w, "a GET / > c GET / > b p.S/M", "refuse", "a GET / > c GET / > b p.S/M");
-    expect(&w, "a GET / > c GET /", "503", "a GET / > c GET /");
-    assert_int_equal(w.aim.services.at[0].fired, 2);
-    set(&w, "none");
-    expect(&w, "a GET / > b GET /x #1", "503", "a GET / > b GET /x #1");
-    set(&w, "b slow & c gone");
-    expect(&w, "a GET / > b GET /x", "delay:5s", "a GET / > b GET /x");
-    expect(&w, "a GET / > c GET /x", "404", "a GET / > c GET /x");
-    world_deinit(&w);
-    world_init(&w); /* and the same as a pattern */
-    add(&w, "b gone");
-    add(&w, "a > c* crashing");
-    add(&w, "d overloaded:3");
-    expect(&w, "a GET / > b GET /x #4", "404", "a GET / > b GET /x #4");
-    expect(&w, "a GET / > c2 GET /x", "reset", "a GET / > c2 GET /x");
-    uid by, first = point(&w, "a GET / > d GET /0");
-    mode m = aim_find(&w.aim, &w.names, first, 0, &by);
-    bool both = false;
-    for (int i = 0; i < 100 && !both; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "a GET / > d GET /%d", i);
-        both = aim_find(&w.aim, &w.names, point(&w, text), 0, &by) != m;
-    }
-    assert_true(both);
-    world_deinit(&w);
-}
-
-static void test_errors(void **state)
-{
-    static const struct {
-        const char *text, *word;
-    } rows[] = {
-        {"", "missing"},
-        {"  ", "missing"},
-        {"503", ""},
-        {"payment POST /charge", "missing"},
-        {"payment POST /charge :", "mode is missing"},
-        {"payment POST /charge : nothing", "unknown mode"},
-        {"payment POST /charge : 99", "200 to 599"},
-        {"payment POST /charge:503", ""},
-        {"down", "missing"},
-        {"payment : down", "unknown mode"},
-        {": 503", "missing"},
-        {"> payment POST /charge : 503", "missing"},
-        {"shop > > payment POST /charge : 503", "missing"},
-        {"shop GET / > : 503", "missing"},
-        {"shop GET / >", "missing"},
-        {"shop GET / & payment POST /charge : 503", ""},
-        {"payment POST /charge : 503 & cart GET / : 503", "one fault at a time"},
-        {"payment POST /charge : 503 500", "one fault at a time"},
-        {"payment POST /charge #x : 503", "#x"},
-        {"payment POST /charge {*} : 503", "{*}"},
-        {"payment POST /charge /other : 503", "/other"},
-        {"payment #1 > cart GET / : 503", "interface"},
-        {"none", ""},
-    };
-    struct world w;
-    (void)state;
-    world_init(&w);
-    for (size_t i = 0; i < LENGTH(rows); i++) {
+    for (size_t i = 0; i < LENGTH(refused); i++) {
+        struct plan p;
         struct err e = {0};
-        if (aim_add(&w.aim, ANY_VOCABULARY(&w.names), UID_NONE, slice_of(rows[i].text), &e) == 0)
-            fail_msg("\"%s\" is accepted", rows[i].text);
-        if (!e.text[0] || !strstr(e.text, rows[i].word))
-            fail_msg("\"%s\": %s", rows[i].text, e.text);
+        int status = plan_parse(&p, slice_of(refused[i].text), &e);
+        if (status != -1 || e.line != refused[i].line || !strstr(e.text, refused[i].says) || !e.col)
+            fail_msg("case %zu: %d, %u:%u: %s", i, status, e.line, e.col, e.text);
+        plan_free(&p);
     }
-    assert_int_equal(w.aim.patterns.n, 0);
-    /* what was refused is not in the way */
-    add(&w, "payment * : 503");
-    expect(&w, "shop GET / > payment POST /charge", "503", "shop GET / > payment POST /charge");
-    expect(&w, "shop GET / > cart POST /charge", "none", "shop GET / > cart POST /charge");
-    world_deinit(&w);
 }
 
-/* Paths that match a pattern of many `*` nearly, in very many ways. */
-static void test_many_stars(void **state)
+static void test_too_many(void **state)
 {
-    struct world w;
-    struct buf text = BUF_INIT(1 << 20);
-    uid u = UID_NONE, by;
-    struct element el = {0};
     (void)state;
-    world_init(&w);
-    el.service = names_sym(&w.names, SLICE("a"));
-    el.interface = names_sym(&w.names, SLICE("GET /"));
-    for (int i = 0; i < 2000; i++)
-        u = names_uid(&w.names, u, names_element(&w.names, el));
-    buf_adds(&text, "b GET / > ");
-    for (int i = 0; i < 300; i++)
-        buf_adds(&text, "* > a GET / > ");
-    buf_adds(&text, "* > * > * > a GET / : 503");
-    add(&w, buf_text(&text));
-    clock_t start = clock(); /* of CPU time */
-    for (int i = 0; i < 100; i++)
-        assert_int_equal(aim_find(&w.aim, &w.names, u, 0, &by), MODE_NONE);
-    add(&w, buf_text(&text) + strlen("b GET / > "));
-    assert_int_not_equal(aim_find(&w.aim, &w.names, u, 0, &by), MODE_NONE);
-    assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+    struct buf text = BUF_INIT(2 << 20);
+    struct plan p;
+    struct err e = {0};
+    buf_adds(&text, HEAD "events:\n");
+    for (int i = 0; i < 10000; i++)
+        buf_addf(&text, "  - { name: e%d, fault: { type: kill, target: a }, trigger: { at: %dms } }\n",
+                 i, i % 9000);
+    buf_adds(&text, TAIL);
+    assert_int_equal(plan_parse(&p, buf_slice(&text), &e), -1);
+    assert_non_null(strstr(e.text, "1000"));
+    assert_true(e.line > 0 && e.col > 0);
+    plan_free(&p);
     buf_deinit(&text);
-    world_deinit(&w);
+}
+
+/* ---- the schedule ---- */
+
+static void load(struct plan *p, const char *text)
+{
+    struct err e = {0};
+    if (plan_parse(p, slice_of(text), &e))
+        fail_msg("%u:%u: %s", e.line, e.col, e.text);
+}
+
+/* All that is due now, carried out at once: "+name" begins, "-name" ends. */
+static void go(struct schedule *s, const struct plan *p, int64_t now_ms, struct buf *out)
+{
+    struct schedule_action a;
+    while (schedule_take(s, MS(now_ms), &a)) {
+        bool begins = a.act == SCHEDULE_BEGIN;
+        buf_addf(out, "%s%c%.*s", out->n ? " " : "", begins ? '+' : '-',
+                 SLICE_ARG(p->events.at[a.event].name));
+        if (begins)
+            schedule_began(s, MS(now_ms), a.event);
+        else
+            schedule_ended(s, MS(now_ms), a.event);
+    }
+}
+
+static void test_course(void **state)
+{
+    (void)state;
+    struct plan p;
+    struct buf out = BUF_INIT(1000);
+    load(&p, EVENTS("  - { name: late, fault: { type: freeze, target: a }, trigger: { at: 2s }, duration: 1s }\n"
+                    "  - { name: soon, fault: { type: freeze, target: b }, trigger: { at: 1s }, until: done }\n"
+                    "  - { name: then, fault: { type: restart, target: b }, trigger: { ended: late, delay: 500ms } }\n"
+                    "  - { name: third, fault: { type: cpu }, trigger: { line: 'to [0-9]+$', of: a, nth: 3 } }\n"
+                    "  - { name: told, fault: { type: kill, target: match_trigger }, trigger: { event: leader } }\n"));
+    struct schedule *s = schedule_new(&p, 1);
+    schedule_start(s);
+    assert_int_equal(schedule_next_ns(s), SECONDS(1));
+    go(s, &p, 999, &out);
+    assert_string_equal(buf_text(&out), "");
+    go(s, &p, 1000, &out);
+    for (int i = 0; i < 4; i++) {
+        schedule_line(s, MS(1100 + i), 1, PLAN_NONE, SLICE("b goes to 7")); /* another node */
+        schedule_line(s, MS(1100 + i), 0, PLAN_NONE, SLICE("goes to x"));
+        schedule_line(s, MS(1100 + i), 0, PLAN_NONE, SLICE("goes to 7"));
+        go(s, &p, 1100 + i, &out);
+    }
+    schedule_event(s, MS(1500), 0, SLICE("done"), SLICE(""));
+    go(s, &p, 1500, &out);
+    go(s, &p, 2000, &out);
+    go(s, &p, 3000, &out);
+    assert_int_equal(schedule_next_ns(s), MS(3500));
+    go(s, &p, 3500, &out);
+    assert_string_equal(buf_text(&out), "+soon +third -soon +late -late +then -then");
+    schedule_event(s, SECONDS(4), 0, SLICE("leader"), SLICE("b"));
+    struct schedule_action a;
+    struct schedule_nodes aim = {0};
+    assert_true(schedule_take(s, SECONDS(4), &a));
+    schedule_aim(s, &a, PLAN_NONE, &aim);
+    assert_true(aim.n == 1 && aim.at[0] == 1); /* the node that the event names */
+    mem_free(aim.at);
+    schedule_free(s);
+    plan_free(&p);
+    buf_deinit(&out);
+}
+
+static void test_targets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target;
+        int32_t on, role;
+        const char *nodes;
+    } cases[] = {
+        {"all", PLAN_NONE, PLAN_NONE, "abc"},    {"b", PLAN_NONE, PLAN_NONE, "b"},
+        {"[c, a]", PLAN_NONE, PLAN_NONE, "ca"},  {"tag:t", PLAN_NONE, PLAN_NONE, "ac"},
+        {"[tag:t, b]", PLAN_NONE, PLAN_NONE, "acb"}, {"match_trigger", 1, PLAN_NONE, "b"},
+        {"not_trigger", 1, PLAN_NONE, "ac"},     {"match_trigger", PLAN_NONE, PLAN_NONE, ""},
+        {"role:boss", PLAN_NONE, 2, "c"},        {"role:boss", PLAN_NONE, PLAN_NONE, ""},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        struct buf text = BUF_INIT(2000), got = BUF_INIT(100);
+        struct schedule_nodes aim = {0};
+        struct plan p;
+        buf_addf(&text,
+                 "version: 1\nplan: p\nnodes: { a: { start: x, tags: [t] }, b: { start: x }, c: { start: "
+                 "x, tags: [t] } }\nroles: { boss: x }\nclients: { d: { command: x } }\nevents:\n"
+                 "  - { fault: { type: kill, target: %s }, trigger: { line: x } }\n" TAIL,
+                 cases[i].target);
+        load(&p, buf_text(&text));
+        struct schedule *s = schedule_new(&p, 1);
+        schedule_aim(s, &(struct schedule_action){.trigger_node = cases[i].on}, cases[i].role, &aim);
+        for (uint32_t k = 0; k < aim.n; k++)
+            buf_add(&got, p.nodes.at[aim.at[k]].name);
+        assert_string_equal(buf_text(&got), cases[i].nodes);
+        mem_free(aim.at);
+        schedule_free(s);
+        plan_free(&p);
+        buf_deinit(&text);
+        buf_deinit(&got);
+    }
+}
+
+/* Chance and `any` are the seed's: the same again, and over many seeds as often as they should. */
+static void test_dice(void **state)
+{
+    (void)state;
+    struct plan p;
+    uint32_t begun = 0, first = 0;
+    load(&p, EVENTS("  - { fault: { type: kill, target: any }, trigger: { at: 1s, chance: 0.25 } }\n"));
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        bool begins[2];
+        uint32_t node[2];
+        for (int i = 0; i < 2; i++) {
+            struct schedule *s = schedule_new(&p, seed);
+            struct schedule_nodes aim = {0};
+            struct schedule_action a = {.trigger_node = PLAN_NONE};
+            schedule_start(s);
+            begins[i] = schedule_take(s, SECONDS(1), &a);
+            schedule_aim(s, &a, PLAN_NONE, &aim);
+            assert_int_equal(aim.n, 1);
+            node[i] = aim.at[0];
+            mem_free(aim.at);
+            schedule_free(s);
+        }
+        assert_true(begins[0] == begins[1] && node[0] == node[1]);
+        begun += begins[0];
+        first += node[0] == 0;
+    }
+    assert_in_range(begun, 850, 1150);
+    assert_in_range(first, 1850, 2150);
+    plan_free(&p);
+}
+
+/* ---- injectors ---- */
+
+/* Every one that leaves something behind has an undo. */
+static void test_orders(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < n_injectors; i++) {
+        struct plan_event e = {.injector = &injectors[i],
+                               .start = SLICE("do"),
+                               .undo = SLICE("undo"),
+                               .path = SLICE("/a b/c'd"),
+                               .size = SLICE("5M"),
+                               .count = 2};
+        struct inject_order o;
+        injector_order(&e, 123, &o);
+        switch (injectors[i].kind) {
+        case INJECT_PROCESS: assert_true(o.signal > 0 && !o.start.n && !o.undo.n); break;
+        case INJECT_SCRIPT: assert_true(o.start.n && o.undo.n); break;
+        case INJECT_HOLD: assert_true(o.start.n && !o.undo.n); break;
+        }
+        assert_ptr_equal(injector_find(slice_of(injectors[i].name)), &injectors[i]);
+        inject_order_deinit(&o);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_patterns),     cmocka_unit_test(test_names_are_patterns),
-        cmocka_unit_test(test_earlier_wins), cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_exact_all),    cmocka_unit_test(test_services),
-        cmocka_unit_test(test_errors),       cmocka_unit_test(test_many_stars),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_course),  cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_dice),    cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
