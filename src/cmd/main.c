@@ -69,7 +69,8 @@ const struct verb verbs[] = {
      cmd_sim_serve},
     {"proxy", "[FILE]", 1, "put a proxy in front of a service and make calls to it fail",
      OPT_COMMON | OPT_JSON | OPT_PROXY, cmd_proxy},
-    {"plan run", "FILE", 1, "carry out a failure plan: processes, disks, machines harmed on purpose",
+    {"plan run", "FILE", 1,
+     "carry out a failure plan: processes, disks, machines harmed on purpose",
      OPT_COMMON | OPT_JSON | OPT_PLAN, cmd_plan_run},
     {"plan show", "FILE", 1, "show what a failure plan would do; touches nothing", OPT_COMMON,
      cmd_plan_show},
@@ -169,7 +170,8 @@ static int help(int argc, char **argv)
 {
     int words = 0;
     const struct verb *v = argc ? find_verb(argc, argv, &words) : NULL;
-    bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 || strcmp(argv[0], "plan") == 0 || /* groups of verbs */
+    bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 ||
+                                               strcmp(argv[0], "plan") == 0 || /* groups of verbs */
                                                strcmp(argv[0], "help") == 0));
     if (v && words == argc)
         print_verb_help(v);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox plan, outfox doctor: failure plans, and what killed ones have left. */
+#include "report/plan.h"
 #include "cmd/cmd.h"
 #include "data/json.h"
 #include "lab/journal.h"
 #include "lab/lab.h"
 #include "plan/injector.h"
-#include "report/plan.h"
 
 static int plan_open(const struct args *args, struct plan *p)
 {
@@ -34,8 +34,9 @@ int cmd_plan_check(const struct args *args)
     if (code)
         return code;
     printf("%s: ok: %u %s, %u %s, %u %s, %u %s\n", args->positional[0], p.nodes.n,
-           plural(p.nodes.n, "node", "nodes"), p.clients.n, plural(p.clients.n, "client", "clients"),
-           p.events.n, plural(p.events.n, "event", "events"), p.expects.n,
+           plural(p.nodes.n, "node", "nodes"), p.clients.n,
+           plural(p.clients.n, "client", "clients"), p.events.n,
+           plural(p.events.n, "event", "events"), p.expects.n,
            plural(p.expects.n, "expectation", "expectations"));
     plan_free(&p);
     return EXIT_OK;
@@ -104,9 +105,8 @@ int cmd_plan_run(const struct args *args)
     struct plan_result r;
     struct err e = {0};
     struct buf out = BUF_INIT(SIZE_MAX);
-    struct lab_options o = {.dir = ".outfox/plans",
-                            .reference_only = args->reference,
-                            .say = args->quiet ? NULL : say};
+    struct lab_options o = {
+        .dir = ".outfox/plans", .reference_only = args->reference, .say = args->quiet ? NULL : say};
     int code = plan_open(args, &p);
     if (code)
         return code;
@@ -133,8 +133,8 @@ static bool undo_one(const struct orphan *o)
     struct buf said = BUF_INIT(2000);
     struct err e = {0};
     bool undone = journal_undo(o, &said, &e) == 0;
-    printf("%s: %s (%s): %s%s\n", o->plan, o->event, o->what, undone ? "undone" : "NOT undone: ",
-           undone ? "" : e.text);
+    printf("%s: %s (%s): %s%s\n", o->plan, o->event, o->what,
+           undone ? "undone" : "NOT undone: ", undone ? "" : e.text);
     buf_deinit(&said);
     return undone;
 }
@@ -152,7 +152,8 @@ int cmd_doctor(const struct args *args)
     for (uint32_t i = 0; i < list.n; i++) {
         const struct orphan *o = &list.at[i];
         if (args->dry_run)
-            printf("%s: %s (%s) is left; it is undone by: %s\n", o->plan, o->event, o->what, o->undo);
+            printf("%s: %s (%s) is left; it is undone by: %s\n", o->plan, o->event, o->what,
+                   o->undo);
         left += args->dry_run || !undo_one(o);
     }
     if (list.under_way)

@@ -317,10 +317,10 @@ static void on_asked(void *user, const struct command_result *r)
         &lab->plan->roles.at[lab->plan->events.at[q->action.event].target.role];
     slice said = slice_last_line(r->output);
     int32_t node = r->started && r->exit_code == 0 ? plan_node(lab->plan, said) : PLAN_NONE;
-    slice why = slice_of(arena_printf(
-        &lab->run->arena, "nobody is %.*s: its command %s \"%.*s\", which is no node",
-        SLICE_ARG(role->name), r->timed_out ? "did not end, and had printed" : "printed",
-        SHORT(said)));
+    slice why = slice_of(
+        arena_printf(&lab->run->arena, "nobody is %.*s: its command %s \"%.*s\", which is no node",
+                     SLICE_ARG(role->name),
+                     r->timed_out ? "did not end, and had printed" : "printed", SHORT(said)));
     struct schedule_action action = q->action;
     q->command = NULL;
     asking_free(q);

@@ -129,7 +129,8 @@ slice lab_dir(struct lab *lab, slice own)
 
 int lab_log(struct lab *lab, slice name)
 {
-    const char *path = arena_printf(&lab->arena, "%.*s/%.*s.log", SLICE_ARG(lab->dir), SLICE_ARG(name));
+    const char *path =
+        arena_printf(&lab->arena, "%.*s/%.*s.log", SLICE_ARG(lab->dir), SLICE_ARG(name));
     return file_open_private(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC);
 }
 
@@ -158,8 +159,9 @@ static int open_directory(struct lab *lab)
 {
     struct arena *a = &lab->arena;
     char base[PATH_MAX];
-    const char *dir = arena_printf(a, "%s/%.*s/%s-%u", lab->options->dir, SLICE_ARG(lab->plan->name),
-                                   lab->run->reference ? "reference" : "faulty", lab->run->number);
+    const char *dir =
+        arena_printf(a, "%s/%.*s/%s-%u", lab->options->dir, SLICE_ARG(lab->plan->name),
+                     lab->run->reference ? "reference" : "faulty", lab->run->number);
     (void)nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     const char *inside = arena_printf(a, "%s/history.jsonl", dir);
     if (file_make_directories(inside) || !realpath(dir, base))
@@ -260,7 +262,8 @@ static int start_nodes(struct lab *lab)
         bool up = lab_wait(lab, node_is_up, p->ready_ns) && !n->failed && n->ready;
         if (!up && !lab->signal)
             return run_fail(lab, "the node %.*s is not ready: %s; its output is in %.*s/%.*s.log",
-                            SLICE_ARG(p->name), n->failed ? n->why : "`ready` did not succeed in time",
+                            SLICE_ARG(p->name),
+                            n->failed ? n->why : "`ready` did not succeed in time",
                             SLICE_ARG(lab->dir), SLICE_ARG(p->name));
     }
     return lab->signal ? -1 : 0;

@@ -28,7 +28,7 @@
 struct lab_node {
     struct lab *lab;
     uint32_t index;
-    struct voice *voice; /* NULL: not running */
+    struct voice *voice;   /* NULL: not running */
     struct command *probe; /* whether it is ready */
     struct timer again;    /* the next probe */
     bool ready, failed;

@@ -29,7 +29,7 @@ struct voice {
     int fd, log_fd;
     const struct voice_events *events;
     void *user;
-    char why[256]; /* it could not be started; or what it printed last */
+    char why[256];       /* it could not be started; or what it printed last */
     struct timer failed; /* it could not be started: said from the loop */
     size_t n;
     char line[VOICE_LINE_MAX];
@@ -185,7 +185,7 @@ static int output_open(struct voice *w)
 }
 
 struct voice *voice_start(struct keeper *k, const struct process_spec *spec, int log_fd,
-                            const struct voice_events *events, void *user)
+                          const struct voice_events *events, void *user)
 {
     struct voice *w = mem_zero(sizeof *w);
     w->loop = keeper_loop(k);

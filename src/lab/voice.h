@@ -22,7 +22,7 @@ struct voice_events {
 
 /* log_fd: stays the caller's; -1: none. Events come from the loop, never from within. */
 struct voice *voice_start(struct keeper *k, const struct process_spec *spec, int log_fd,
-                            const struct voice_events *events, void *user);
+                          const struct voice_events *events, void *user);
 
 /* The group and all descendants. */
 void voice_signal(struct voice *w, int signal);

@@ -32,12 +32,12 @@ struct inject_order {
 struct injector {
     const char *name;
     enum inject_kind kind;
-    uint32_t needs, may;  /* bits of inject_key: must be said, may be said */
-    bool momentary;       /* over when it was done: it has no duration */
-    const char *verb;     /* "freezes", for people; what follows is its target */
-    const char *tools;    /* commands that it needs, separated by blanks */
-    const char *blast;    /* what else it touches; NULL: nothing but the node */
-    const char *about;    /* one sentence */
+    uint32_t needs, may; /* bits of inject_key: must be said, may be said */
+    bool momentary;      /* over when it was done: it has no duration */
+    const char *verb;    /* "freezes", for people; what follows is its target */
+    const char *tools;   /* commands that it needs, separated by blanks */
+    const char *blast;   /* what else it touches; NULL: nothing but the node */
+    const char *about;   /* one sentence */
     void (*order)(const struct plan_event *e, int64_t pid, struct inject_order *out);
 };
 

@@ -40,7 +40,7 @@ static int32_t role_find(const struct plan *p, slice name)
 /* The end of a message about a name that nothing has. */
 #define HINT(list, wanted, out)                                                                    \
     do {                                                                                           \
-        const char *names_[PLAN_EVENTS_MAX] = {0};                                                       \
+        const char *names_[PLAN_EVENTS_MAX] = {0};                                                 \
         uint32_t n_ = 0;                                                                           \
         for (uint32_t i_ = 0; i_ < (list).n && n_ < PLAN_EVENTS_MAX; i_++)                         \
             names_[n_++] = arena_copy(&p->arena, (list).at[i_].name.p, (list).at[i_].name.n);      \

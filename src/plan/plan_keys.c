@@ -58,7 +58,8 @@ static int read_size(struct keys_reader *r, const struct key *key, void *into,
     if (digits.n && strchr("KMG", digits.p[digits.n - 1]))
         digits.n--;
     if (!slice_to_u64(digits, 1 << 30, &number) || !number)
-        return keys_fail(r, value, "\"%s\" must be a size such as 4096, 64K, 500M or 2G", key->name);
+        return keys_fail(r, value, "\"%s\" must be a size such as 4096, 64K, 500M or 2G",
+                         key->name);
     *size = value->text;
     return 0;
 }
@@ -134,8 +135,7 @@ static int read_role(struct keys_reader *r, const struct key *key, void *into,
     if (read_pair_name(r, key, pair, "the name of a role") ||
         keys_want_scalar(r, key->name, pair->value))
         return -1;
-    vec_push(&p->roles,
-             (struct plan_role){pair->key, pair->value->text, {pair->line, pair->col}});
+    vec_push(&p->roles, (struct plan_role){pair->key, pair->value->text, {pair->line, pair->col}});
     return 0;
 }
 
@@ -165,9 +165,10 @@ static int read_type(struct keys_reader *r, const struct key *key, void *into,
     for (size_t i = 0; i < n_injectors; i++)
         names[i] = injectors[i].name;
     e->injector = injector_find(e->type);
-    return e->injector ? 0
-                       : keys_fail(r, value, "there is no fault \"%.*s\"; outfox plan faults lists them%s",
-                                   SHORT(e->type), err_hint(e->type, names, n_injectors).text);
+    return e->injector
+               ? 0
+               : keys_fail(r, value, "there is no fault \"%.*s\"; outfox plan faults lists them%s",
+                           SHORT(e->type), err_hint(e->type, names, n_injectors).text);
 }
 
 static int read_target(struct keys_reader *r, const struct key *key, void *into,
@@ -243,7 +244,7 @@ static int read_fault(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     return keys_want(r, key->name, value, NODE_MAP) || keys_read(r, &fault_keys, into, value) ? -1
-                                                                                             : 0;
+                                                                                              : 0;
 }
 
 /* Which of its keys says when. */
@@ -269,8 +270,9 @@ static int read_trigger(struct keys_reader *r, const struct key *key, void *into
         }
     t->place = place_of(value);
     return found == 1 ? 0
-                      : keys_fail(r, value, "a trigger has exactly one of at, line, event, began and "
-                                            "ended");
+                      : keys_fail(r, value,
+                                  "a trigger has exactly one of at, line, event, began and "
+                                  "ended");
 }
 
 /* clang-format off */
@@ -293,8 +295,9 @@ static int read_event(struct keys_reader *r, const struct key *key, void *into,
                       const struct node *value)
 {
     struct plan *p = into;
-    struct plan_event e = {.at = place_of(value),
-                           .trigger = {.nth = 1, .chance = 1, .node = PLAN_NONE, .client = PLAN_NONE}};
+    struct plan_event e = {
+        .at = place_of(value),
+        .trigger = {.nth = 1, .chance = 1, .node = PLAN_NONE, .client = PLAN_NONE}};
     int status =
         keys_want(r, key->name, value, NODE_MAP) || keys_read(r, &event_keys, &e, value) ? -1 : 0;
     if (!e.name.n)
@@ -306,17 +309,29 @@ static int read_event(struct keys_reader *r, const struct key *key, void *into,
 /* ---- expectations ---- */
 
 /* What a kind's own key holds. */
-enum value_kind { VALUE_PERCENT, VALUE_COUNT, VALUE_FACTOR, VALUE_DURATION, VALUE_PATTERN, VALUE_TRUE, VALUE_COMMAND };
+enum value_kind {
+    VALUE_PERCENT,
+    VALUE_COUNT,
+    VALUE_FACTOR,
+    VALUE_DURATION,
+    VALUE_PATTERN,
+    VALUE_TRUE,
+    VALUE_COMMAND
+};
 
 static const struct {
     const char *key;
     enum plan_expect_kind kind;
     enum value_kind value;
 } expect_kinds[] = {
-    {"availability", EXPECT_AVAILABILITY, VALUE_PERCENT}, {"lost", EXPECT_LOST, VALUE_COUNT},
-    {"gap", EXPECT_GAP, VALUE_DURATION},                  {"recovery", EXPECT_RECOVERY, VALUE_DURATION},
-    {"latency", EXPECT_LATENCY, VALUE_DURATION},          {"slowdown", EXPECT_SLOWDOWN, VALUE_FACTOR},
-    {"new-lines", EXPECT_NEW_LINES, VALUE_PATTERN},       {"alive", EXPECT_ALIVE, VALUE_TRUE},
+    {"availability", EXPECT_AVAILABILITY, VALUE_PERCENT},
+    {"lost", EXPECT_LOST, VALUE_COUNT},
+    {"gap", EXPECT_GAP, VALUE_DURATION},
+    {"recovery", EXPECT_RECOVERY, VALUE_DURATION},
+    {"latency", EXPECT_LATENCY, VALUE_DURATION},
+    {"slowdown", EXPECT_SLOWDOWN, VALUE_FACTOR},
+    {"new-lines", EXPECT_NEW_LINES, VALUE_PATTERN},
+    {"alive", EXPECT_ALIVE, VALUE_TRUE},
     {"command", EXPECT_COMMAND, VALUE_COMMAND},
 };
 
@@ -348,7 +363,11 @@ static int read_expected(struct keys_reader *r, const struct key *key, void *int
     return 0;
 }
 
-#define EXPECTED(key, schema_, doc_) {key, KEY_OTHER, .most = UINT64_C(1000) * 3600 * 1000000000, .read = read_expected, .schema = schema_, .doc = doc_}
+#define EXPECTED(key, schema_, doc_)                                                               \
+    {                                                                                              \
+        key, KEY_OTHER, .most = UINT64_C(1000) * 3600 * 1000000000, .read = read_expected,         \
+                        .schema = schema_, .doc = doc_                                             \
+    }
 #define AS_NUMBER "\"type\": \"number\""
 #define AS_TEXT   "\"type\": \"string\""
 
@@ -377,15 +396,14 @@ static int read_expect(struct keys_reader *r, const struct key *key, void *into,
                        const struct node *value)
 {
     struct plan *p = into;
-    struct plan_expect x = {.at = place_of(value),
-                            .percentile = 99,
-                            .within_ns = SECONDS(30),
-                            .client = PLAN_NONE};
+    struct plan_expect x = {
+        .at = place_of(value), .percentile = 99, .within_ns = SECONDS(30), .client = PLAN_NONE};
     if (keys_want(r, key->name, value, NODE_MAP) || keys_read(r, &expect_keys, &x, value))
         return -1;
     if (!x.name.n)
-        return keys_fail(r, value, "an expectation needs one of availability, lost, gap, recovery, "
-                                   "latency, slowdown, new-lines, alive and command");
+        return keys_fail(r, value,
+                         "an expectation needs one of availability, lost, gap, recovery, "
+                         "latency, slowdown, new-lines, alive and command");
     vec_push(&p->expects, x);
     return 0;
 }

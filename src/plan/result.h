@@ -48,7 +48,7 @@ struct plan_run {
     struct arena arena;
     bool reference; /* no faults */
     uint32_t number;
-    int64_t from_ns, to_ns; /* of what was measured */
+    int64_t from_ns, to_ns;  /* of what was measured */
     VEC(struct plan_op) ops; /* in the order of their ends */
     VEC(struct plan_spell) spells;
     VEC(struct plan_death) deaths; /* that nobody ordered */
@@ -60,8 +60,8 @@ struct plan_run {
         slice said; /* the last line that it printed */
     })
     checks;
-    slice dir;    /* where its logs and its history are */
-    slice broken; /* why it says nothing: a node did not start ...; empty: it does */
+    slice dir;      /* where its logs and its history are */
+    slice broken;   /* why it says nothing: a node did not start ...; empty: it does */
     bool truncated; /* more operations or lines than are kept */
 };
 

@@ -117,8 +117,8 @@ void schedule_began(struct schedule *s, int64_t now_ns, uint32_t event)
     struct state *st = &s->state[event];
     st->stage = STAGE_ON;
     st->due_ns = e->injector->momentary ? now_ns
-                 : e->duration_ns ? now_ns + e->duration_ns
-                                       : INT64_MAX;
+                 : e->duration_ns       ? now_ns + e->duration_ns
+                                        : INT64_MAX;
     follow(s, now_ns, event, TRIGGER_BEGAN);
 }
 

@@ -76,10 +76,12 @@ void plan_print_show(const struct plan *p, struct buf *out)
 {
     int64_t each = p->warmup_ns + p->duration_ns + p->settle_ns;
     uint32_t runs = p->references + (p->events.n ? p->repeats : 0);
-    buf_addf(out, "plan %.*s%s%.*s\n", SLICE_ARG(p->name), p->about.n ? ": " : "", SLICE_ARG(p->about));
+    buf_addf(out, "plan %.*s%s%.*s\n", SLICE_ARG(p->name), p->about.n ? ": " : "",
+             SLICE_ARG(p->about));
     buf_addf(out, "\nsystem: %u %s\n", p->nodes.n, plural(p->nodes.n, "node", "nodes"));
     for (uint32_t i = 0; i < p->nodes.n; i++)
-        buf_addf(out, "  %-16.*s %.*s\n", SLICE_ARG(p->nodes.at[i].name), SLICE_ARG(p->nodes.at[i].start));
+        buf_addf(out, "  %-16.*s %.*s\n", SLICE_ARG(p->nodes.at[i].name),
+                 SLICE_ARG(p->nodes.at[i].start));
     buf_addf(out, "\nclients: %u\n", p->clients.n);
     for (uint32_t i = 0; i < p->clients.n; i++)
         buf_addf(out, "  %-16.*s %.*s\n", SLICE_ARG(p->clients.at[i].name),
@@ -167,9 +169,12 @@ static void print_run(const struct plan_result *result, const struct plan_run *r
 {
     const struct plan *p = result->plan;
     bool holds = plan_run_holds(r);
-    buf_addf(out, "%s%s-%u%s: %s%s%s\n", style->bold, r->reference ? "reference" : "faulty", r->number,
-             style->off, holds ? style->green : style->red,
-             r->broken.n ? "not carried out" : holds ? "all holds" : "NOT AS EXPECTED", style->off);
+    buf_addf(out, "%s%s-%u%s: %s%s%s\n", style->bold, r->reference ? "reference" : "faulty",
+             r->number, style->off, holds ? style->green : style->red,
+             r->broken.n ? "not carried out"
+             : holds     ? "all holds"
+                         : "NOT AS EXPECTED",
+             style->off);
     if (r->broken.n) {
         buf_addf(out, "    %.*s\n", SLICE_ARG(r->broken));
         return;
@@ -200,16 +205,22 @@ void plan_print_text(const struct plan_result *r, const struct style *style, str
     }
     buf_adds(out, "\n");
     switch (plan_verdict(r)) {
-    case PLAN_HOLDS: buf_addf(out, "%sall that is expected holds%s", style->green, style->off); break;
+    case PLAN_HOLDS:
+        buf_addf(out, "%sall that is expected holds%s", style->green, style->off);
+        break;
     case PLAN_VIOLATED:
-        buf_addf(out, "%swith the faults, not all that is expected holds%s", style->red, style->off);
+        buf_addf(out, "%swith the faults, not all that is expected holds%s", style->red,
+                 style->off);
         break;
     case PLAN_UNSURE:
-        buf_addf(out, "%snot sure%s: the plan was not carried out as written", style->yellow, style->off);
+        buf_addf(out, "%snot sure%s: the plan was not carried out as written", style->yellow,
+                 style->off);
         break;
     case PLAN_SICK:
-        buf_addf(out, "%sthe system is not as expected without any fault%s: mend that first, or the "
-                      "plan", style->red, style->off);
+        buf_addf(out,
+                 "%sthe system is not as expected without any fault%s: mend that first, or the "
+                 "plan",
+                 style->red, style->off);
         break;
     }
     buf_adds(out, "; took ");

@@ -11,10 +11,10 @@
 
 #define LENGTH(of) (sizeof(of) / sizeof *(of))
 
-#define HEAD                                                                                       \
+#define HEAD                                                                                        \
     "version: 1\nplan: p\nduration: 10s\nnodes:\n  a: { start: x, tags: [t] }\n  b: { start: y }\n" \
     "clients:\n  c: { command: z, every: 1s }\nroles: { boss: who }\n"
-#define TAIL "expect:\n  - alive: true\n"
+#define TAIL         "expect:\n  - alive: true\n"
 #define EVENTS(text) HEAD "events:\n" text TAIL
 
 /* ---- what is refused ---- */
@@ -49,9 +49,10 @@ static const struct {
      "needs \"undo\": the command that undoes it"},
     {EVENTS("  - fault: { type: kill, target: a, size: 5M }\n    trigger: { at: 1s }\n"), 11,
      "does not take \"size\""},
-    {EVENTS("  - fault: { type: memory, size: 5T }\n    trigger: { at: 1s }\n"), 11, "a size such as"},
-    {EVENTS("  - fault: { type: restart, target: a }\n    trigger: { at: 1s }\n    duration: 1s\n"), 11,
-     "is over at once"},
+    {EVENTS("  - fault: { type: memory, size: 5T }\n    trigger: { at: 1s }\n"), 11,
+     "a size such as"},
+    {EVENTS("  - fault: { type: restart, target: a }\n    trigger: { at: 1s }\n    duration: 1s\n"),
+     11, "is over at once"},
     {EVENTS("  - fault: { type: kill, target: a }\n    trigger: { at: 10s }\n"), 12,
      "after the end of a run"},
     {EVENTS("  - fault: { type: kill, target: a }\n    trigger: {}\n"), 12, "exactly one of"},
@@ -109,8 +110,9 @@ static void test_too_many(void **state)
     struct err e = {0};
     buf_adds(&text, HEAD "events:\n");
     for (int i = 0; i < 10000; i++)
-        buf_addf(&text, "  - { name: e%d, fault: { type: kill, target: a }, trigger: { at: %dms } }\n",
-                 i, i % 9000);
+        buf_addf(&text,
+                 "  - { name: e%d, fault: { type: kill, target: a }, trigger: { at: %dms } }\n", i,
+                 i % 9000);
     buf_adds(&text, TAIL);
     assert_int_equal(plan_parse(&p, buf_slice(&text), &e), -1);
     assert_non_null(strstr(e.text, "1000"));
@@ -148,11 +150,14 @@ static void test_course(void **state)
     (void)state;
     struct plan p;
     struct buf out = BUF_INIT(1000);
-    load(&p, EVENTS("  - { name: late, fault: { type: freeze, target: a }, trigger: { at: 2s }, duration: 1s }\n"
-                    "  - { name: soon, fault: { type: freeze, target: b }, trigger: { at: 1s }, until: done }\n"
-                    "  - { name: then, fault: { type: restart, target: b }, trigger: { ended: late, delay: 500ms } }\n"
-                    "  - { name: third, fault: { type: cpu }, trigger: { line: 'to [0-9]+$', of: a, nth: 3 } }\n"
-                    "  - { name: told, fault: { type: kill, target: match_trigger }, trigger: { event: leader } }\n"));
+    load(
+        &p,
+        EVENTS(
+            "  - { name: late, fault: { type: freeze, target: a }, trigger: { at: 2s }, duration: 1s }\n"
+            "  - { name: soon, fault: { type: freeze, target: b }, trigger: { at: 1s }, until: done }\n"
+            "  - { name: then, fault: { type: restart, target: b }, trigger: { ended: late, delay: 500ms } }\n"
+            "  - { name: third, fault: { type: cpu }, trigger: { line: 'to [0-9]+$', of: a, nth: 3 } }\n"
+            "  - { name: told, fault: { type: kill, target: match_trigger }, trigger: { event: leader } }\n"));
     struct schedule *s = schedule_new(&p, 1);
     schedule_start(s);
     assert_int_equal(schedule_next_ns(s), SECONDS(1));
@@ -192,24 +197,31 @@ static void test_targets(void **state)
         int32_t on, role;
         const char *nodes;
     } cases[] = {
-        {"all", PLAN_NONE, PLAN_NONE, "abc"},    {"b", PLAN_NONE, PLAN_NONE, "b"},
-        {"[c, a]", PLAN_NONE, PLAN_NONE, "ca"},  {"tag:t", PLAN_NONE, PLAN_NONE, "ac"},
-        {"[tag:t, b]", PLAN_NONE, PLAN_NONE, "acb"}, {"match_trigger", 1, PLAN_NONE, "b"},
-        {"not_trigger", 1, PLAN_NONE, "ac"},     {"match_trigger", PLAN_NONE, PLAN_NONE, ""},
-        {"role:boss", PLAN_NONE, 2, "c"},        {"role:boss", PLAN_NONE, PLAN_NONE, ""},
+        {"all", PLAN_NONE, PLAN_NONE, "abc"},
+        {"b", PLAN_NONE, PLAN_NONE, "b"},
+        {"[c, a]", PLAN_NONE, PLAN_NONE, "ca"},
+        {"tag:t", PLAN_NONE, PLAN_NONE, "ac"},
+        {"[tag:t, b]", PLAN_NONE, PLAN_NONE, "acb"},
+        {"match_trigger", 1, PLAN_NONE, "b"},
+        {"not_trigger", 1, PLAN_NONE, "ac"},
+        {"match_trigger", PLAN_NONE, PLAN_NONE, ""},
+        {"role:boss", PLAN_NONE, 2, "c"},
+        {"role:boss", PLAN_NONE, PLAN_NONE, ""},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         struct buf text = BUF_INIT(2000), got = BUF_INIT(100);
         struct schedule_nodes aim = {0};
         struct plan p;
-        buf_addf(&text,
-                 "version: 1\nplan: p\nnodes: { a: { start: x, tags: [t] }, b: { start: x }, c: { start: "
-                 "x, tags: [t] } }\nroles: { boss: x }\nclients: { d: { command: x } }\nevents:\n"
-                 "  - { fault: { type: kill, target: %s }, trigger: { line: x } }\n" TAIL,
-                 cases[i].target);
+        buf_addf(
+            &text,
+            "version: 1\nplan: p\nnodes: { a: { start: x, tags: [t] }, b: { start: x }, c: { start: "
+            "x, tags: [t] } }\nroles: { boss: x }\nclients: { d: { command: x } }\nevents:\n"
+            "  - { fault: { type: kill, target: %s }, trigger: { line: x } }\n" TAIL,
+            cases[i].target);
         load(&p, buf_text(&text));
         struct schedule *s = schedule_new(&p, 1);
-        schedule_aim(s, &(struct schedule_action){.trigger_node = cases[i].on}, cases[i].role, &aim);
+        schedule_aim(s, &(struct schedule_action){.trigger_node = cases[i].on}, cases[i].role,
+                     &aim);
         for (uint32_t k = 0; k < aim.n; k++)
             buf_add(&got, p.nodes.at[aim.at[k]].name);
         assert_string_equal(buf_text(&got), cases[i].nodes);
@@ -227,7 +239,8 @@ static void test_dice(void **state)
     (void)state;
     struct plan p;
     uint32_t begun = 0, first = 0;
-    load(&p, EVENTS("  - { fault: { type: kill, target: any }, trigger: { at: 1s, chance: 0.25 } }\n"));
+    load(&p,
+         EVENTS("  - { fault: { type: kill, target: any }, trigger: { at: 1s, chance: 0.25 } }\n"));
     for (uint64_t seed = 0; seed < 4000; seed++) {
         bool begins[2];
         uint32_t node[2];
