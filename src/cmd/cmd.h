@@ -73,6 +73,17 @@ struct verb {
     int (*run)(const struct args *args);
 };
 
+/* Verbs of two words that begin with the same one. */
+struct verb_group {
+    const char *name;  /* their first word */
+    const char *about; /* what they are about: "simulated systems" */
+};
+
+/* The group of a verb, or of a word alone; NULL: it is in none. */
+const struct verb_group *verb_group_of(const char *name);
+
+extern const struct verb_group verb_groups[];
+extern const size_t n_verb_groups;
 extern const struct verb verbs[];
 extern const size_t n_verbs;
 

@@ -99,6 +99,18 @@ const struct verb verbs[] = {
     {"version", "", 0, "print the version", OPT_COMMON | OPT_JSON, cmd_version},
 };
 
+const struct verb_group verb_groups[] = {{"sim", "simulated systems"}, {"plan", "failure plans"}};
+const size_t n_verb_groups = sizeof verb_groups / sizeof *verb_groups;
+
+const struct verb_group *verb_group_of(const char *name)
+{
+    size_t n = strcspn(name, " ");
+    for (size_t i = 0; i < n_verb_groups; i++)
+        if (slice_is((slice){name, n}, verb_groups[i].name))
+            return &verb_groups[i];
+    return NULL;
+}
+
 enum { VERBS = sizeof verbs / sizeof *verbs };
 const size_t n_verbs = VERBS;
 
@@ -170,9 +182,8 @@ static int help(int argc, char **argv)
 {
     int words = 0;
     const struct verb *v = argc ? find_verb(argc, argv, &words) : NULL;
-    bool general = argc == 0 || (argc == 1 && (strcmp(argv[0], "sim") == 0 ||
-                                               strcmp(argv[0], "plan") == 0 || /* groups of verbs */
-                                               strcmp(argv[0], "help") == 0));
+    bool general =
+        argc == 0 || (argc == 1 && (verb_group_of(argv[0]) || strcmp(argv[0], "help") == 0));
     if (v && words == argc)
         print_verb_help(v);
     else if (general)

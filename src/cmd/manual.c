@@ -151,7 +151,8 @@ static void man_page(const struct verb *v, struct arena *a, struct buf *out)
         end++;
     bool one = end == v + 1;
     roff_title(arena_printf(a, "outfox-%.*s", SLICE_ARG(page)),
-               one ? v->about : "work with simulated systems", a, out);
+               one ? v->about : arena_printf(a, "work with %s", verb_group_of(v->name)->about), a,
+               out);
     for (const struct verb *each = v; each < end; each++) {
         roff_usage(each, a, out);
         buf_adds(out, each + 1 < end ? ".br\n" : "");
@@ -244,7 +245,16 @@ static bool takes_file(const struct option_row *o)
 /* What a shell says of a verb, or of the group that it is in. */
 static const char *about(const struct verb *v)
 {
-    return strchr(v->name, ' ') ? "simulated systems" : v->about;
+    const struct verb_group *group = verb_group_of(v->name);
+    return group ? group->about : v->about;
+}
+
+/* The second words of a group, each with a blank in front. */
+static void group_words(const struct verb_group *g, struct buf *out)
+{
+    for (const struct verb *v = verbs; v < verbs + n_verbs; v++)
+        if (verb_group_of(v->name) == g)
+            buf_addf(out, " %s", v->name + strlen(g->name) + 1);
 }
 
 static void complete_bash(struct arena *a, struct buf *out)
@@ -252,19 +262,25 @@ static void complete_bash(struct arena *a, struct buf *out)
     buf_adds(out, "# bash completion for outfox\n_outfox()\n{\n"
                   "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                   "    local verb=${COMP_WORDS[1]}\n"
-                  "    [ \"$verb\" = sim ] && verb=\"sim ${COMP_WORDS[2]}\"\n"
-                  "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                  "    case $verb in\n");
+    for (size_t i = 0; i < n_verb_groups; i++)
+        buf_addf(out, "    %s) verb=\"%s ${COMP_WORDS[2]}\" ;;\n", verb_groups[i].name,
+                 verb_groups[i].name);
+    buf_adds(out, "    esac\n    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                   "        COMPREPLY=($(compgen -W 'help");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++)
         if (page_begins(v))
             buf_addf(out, " %.*s", SLICE_ARG(page_of(v)));
-    buf_adds(out, "' -- \"$cur\"))\n        return\n    fi\n"
-                  "    if [ \"$COMP_CWORD\" -eq 2 ] && [ \"${COMP_WORDS[1]}\" = sim ]; then\n"
-                  "        COMPREPLY=($(compgen -W '");
-    for (const struct verb *v = verbs; v < verbs + n_verbs; v++)
-        if (strncmp(v->name, "sim ", 4) == 0)
-            buf_addf(out, "%s ", v->name + 4);
-    buf_adds(out, "' -- \"$cur\"))\n        return\n    fi\n    case $prev in\n");
+    buf_adds(out, "' -- \"$cur\"))\n        return\n    fi\n");
+    for (const struct verb_group *g = verb_groups; g < verb_groups + n_verb_groups; g++) {
+        buf_addf(out,
+                 "    if [ \"$COMP_CWORD\" -eq 2 ] && [ \"${COMP_WORDS[1]}\" = %s ]; then\n"
+                 "        COMPREPLY=($(compgen -W '",
+                 g->name);
+        group_words(g, out);
+        buf_adds(out, "' -- \"$cur\"))\n        return\n    fi\n");
+    }
+    buf_adds(out, "    case $prev in\n");
     for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
         const char *values = values_of(o, a);
         if (*values)
@@ -292,14 +308,17 @@ static void complete_zsh(struct arena *a, struct buf *out)
         if (page_begins(v))
             buf_addf(out, "        '%.*s:%s'\n", SLICE_ARG(page_of(v)), zsh(a, about(v)));
     buf_adds(out, "    )\n    if (( CURRENT == 2 )); then\n        _describe command verbs\n"
-                  "        return\n    fi\n    local verb=$words[2]\n"
-                  "    if [[ $verb == sim ]]; then\n        if (( CURRENT == 3 )); then\n"
-                  "            _values command");
-    for (const struct verb *v = verbs; v < verbs + n_verbs; v++)
-        if (strncmp(v->name, "sim ", 4) == 0)
-            buf_addf(out, " %s", v->name + 4);
-    buf_adds(out, "\n            return\n        fi\n        verb=\"sim $words[3]\"\n    fi\n"
-                  "    case $verb in\n");
+                  "        return\n    fi\n    local verb=$words[2]\n");
+    for (const struct verb_group *g = verb_groups; g < verb_groups + n_verb_groups; g++) {
+        buf_addf(out,
+                 "    if [[ $verb == %s ]]; then\n        if (( CURRENT == 3 )); then\n"
+                 "            _values command",
+                 g->name);
+        group_words(g, out);
+        buf_addf(out, "\n            return\n        fi\n        verb=\"%s $words[3]\"\n    fi\n",
+                 g->name);
+    }
+    buf_adds(out, "    case $verb in\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
         buf_addf(out, "    '%s')\n        _arguments", v->name);
         for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
@@ -323,10 +342,13 @@ static void complete_zsh(struct arena *a, struct buf *out)
 
 static void complete_fish(struct arena *a, struct buf *out)
 {
+    buf_adds(out, "# fish completion for outfox\nfunction __outfox_verb\n"
+                  "    set -l words (commandline -opc)\n"
+                  "    contains -- \"$words[2]\"");
+    for (size_t i = 0; i < n_verb_groups; i++)
+        buf_addf(out, " %s", verb_groups[i].name);
     buf_adds(out,
-             "# fish completion for outfox\nfunction __outfox_verb\n"
-             "    set -l words (commandline -opc)\n"
-             "    test \"$words[2]\" = sim; and set words[2] \"sim $words[3]\"\n"
+             "; and set words[2] \"$words[2] $words[3]\"\n"
              "    test \"$words[2]\" = \"$argv[1]\"\nend\n"
              "complete -c outfox -n __fish_use_subcommand -f -a help -d 'help on a command'\n");
     for (const struct verb *v = verbs; v < verbs + n_verbs; v++) {
@@ -335,8 +357,8 @@ static void complete_fish(struct arena *a, struct buf *out)
             buf_addf(out, "complete -c outfox -n __fish_use_subcommand -f -a %.*s -d '%s'\n",
                      SLICE_ARG(page_of(v)), fish(a, about(v)));
         if (second)
-            buf_addf(out, "complete -c outfox -n '__outfox_verb \"sim \"' -f -a %s -d '%s'\n",
-                     second + 1, fish(a, v->about));
+            buf_addf(out, "complete -c outfox -n '__outfox_verb \"%s \"' -f -a %s -d '%s'\n",
+                     verb_group_of(v->name)->name, second + 1, fish(a, v->about));
         for (const struct option_row *o = option_rows; o < option_rows + n_options; o++) {
             const char *values = values_of(o, a);
             if (!(o->groups & v->options))
