@@ -5,7 +5,8 @@
   yaml blocks     one that begins with `system:` is written to <system>.yaml; it must pass
                   `sim check` and be explorable. One that begins with `# file: NAME` is written to
                   NAME, as is a python block; one that goes on with `version:` is the configuration
-                  of a campaign: it must pass `validate`, or fail if its name begins with `wrong`
+                  of a campaign, or with `plan:` a failure plan: it must pass `validate` or `plan
+                  check`, or fail if its name begins with `wrong`
   console blocks  each `$ outfox ...` and `$ examples/...` is run where the files of its document
                   are, a directory `shop`, with a copy of `examples`. What follows, up to the next
                   `$ `, must be its exact output; a line `...` stands for any lines. A trailing
@@ -143,9 +144,10 @@ def check_systems(systems, folder):
 
 def check_configurations(configurations, folder):
     for file, where in configurations:
-        code, _, said = shell(f"outfox validate {file.name}", folder)
+        verb = "plan check" if "\nplan: " in file.read_text(encoding="utf-8") else "validate"
+        code, _, said = shell(f"outfox {verb} {file.name}", folder)
         wanted = 2 if file.name.startswith("wrong") else 0
-        check(code == wanted, where, f"`outfox validate {file.name}` gives {code}: {said.strip()}")
+        check(code == wanted, where, f"`outfox {verb} {file.name}` gives {code}: {said.strip()}")
 
 
 def matches(expected, got):
@@ -577,6 +579,26 @@ def check_config():
             check(f"`{word}`" in row[0], "docs/config.md", f"`{words}` does not name `{word}`")
 
 
+# Which section of docs/plans.md has the keys of which part of the schema.
+PLAN_PLACES = {"The file": None, "nodes": "node", "clients": "client", "events": "event", "fault": "fault",
+               "trigger": "trigger", "expect": "expect"}
+
+
+def check_plans():
+    """Every key of failure plans has a row with its default, and every fault has one."""
+    text = read("docs/plans.md")
+    schema = json.loads(shell("outfox plan check --schema", WORK)[1])
+    for heading, part in PLAN_PLACES.items():
+        known = (schema["$defs"][part] if part else schema)["properties"]
+        rows = dict(re.findall(r"^\| `([\w-]+)` \|([^|]*)\|", section(text, heading), re.MULTILINE))
+        for key, about in known.items():
+            default = re.search(r"\(default: (.*)\)$", about["description"])
+            check(rows.get(key, "no row").strip() == (default[1] if default else ""), "docs/plans.md",
+                  f"`{key}` below `{heading}` has no row with the default {default and default[1]}")
+    for fault in json.loads(shell("outfox plan faults --json", WORK)[1])["faults"]:
+        check(f"| `{fault['name']}` | {fault['about']} |" in text, "docs/plans.md", f"no row for the fault {fault['name']}")
+
+
 # ---- oracles ----
 
 PAGE = ["What it sees", "Why it matters", "Example", "What to do", "When it is silent"]
@@ -829,7 +851,7 @@ def main():
         for n, failed in pool.imap(check_one_of, range(len(DOCUMENTS)), chunksize=1):
             checks += n
             failures.extend(failed)
-    for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config,
+    for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config, check_plans,
                  check_oracles,
                  check_limits, check_api, check_bounds, check_proxy_words, check_rules, check_log, check_links,
                  check_walk, check_files):
