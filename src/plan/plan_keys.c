@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The keys of a plan: tables, and how values of their own kind are read. Here only what one map says
- * is looked at; what must hold between them is plan_check.c's. */
+ * is looked at; what must hold between them is plan.c's. */
 #include "base/clock.h"
 #include "plan/injector.h"
 #include "plan/plan_int.h"
@@ -365,8 +365,8 @@ static int read_expected(struct keys_reader *r, const struct key *key, void *int
 
 #define EXPECTED(key, schema_, doc_)                                                               \
     {                                                                                              \
-        key, KEY_OTHER, .most = UINT64_C(1000) * 3600 * 1000000000, .read = read_expected,         \
-                        .schema = schema_, .doc = doc_                                             \
+        (key), KEY_OTHER, .most = UINT64_C(1000) * 3600 * 1000000000, .read = read_expected,       \
+                          .schema = (schema_), .doc = (doc_)                                       \
     }
 #define AS_NUMBER "\"type\": \"number\""
 #define AS_TEXT   "\"type\": \"string\""

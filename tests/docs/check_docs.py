@@ -580,7 +580,7 @@ def check_config():
 
 
 # Which section of docs/plans.md has the keys of which part of the schema.
-PLAN_PLACES = {"The file": None, "nodes": "node", "clients": "client", "events": "event", "fault": "fault",
+PLAN_PLACES = {"plan": None, "nodes": "node", "clients": "client", "events": "event", "fault": "fault",
                "trigger": "trigger", "expect": "expect"}
 
 
