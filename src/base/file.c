@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,4 +90,51 @@ int file_hash(const char *path, uint64_t most, uint64_t *hash, uint64_t *size)
     mem_free(piece);
     close(fd);
     return code;
+}
+
+/* What a killed one has left is written over by the next. */
+int file_replace(const char *path, slice bytes)
+{
+    struct buf name = BUF_INIT(PATH_MAX);
+    buf_addf(&name, "%s.new", path);
+    int code = name.full ? ENAMETOOLONG : 0;
+    int fd =
+        code ? -1 : file_open_private(buf_text(&name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
+    if (!code && fd < 0)
+        code = errno;
+    for (size_t at = 0; !code && at < bytes.n;) {
+        ssize_t n = write(fd, bytes.p + at, bytes.n - at);
+        if (n >= 0)
+            at += (size_t)n;
+        else if (errno != EINTR)
+            code = errno;
+    }
+    if (!code && fsync(fd))
+        code = errno;
+    if (fd >= 0 && close(fd) && !code)
+        code = errno;
+    if (!code && rename(buf_text(&name), path))
+        code = errno;
+    if (code && fd >= 0)
+        (void)unlink(buf_text(&name));
+    buf_deinit(&name);
+    return code;
+}
+
+void file_state_home(struct buf *out)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    if (state && *state == '/')
+        buf_addf(out, "%s/outfox", state);
+    else if (home && *home == '/')
+        buf_addf(out, "%s/.local/state/outfox", home);
+    else
+        buf_addf(out, "/var/tmp/outfox-%u", (unsigned)geteuid());
+}
+
+const char *file_program(struct arena *a)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    return n > 0 ? arena_copy(a, path, (size_t)n) : "outfox";
 }

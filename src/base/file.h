@@ -5,6 +5,7 @@
 #ifndef OUTFOX_BASE_FILE_H
 #define OUTFOX_BASE_FILE_H
 
+#include "base/arena.h"
 #include "base/str.h"
 
 /* Adds all of a file (NULL: standard input) to a buffer, up to its bound. 0, or errno. */
@@ -25,5 +26,16 @@ void file_narrow(const char *path);
 /* Makes the directories of a path, those in front of its last slash, for their owner alone (0700). 0,
  * or -1 with errno. */
 int file_make_directories(const char *path) MUST_USE;
+
+/* Writes a file as a whole, for its owner alone: whoever reads it gets what was there before or all
+ * of this, whatever happens meanwhile. 0, or errno. */
+int file_replace(const char *path, slice bytes) MUST_USE;
+
+/* Where what lasts is kept: $XDG_STATE_HOME/outfox, else $HOME/.local/state/outfox, else
+ * /var/tmp/outfox-UID. It may not be there. */
+void file_state_home(struct buf *out);
+
+/* The path of the program that runs. */
+const char *file_program(struct arena *a);
 
 #endif

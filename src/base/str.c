@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 
@@ -125,6 +127,20 @@ slice slice_of_u64(uint64_t number, char room[DIGITS_MOST])
         room[--at] = (char)('0' + number % 10);
     while (number /= 10);
     return (slice){room + at, DIGITS_MOST - at};
+}
+
+bool slice_to_real(slice s, double *out)
+{
+    char text[61], *end;
+    if (s.n == 0 || s.n >= sizeof text)
+        return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_digit(s.p[i]) && !memchr("+-.eE", s.p[i], 5))
+            return false;
+    memcpy(text, s.p, s.n);
+    text[s.n] = 0;
+    *out = strtod(text, &end);
+    return end == text + s.n && isfinite(*out);
 }
 
 bool slice_to_hex(slice s, uint64_t *out)

@@ -79,6 +79,9 @@ bool slice_word(slice *rest, slice *word);
 /* Decimal digits only, no sign, at most `max`. */
 bool slice_to_u64(slice s, uint64_t max, uint64_t *out) MUST_USE;
 
+/* A finite number as people and programs write it, -1.5 or 2e6; at most 60 bytes, nothing else. */
+bool slice_to_real(slice s, double *out) MUST_USE;
+
 /* Letters and digits of ASCII, whatever the locale. */
 static inline bool is_upper(char c)
 {

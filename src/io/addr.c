@@ -17,7 +17,7 @@
 
 #include "io/sys.h"
 
-enum { BACKLOG = 4096, PORT_MAX = 65535 };
+enum { PORT_MAX = 65535 };
 
 /* ---- reading ---- */
 
@@ -317,7 +317,7 @@ int addr_listen(struct addr *a, bool shared, struct err *e)
         addr_unlink(a);
         code = bind_to(fd, a);
     }
-    if (code == 0 && listen(fd, BACKLOG))
+    if (code == 0 && listen(fd, LISTEN_BACKLOG))
         code = -errno;
     if (code) {
         sys_close(fd);

@@ -14,6 +14,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+enum { LISTEN_BACKLOG = 4096 };
+
 struct addr {
     struct sockaddr_storage sa;
     socklen_t n;

@@ -11,9 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
-enum { HOUR_S = 3600, DAYS = 30, SERIAL_BITS = 126, PATH_BYTES = 4096 };
+enum { HOUR_S = 3600, SERIAL_BITS = 126, PATH_BYTES = 4096, PEM_BYTES_MAX = 16 * 1024 };
 
 /* ---- making ---- */
 
@@ -79,7 +80,7 @@ static bool set_extensions(X509 *x)
     return ok;
 }
 
-X509 *cert_generate(const char *name, EVP_PKEY **key)
+X509 *cert_generate(const char *name, int days, EVP_PKEY **key)
 {
     static const unsigned char organisation[] = "Outfox test certificate", host[] = "localhost";
     X509 *x = X509_new();
@@ -95,7 +96,7 @@ X509 *cert_generate(const char *name, EVP_PKEY **key)
          X509_NAME_add_entry_by_NID(n, NID_commonName, MBSTRING_UTF8, host, -1, -1, 0) &&
          X509_set_issuer_name(x, n) &&
          X509_gmtime_adj(X509_getm_notBefore(x), -HOUR_S) && /* clocks may differ */
-         X509_gmtime_adj(X509_getm_notAfter(x), (long)DAYS * 24 * HOUR_S) &&
+         X509_gmtime_adj(X509_getm_notAfter(x), (long)days * 24 * HOUR_S) &&
          X509_set_pubkey(x, k) && set_extensions(x) && set_names(x, name) &&
          X509_sign(x, k, EVP_sha256());
     BN_free(serial);
@@ -141,5 +142,28 @@ int cert_write(X509 *cert, const char *path)
         code = errno;
     if (!special && code)
         (void)unlink(temporary);
+    return code;
+}
+
+int cert_keep(const char *path, const char *name)
+{
+    struct buf text = BUF_INIT(PEM_BYTES_MAX);
+    EVP_PKEY *key = NULL;
+    X509 *cert = cert_generate(name, CERT_KEPT_DAYS, &key);
+    BIO *b = BIO_new(BIO_s_mem());
+    char *p = NULL;
+    if (!b)
+        mem_oom();
+    int code = cert && PEM_write_bio_X509(b, cert) &&
+                       PEM_write_bio_PrivateKey(b, key, NULL, NULL, 0, NULL, NULL)
+                   ? 0
+                   : EIO;
+    long n = BIO_get_mem_data(b, &p);
+    buf_add(&text, (slice){p, n > 0 ? (size_t)n : 0});
+    code = code ? code : file_replace(path, buf_slice(&text));
+    BIO_free(b);
+    X509_free(cert);
+    EVP_PKEY_free(key);
+    buf_deinit(&text);
     return code;
 }

@@ -129,6 +129,7 @@ struct listener {
     struct loop *loop;
     int fd;
     struct timer retry; /* runs while descriptors or memory lack */
+    bool refuses;
     void (*accepted)(struct listener *l, int fd);
     void *user;
     void (*closed)(struct listener *l);
@@ -139,6 +140,11 @@ struct listener {
  * moment instead of spinning. 0, or a negative errno. */
 int listener_init(struct listener *l, struct loop *loop, int fd,
                   void (*accepted)(struct listener *, int fd), void *user) MUST_USE;
+
+/* Refuses connections for a while, and keeps its address; those that wait to be accepted are reset.
+ * Then listens again. 0, or a negative errno: it is as it was. Of TCP alone. */
+int listener_refuse(struct listener *l) MUST_USE;
+int listener_again(struct listener *l) MUST_USE;
 
 /* Closes; `closed`, when not NULL, is called when the memory may go. */
 void listener_close(struct listener *l, void (*closed)(struct listener *l));

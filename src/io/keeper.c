@@ -15,7 +15,8 @@
  *
  * 1. All that the process starts stays below the guard (subreaper), whatever it does to get away.
  * 2. When our end of the socket is closed (we ended, or want to hear no more of it), everything
- *    below is killed. This needs no help of the keeper, which may have been killed as well.
+ *    below is killed, at once or when a patience is over. This needs no help of the keeper, which
+ *    may have been killed as well.
  * 3. No order is taken before the command runs: signals would find a copy of the guard, which
  *    ignores most of them. That the socket was closed is noticed even then.
  *
@@ -236,6 +237,8 @@ struct guard {
     pid_t child;  /* the command's process */
     bool started; /* the command runs, or did */
     bool ended;   /* the child has been reaped */
+    int64_t patience_ns,
+        until_ns; /* nobody is there any more: all below ends by then. 0: somebody is */
     bool killing; /* SIGKILL was ordered: again and again, as who forks gets away the first time */
 };
 
@@ -274,8 +277,7 @@ static _Noreturn void child_main(pid_t guard, int report, const int fds[SPAWN_FD
         child_fail(report, STEP_TEXT);
     const char *end = command + st.st_size;
     char *dir = next_text(command, end);
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null < 0 || dup2(null, 0) != 0 || dup2(fds[SPAWN_OUTPUT], 1) != 1 ||
+    if (dup2(fds[SPAWN_INPUT], 0) != 0 || dup2(fds[SPAWN_OUTPUT], 1) != 1 ||
         dup2(fds[SPAWN_ERRORS], 2) != 2)
         child_fail(report, STEP_OUTPUT);
     if (!dir || (*dir && chdir(dir)))
@@ -346,8 +348,10 @@ static void order_take(struct guard *g)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got != sizeof order) { /* nobody is there any more */
-        family_end();
-        _exit(0);
+        sys_close(g->sock);
+        g->sock = -1;
+        g->until_ns = clock_ns() + (g->killing ? 0 : g->patience_ns);
+        return;
     }
     /* Once the child is reaped, its number may become somebody else's. */
     if (!g->ended)
@@ -356,12 +360,24 @@ static void order_take(struct guard *g)
     g->killing = g->killing || order == SIGKILL;
 }
 
+/* How long a guard waits for what happens next, in milliseconds; -1: as long as it takes. */
+static int guard_pause(const struct guard *g)
+{
+    if (!g->until_ns)
+        return g->killing ? KILL_MS : -1;
+    int64_t left_ns = g->until_ns - clock_ns();
+    return left_ns > 0 ? (int)(left_ns / MS(1)) + 1 : 0;
+}
+
 /* What a guard does until its process and all below it are gone. */
-static _Noreturn void guard_main(const int fds[SPAWN_FDS])
+static _Noreturn void guard_main(const int fds[SPAWN_FDS], int64_t patience_ns)
 {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
     (void)prctl(PR_SET_NAME, "outfox-guard");
-    struct guard g = {.sock = fds[SPAWN_SOCKET], .signals = child_signals_open(), .report = -1};
+    struct guard g = {.sock = fds[SPAWN_SOCKET],
+                      .signals = child_signals_open(),
+                      .report = -1,
+                      .patience_ns = patience_ns};
     if (g.signals < 0)
         guard_fail(&g, errno, STEP_GUARD);
     int ends[2];
@@ -378,14 +394,19 @@ static _Noreturn void guard_main(const int fds[SPAWN_FDS])
     sys_close(fds[SPAWN_TEXT]);
     sys_close(fds[SPAWN_OUTPUT]);
     sys_close(fds[SPAWN_ERRORS]);
+    sys_close(fds[SPAWN_INPUT]);
     for (;;) {
         struct pollfd wait[] = {{.fd = g.sock, .events = (short)(g.report < 0 ? POLLIN : 0)},
                                 {.fd = g.signals, .events = POLLIN},
                                 {.fd = g.report, .events = POLLIN}};
-        int ready = poll(wait, 3, g.killing ? KILL_MS : -1);
+        int ready = poll(wait, 3, guard_pause(&g));
         if (wait[2].revents)
             report_take(&g);
         children_reap(&g);
+        if (g.until_ns && clock_ns() >= g.until_ns) {
+            family_end();
+            _exit(0);
+        }
         if (ready == 0)
             family_signal(0, SIGKILL);
         if (wait[0].revents)
@@ -449,7 +470,7 @@ static void fds_close(const int *fds, size_t n)
         sys_close(fds[i]);
 }
 
-static void guard_fork(int signals, const int fds[SPAWN_FDS])
+static void guard_fork(int signals, const int fds[SPAWN_FDS], int64_t patience_ns)
 {
     /* Not fork: libuv has it close the descriptors of its own by number, and here these are others
      * by now. The keeper has no threads that fork would have to care for. */
@@ -457,7 +478,7 @@ static void guard_fork(int signals, const int fds[SPAWN_FDS])
     if (pid == 0) {
         sys_close(KEEPER_FD);
         sys_close(signals);
-        guard_main(fds);
+        guard_main(fds, patience_ns);
     }
     if (pid < 0)
         note_send(fds[SPAWN_SOCKET], NOTE_FAILED, errno, STEP_GUARD);
@@ -465,7 +486,7 @@ static void guard_fork(int signals, const int fds[SPAWN_FDS])
 }
 
 /* Takes one request; false when we are gone. */
-static bool request_take(int signals)
+static bool request_take(int signals, int64_t patience_ns)
 {
     char byte;
     struct iovec iov = {.iov_base = &byte, .iov_len = 1};
@@ -487,7 +508,7 @@ static bool request_take(int signals)
     size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof *fds;
     memcpy(fds, CMSG_DATA(c), n * sizeof *fds);
     if (n == SPAWN_FDS) {
-        guard_fork(signals, fds);
+        guard_fork(signals, fds, patience_ns);
         return true;
     }
     if (n > SPAWN_SOCKET) /* some did not fit into our table */
@@ -496,7 +517,7 @@ static bool request_take(int signals)
     return true;
 }
 
-void keeper_main(int sock, const char *mark)
+void keeper_main(int sock, const char *mark, int64_t patience_ns)
 {
     (void)setsid();
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
@@ -509,6 +530,8 @@ void keeper_main(int sock, const char *mark)
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         (void)signal(ignored[i], SIG_IGN);
     descriptors_drop(sock);
+    if (patience_ns)
+        sys_give_back(); /* who is so patient rests most of the time */
     int signals = child_signals_open();
     bool strays = false;
     for (bool more = signals >= 0; more;) {
@@ -517,8 +540,10 @@ void keeper_main(int sock, const char *mark)
         (void)poll(fds, 2, strays ? STRAY_MS : -1);
         if (guards_reap(signals) || strays)
             strays = strays_kill();
-        more = request_take(signals);
+        more = request_take(signals, patience_ns);
     }
+    for (int64_t until_ns = clock_ns() + patience_ns; clock_ns() < until_ns && family_reap();)
+        (void)poll(NULL, 0, STRAY_MS); /* guards have the same patience */
     family_end();
     _exit(0);
 }

@@ -29,7 +29,7 @@ static void on_poll(uv_poll_t *h, int status, int events);
 
 static void watch(struct listener *l)
 {
-    if (l->fd < 0 || l->retry.at_ns)
+    if (l->fd < 0 || l->retry.at_ns || l->refuses)
         (void)uv_poll_stop(&l->poll);
     else
         (void)uv_poll_start(&l->poll, UV_READABLE, on_poll);
@@ -91,6 +91,30 @@ int listener_init(struct listener *l, struct loop *loop, int fd,
     int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     loop->n_handles++;
+    watch(l);
+    return 0;
+}
+
+/* On Linux a socket that listens can be shut down, and then be told to listen anew. Its port stays its
+ * own if somebody chose it; one that the system chose is taken once more, at once. */
+int listener_refuse(struct listener *l)
+{
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    if (getsockname(l->fd, (struct sockaddr *)&at, &n) || shutdown(l->fd, SHUT_RD))
+        return -errno;
+    (void)bind(l->fd, (struct sockaddr *)&at, n); /* EINVAL: it still has it */
+    timer_stop(l->loop, &l->retry);
+    l->refuses = true;
+    watch(l);
+    return 0;
+}
+
+int listener_again(struct listener *l)
+{
+    if (listen(l->fd, LISTEN_BACKLOG))
+        return -errno;
+    l->refuses = false;
     watch(l);
     return 0;
 }

@@ -214,9 +214,11 @@ static int process_prepare(struct process *p, const struct process_spec *spec)
     int output = spec->apart ? spec->stdout_fd : spec->out_fd;
     p->theirs[SPAWN_OUTPUT] = fcntl(output, F_DUPFD_CLOEXEC, 0);
     p->theirs[SPAWN_ERRORS] = fcntl(spec->out_fd, F_DUPFD_CLOEXEC, 0);
+    p->theirs[SPAWN_INPUT] = spec->fed ? fcntl(spec->in_fd, F_DUPFD_CLOEXEC, 0)
+                                       : open("/dev/null", O_RDONLY | O_CLOEXEC);
     p->theirs[SPAWN_TEXT] = memfd_create("outfox-command", MFD_CLOEXEC);
     if (p->theirs[SPAWN_OUTPUT] < 0 || p->theirs[SPAWN_ERRORS] < 0 || p->theirs[SPAWN_TEXT] < 0 ||
-        text_write(p->theirs[SPAWN_TEXT], spec))
+        p->theirs[SPAWN_INPUT] < 0 || text_write(p->theirs[SPAWN_TEXT], spec))
         return -1;
     int code = uv_poll_init(&p->keeper->loop->uv, &p->poll, p->fd);
     p->polled = code == 0;
@@ -359,38 +361,6 @@ pid_t process_parent(pid_t pid)
     return proc_read(pid, &p) ? p.parent : 0;
 }
 
-/* 0: it is not ours to look at, or has ended. */
-static uint32_t descriptors_of(pid_t pid)
-{
-    char path[64];
-    uint32_t n = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir)
-        return 0;
-    for (const struct dirent *d; (d = readdir(dir));)
-        n += d->d_name[0] != '.';
-    (void)closedir(dir);
-    return n;
-}
-
-/* 0: likewise. */
-static uint64_t memory_of(pid_t pid)
-{
-    char path[64], text[128] = "";
-    uint64_t pages = 0;
-    slice size, resident;
-    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    slice rest = fgets(text, sizeof text, file) ? slice_of(text) : (slice){0};
-    (void)fclose(file);
-    bool known = slice_word(&rest, &size) && slice_word(&rest, &resident) &&
-                 slice_to_u64(resident, UINT32_MAX, &pages);
-    return known ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
 bool process_usage(const struct process *p, struct process_usage *out)
 {
     struct procs f = {0};
@@ -398,12 +368,11 @@ bool process_usage(const struct process *p, struct process_usage *out)
     if (p->guard && !procs_read_below(&f, p->guard))
         procs_read_family(&f, p->guard);
     for (uint32_t i = 0; i < f.all.n; i++) {
-        if (!f.all.at[i].marked)
+        struct proc_usage one;
+        if (!f.all.at[i].marked || !proc_usage(f.all.at[i].pid, &one))
             continue;
-        uint32_t n = descriptors_of(f.all.at[i].pid);
-        uint64_t bytes = memory_of(f.all.at[i].pid);
-        out->descriptors = n > out->descriptors ? n : out->descriptors;
-        out->memory = bytes > out->memory ? bytes : out->memory;
+        out->descriptors = one.descriptors > out->descriptors ? one.descriptors : out->descriptors;
+        out->memory = one.memory > out->memory ? one.memory : out->memory;
     }
     procs_deinit(&f);
     return out->descriptors > 0;
@@ -412,6 +381,11 @@ bool process_usage(const struct process *p, struct process_usage *out)
 /* --- The keeper ------------------------------------------------------------------------------- */
 
 int keeper_new(struct keeper **out, struct err *e)
+{
+    return keeper_new_patient(out, 0, e);
+}
+
+int keeper_new_patient(struct keeper **out, int64_t patience_ns, struct err *e)
 {
     int pair[2];
     char mark[MARK_MAX];
@@ -422,8 +396,10 @@ int keeper_new(struct keeper **out, struct err *e)
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
+    if (pid >= 0 && patience_ns) /* it outlives us: what it looks after is nobody's leftover */
+        mark_print(pid ? pid : getpid(), mark);
     if (pid == 0)
-        keeper_main(pair[1], mark);
+        keeper_main(pair[1], mark, patience_ns);
     int code = errno;
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     sys_close(pair[1]);

@@ -30,6 +30,10 @@ struct process;
 /* Forks the keeper: before threads are started, and before descriptors are opened that it must not
  * have. keeper_attach gives it a loop. */
 int keeper_new(struct keeper **out, struct err *e) MUST_USE;
+
+/* The same, but what is abandoned, or loses us because we were killed, has so long to end by itself:
+ * for commands that see the end of their input, and clear up. */
+int keeper_new_patient(struct keeper **out, int64_t patience_ns, struct err *e) MUST_USE;
 int keeper_attach(struct keeper *k, struct loop *l, struct err *e) MUST_USE;
 struct loop *keeper_loop(const struct keeper *k);
 
@@ -47,7 +51,9 @@ struct process_spec {
     const char *const *env; /* NULL, or "NAME=VALUE" ..., NULL: on top of our environment as it was
                                when the keeper was made */
     int out_fd;             /* where stdout and stderr go; stays the caller's */
-    bool apart;             /* only stderr goes there, and stdout to this one: */
+    bool fed;               /* stdin is this one, not /dev/null: */
+    int in_fd;
+    bool apart; /* only stderr goes there, and stdout to this one: */
     int stdout_fd;
 };
 

@@ -3,7 +3,7 @@
  * What our side (process.c), the keeper and its guards (keeper.c) say to each other. All of it goes over pairs
  * of SOCK_SEQPACKET sockets in small messages of fixed size, so nothing is ever half read.
  *
- *   we ==== one pair for all ====> keeper      a byte, and three descriptors: start this
+ *   we ==== one pair for all ====> keeper      a byte, and descriptors: start this
  *   we <=== one pair per process ===> guard    notes to us, numbers of signals to it
  *
  * The keeper forks a guard for each process, which takes over one end of that process's own pair.
@@ -17,7 +17,7 @@
 
 /* What a request to start something carries. The text is the command, the directory ("": ours) and
  * the environment, each with a NUL behind it. */
-enum spawn_fd { SPAWN_SOCKET, SPAWN_TEXT, SPAWN_OUTPUT, SPAWN_ERRORS, SPAWN_FDS };
+enum spawn_fd { SPAWN_SOCKET, SPAWN_TEXT, SPAWN_OUTPUT, SPAWN_ERRORS, SPAWN_INPUT, SPAWN_FDS };
 
 enum note_kind {
     NOTE_STARTED = 1, /* value: its process; more: its guard */
@@ -34,8 +34,8 @@ struct note {
 };
 
 /* What the keeper does until we are gone. Everything but `sock` is closed; all that it starts carries
- * the mark. */
-_Noreturn void keeper_main(int sock, const char *mark);
+ * the mark. Then what is under way may go on for its patience. */
+_Noreturn void keeper_main(int sock, const char *mark, int64_t patience_ns);
 
 /* The mark of what this process starts. */
 enum { MARK_MAX = 64 };

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "io/sys.h"
@@ -22,36 +23,88 @@ static bool next_pid(slice *rest, pid_t *out)
 }
 
 /* "PID (NAME) STATE PARENT GROUP SESSION ... START ..."; a name may have blanks and parentheses in
- * it. */
-static bool stat_parse(slice text, struct proc *out)
+ * it. The words behind the name, and the state. */
+static bool stat_words(slice text, slice *state, slice *rest)
 {
     size_t end = text.n;
     while (end > 0 && text.p[end - 1] != ')')
         end--;
-    slice state, rest = slice_from(text, end);
-    if (end == 0 || !slice_word(&rest, &state))
+    *rest = slice_from(text, end);
+    return end > 0 && slice_word(rest, state);
+}
+
+/* The number that comes after so many words. */
+static bool number_after(slice *rest, int words, uint64_t *out)
+{
+    slice word;
+    while (words-- > 0)
+        if (!slice_word(rest, &word))
+            return false;
+    return slice_word(rest, &word) && slice_to_u64(word, UINT64_MAX, out);
+}
+
+static bool stat_parse(slice text, struct proc *out)
+{
+    slice state, rest;
+    if (!stat_words(text, &state, &rest))
         return false;
     out->alive = !memchr("ZXx", state.p[0], 3);
-    if (!next_pid(&rest, &out->parent) || !next_pid(&rest, &out->group) ||
-        !next_pid(&rest, &out->session))
-        return false;
-    slice word;
-    for (int i = 0; i < STAT_BETWEEN && slice_word(&rest, &word); i++)
-        continue;
-    return slice_word(&rest, &word) && slice_to_u64(word, UINT64_MAX, &out->start);
+    return next_pid(&rest, &out->parent) && next_pid(&rest, &out->group) &&
+           next_pid(&rest, &out->session) && number_after(&rest, STAT_BETWEEN, &out->start);
+}
+
+/* /proc/PID/stat in `text`; an empty slice: there is no such process. */
+static slice stat_read(pid_t pid, char text[STAT_MAX])
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return (slice){text, 0};
+    ssize_t n = sys_read(fd, text, STAT_MAX);
+    sys_close(fd);
+    return (slice){text, n > 0 ? (size_t)n : 0};
 }
 
 bool proc_read(pid_t pid, struct proc *out)
 {
-    char path[64], text[STAT_MAX];
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = sys_read(fd, text, sizeof text);
-    sys_close(fd);
+    char text[STAT_MAX];
     *out = (struct proc){.pid = pid};
-    return n > 0 && stat_parse((slice){text, (size_t)n}, out);
+    return stat_parse(stat_read(pid, text), out);
+}
+
+/* 0: it is not ours to look at, or has ended. */
+static uint32_t descriptors_of(pid_t pid)
+{
+    char path[64];
+    uint32_t n = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return 0;
+    for (const struct dirent *d; (d = readdir(dir));)
+        n += d->d_name[0] != '.';
+    (void)closedir(dir);
+    return n;
+}
+
+bool proc_usage(pid_t pid, struct proc_usage *out)
+{
+    char text[STAT_MAX];
+    slice state, rest;
+    uint64_t user, kernel, threads, pages;
+    int64_t tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
+    *out = (struct proc_usage){0};
+    /* after the state: parent ... utime, stime, 4 more, threads, one more, start, size, resident */
+    if (!stat_words(stat_read(pid, text), &state, &rest) || !number_after(&rest, 10, &user) ||
+        !number_after(&rest, 0, &kernel) || !number_after(&rest, 4, &threads) ||
+        !number_after(&rest, 1, &out->start) || !number_after(&rest, 1, &pages))
+        return false;
+    out->cpu_ns = (int64_t)(user + kernel) * tick_ns;
+    out->memory = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    out->threads = (uint32_t)threads;
+    out->descriptors = descriptors_of(pid);
+    return true;
 }
 
 void procs_read(struct procs *out)

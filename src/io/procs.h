@@ -38,4 +38,13 @@ void procs_read_family(struct procs *out, pid_t root);
 bool procs_read_below(struct procs *out, pid_t root) MUST_USE;
 void procs_deinit(struct procs *p);
 
+/* What one process holds now, and what it has used so far. */
+struct proc_usage {
+    uint64_t start;                /* as of struct proc */
+    int64_t cpu_ns;                /* in steps of the kernel's clock, mostly 10 ms */
+    uint64_t memory;               /* bytes that are resident */
+    uint32_t threads, descriptors; /* descriptors 0: it is not ours to look at */
+};
+bool proc_usage(pid_t pid, struct proc_usage *out) MUST_USE;
+
 #endif

@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/str.h"
 
 size_t sys_chunk = 0;
 
@@ -88,10 +93,54 @@ bool sys_quiet(int fd)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
+void sys_watch_peer(int fd, int seconds)
+{
+    enum { TRIES = 3 };
+    const struct {
+        int level, name, value;
+    } rows[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+                {IPPROTO_TCP, TCP_KEEPIDLE, seconds / TRIES},
+                {IPPROTO_TCP, TCP_KEEPINTVL, seconds / TRIES},
+                {IPPROTO_TCP, TCP_KEEPCNT, TRIES - 1},
+                {IPPROTO_TCP, TCP_USER_TIMEOUT, seconds * 1000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        (void)setsockopt(fd, rows[i].level, rows[i].name, &rows[i].value, sizeof rows[i].value);
+}
+
 void sys_linger_reset(int fd)
 {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
     (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+/* Only mappings of files that cannot be written to and in which nothing is of our own: what the linker
+ * has relocated must stay. */
+void sys_give_back(void)
+{
+    char line[512];
+    uint64_t from = 0, to = 0, own;
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        slice rest = slice_of(line), word, start;
+        if (!slice_word(&rest, &word))
+            continue;
+        if (slice_find(word, '-') < word.n && slice_cut(&word, '-', &start)) {
+            bool fits = slice_to_hex(start, &from) && slice_to_hex(word, &to) &&
+                        slice_word(&rest, &word) && word.n > 1 && word.p[1] == '-' &&
+                        slice_find(rest, '/') < rest.n;
+            from = fits ? from : 0;
+        } else if (from && slice_is(word, "Anonymous:") && slice_word(&rest, &word) &&
+                   slice_to_u64(word, UINT64_MAX, &own) && own == 0) {
+            union {
+                uintptr_t number;
+                void *p;
+            } at = {.number = (uintptr_t)from};
+            (void)madvise(at.p, (size_t)(to - from), MADV_DONTNEED);
+        }
+    }
+    if (maps)
+        (void)fclose(maps);
+    (void)malloc_trim(0);
 }
 
 void sys_stay(bool on)

@@ -33,8 +33,16 @@ bool sys_quiet(int fd);
  * may wait for that before the next one (Nagle), and a system likes to wait before it says so. */
 void sys_ack(int fd);
 
+/* The connection breaks when its peer's system says nothing for so long: its cable was cut, say. Only
+ * of TCP. */
+void sys_watch_peer(int fd, int seconds);
+
 /* Makes close(2) send RST. */
 void sys_linger_reset(int fd);
+
+/* Gives back memory, for whoever rests: what was freed, and code that has run and may not again for
+ * long. What is needed again is read anew, from the system's copy of the file as a rule. */
+void sys_give_back(void);
 
 /* This thread, and what it starts from now on, stay on the CPU that it runs on; or may be anywhere
  * that they might before. Programs that only ever wait for each other are faster on one CPU: waking

@@ -30,12 +30,13 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/file.h"
 #include "io/cert.h"
 #include "io/sys.h"
 
-enum { FILE_MAX_BYTES = 4 << 20, ERROR_BYTES = 512 };
+enum { FILE_MAX_BYTES = 4 << 20, ERROR_BYTES = 512, PIN_BYTES = 32 };
 
 struct tls_context {
     SSL_CTX *ssl;
@@ -44,6 +45,8 @@ struct tls_context {
     char *sni;       /* NULL: none is sent */
     const struct tls_terms *terms;
     bool server;
+    bool pinned; /* the service's certificate must have this fingerprint, and nothing else counts */
+    unsigned char pin[PIN_BYTES];
     bool http1_only;  /* HTTP/2 is not agreed on */
     atomic_uint refs; /* owners and sessions */
 };
@@ -350,7 +353,7 @@ static int use_generated(struct tls_context *ctx, const char *name, struct err *
     EVP_PKEY *key = NULL;
     if (!cert_name_valid(name))
         return err_set(e, 0, 0, "cannot make a test certificate for \"%s\": not a host name", name);
-    ctx->generated = cert_generate(name, &key);
+    ctx->generated = cert_generate(name, CERT_TEST_DAYS, &key);
     int ok = ctx->generated && SSL_CTX_use_certificate(ctx->ssl, ctx->generated) &&
              SSL_CTX_use_PrivateKey(ctx->ssl, key);
     EVP_PKEY_free(key);
@@ -548,19 +551,77 @@ static int use_name(struct tls_context *ctx, const char *name, bool insecure, st
     return 0;
 }
 
+/* ---- fingerprints ---- */
+
+static bool fingerprint_of(const X509 *cert, unsigned char out[PIN_BYTES])
+{
+    unsigned n = PIN_BYTES;
+    return cert && X509_digest(cert, EVP_sha256(), out, &n) && n == PIN_BYTES;
+}
+
+static void fingerprint_print(const unsigned char pin[PIN_BYTES], char out[TLS_FINGERPRINT_MAX])
+{
+    for (size_t i = 0; i < PIN_BYTES; i++)
+        (void)snprintf(out + 2 * i, 3, "%02x", pin[i]);
+}
+
+bool tls_fingerprint(const struct tls_context *ctx, char out[TLS_FINGERPRINT_MAX])
+{
+    unsigned char pin[PIN_BYTES];
+    if (!fingerprint_of(SSL_CTX_get0_certificate(ctx->ssl), pin))
+        return false;
+    fingerprint_print(pin, out);
+    return true;
+}
+
+static int use_pin(struct tls_context *ctx, const char *pin, struct err *e)
+{
+    size_t n = strlen(pin);
+    bool good = n == 2 * sizeof ctx->pin;
+    for (size_t i = 0; good && i < n; i++) {
+        int digit = hex_digit(pin[i]);
+        good = digit >= 0;
+        ctx->pin[i / 2] = (unsigned char)(ctx->pin[i / 2] << 4 | (digit & 15));
+    }
+    ctx->pinned = true;
+    return good ? 0
+                : err_set(e, 0, 0,
+                          "\"%.80s\" is no fingerprint: write the 64 hex digits of SHA-256", pin);
+}
+
+/* Does the peer show the certificate that is pinned? Else the words for it are kept. */
+static bool pin_fits(struct tls *t)
+{
+    unsigned char seen[PIN_BYTES];
+    char text[TLS_FINGERPRINT_MAX] = "";
+    X509 *cert = SSL_get1_peer_certificate(t->ssl);
+    bool known = fingerprint_of(cert, seen);
+    X509_free(cert);
+    if (known && !memcmp(seen, t->ctx->pin, sizeof seen))
+        return true;
+    if (known)
+        fingerprint_print(seen, text);
+    if (!t->error.n)
+        buf_addf(&t->error,
+                 "its certificate is another one, with the fingerprint %s; where it is to be "
+                 "trusted, write that",
+                 text);
+    return false;
+}
+
 struct tls_context *tls_client(const struct tls_client_options *o, struct err *e)
 {
     struct tls_context *ctx = context_new(TLS_client_method(), false);
     if (o->terms)
         ctx->terms = o->terms;
-    int result = use_name(ctx, o->name, o->insecure, e);
+    int result = o->pin ? use_pin(ctx, o->pin, e) : use_name(ctx, o->name, o->insecure, e);
     if (!result && o->ca)
         result = use_authorities(ctx->ssl, USE_AUTHORITIES, ctx->terms->authority, o->ca, e);
-    else if (!result && !o->insecure)
+    else if (!result && !o->insecure && !o->pin)
         (void)SSL_CTX_set_default_verify_paths(ctx->ssl); /* none: verifying says so */
     if (!result && o->cert)
         result = use_files(ctx->ssl, "--to-cert", o->cert, "--to-key", o->key, e);
-    SSL_CTX_set_verify(ctx->ssl, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_verify(ctx->ssl, o->insecure || o->pin ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     return finished(ctx, result);
 }
 
@@ -639,7 +700,7 @@ int tls_handshake(struct tls *t)
     ERR_clear_error();
     int done = SSL_do_handshake(t->ssl);
     if (done == 1)
-        return 0;
+        return t->ctx->pinned && !pin_fits(t) ? fail(t) : 0;
     int result = unfinished(t, done);
     if (result != TLS_CLOSED)
         return result;

@@ -46,6 +46,8 @@ struct tls_client_options {
     const char *cert, *key; /* client certificate; NULL: none, or the key in the file of cert */
     const char *name;       /* host name or address to verify, and SNI when it is a name */
     bool insecure;          /* do not verify; name may be NULL then */
+    const char
+        *pin; /* the fingerprint of its certificate, which is all that counts then; NULL: none */
 };
 
 /* For an upstream. Verification is on unless `insecure`. NULL with the cause and the remedy. */
@@ -53,6 +55,10 @@ struct tls_context *tls_client(const struct tls_client_options *o, struct err *e
 
 /* A listener's: HTTP/2 is not offered. Before it is used. */
 void tls_http1_only(struct tls_context *ctx);
+
+/* The SHA-256 of a listener's certificate, in hex digits. False: it has none. */
+enum { TLS_FINGERPRINT_MAX = 65 };
+bool tls_fingerprint(const struct tls_context *ctx, char out[TLS_FINGERPRINT_MAX]);
 
 /* One more owner; returns ctx. */
 struct tls_context *tls_context_hold(struct tls_context *ctx);
