@@ -4,8 +4,7 @@
  * per kind of expectation; it says whether it holds and writes what was seen, in words.
  *
  * What is compared with reference runs must not fail by chance. So a slowdown counts only where the
- * whole 95 % interval of the factor is above the limit. The interval comes from a bootstrap: both
- * samples are drawn anew from themselves, many times, and each time has its factor.
+ * whole 95 % interval of the factor is above the limit (compare.h).
  *
  * 1. Equal runs, references and seeds give equal answers, to the byte.
  * 2. Only operations that ended within what was measured count: from from_ns to before to_ns.
@@ -19,17 +18,12 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/index.h"
-#include "base/random.h"
+#include "plan/analyze_int.h"
 
 enum {
-    SEEN_BYTES_MAX = 1000,
     LINE_BYTES_MAX = 80, /* of a line that is quoted */
     ID_DIGITS = 8,       /* hex digits in a row that no word has */
     GROUP_DIGITS = 4,    /* and in the later parts of a UUID */
-    SAMPLE_LEAST = 10,   /* operations on each side of a comparison */
-    SAMPLE_MOST = 2000,  /* for the bootstrap, whose time is this times RESAMPLES */
-    RESAMPLES = 1000,
-    TAIL = RESAMPLES / 40, /* 2.5 % on each side of the interval */
 };
 
 /* To be used as a VEC. */
@@ -37,19 +31,6 @@ struct times {
     int64_t *at;
     uint32_t n, cap;
 };
-
-/* What is judged, by what. */
-struct scene {
-    const struct plan *plan;
-    const struct plan_expect *expect;
-    uint32_t index; /* of the expectation */
-    const struct plan_run *run;
-    struct plan_run *const *references;
-    uint32_t n_references;
-};
-
-/* Does it hold? Writes what was seen. */
-typedef bool judge(const struct scene *s, struct buf *seen);
 
 static judge judge_availability, judge_lost, judge_gap, judge_recovery, judge_latency,
     judge_slowdown, judge_new_lines, judge_alive, judge_command;
@@ -67,12 +48,12 @@ static const struct {
     [EXPECT_NEW_LINES] = {judge_new_lines, true},
     [EXPECT_ALIVE] = {judge_alive, false},
     [EXPECT_COMMAND] = {judge_command, false},
+    [EXPECT_METRIC] = {analyze_metric, false},
 };
 
 /* ---- words ---- */
 
-/* A duration or a moment without digits that nobody needs. */
-static void add_time(struct buf *out, int64_t ns)
+void analyze_add_time(struct buf *out, int64_t ns)
 {
     if (ns < 0) {
         buf_addc(out, '-');
@@ -199,11 +180,11 @@ static bool judge_gap(const struct scene *s, struct buf *seen)
         i++;
     } while (op);
     buf_adds(seen, "longest time without a success: ");
-    add_time(seen, to - from);
+    analyze_add_time(seen, to - from);
     buf_adds(seen, ", from ");
-    add_time(seen, from);
+    analyze_add_time(seen, from);
     buf_adds(seen, " to ");
-    add_time(seen, to);
+    analyze_add_time(seen, to);
     return to - from <= s->expect->most_ns;
 }
 
@@ -229,13 +210,13 @@ static bool judge_recovery(const struct scene *s, struct buf *seen)
         ;
     if (!op) {
         buf_adds(seen, "no success after the last fault, which ended at ");
-        add_time(seen, end);
+        analyze_add_time(seen, end);
         return false;
     }
     buf_adds(seen, "first success ");
-    add_time(seen, op->at_ns - end);
+    analyze_add_time(seen, op->at_ns - end);
     buf_adds(seen, " after the last fault, which ended at ");
-    add_time(seen, end);
+    analyze_add_time(seen, end);
     return op->at_ns - end <= s->expect->most_ns;
 }
 
@@ -249,7 +230,7 @@ static bool judge_latency(const struct scene *s, struct buf *seen)
         took = plan_percentile(times.at, times.n, s->expect->percentile);
         buf_addf(seen, "p%g of %u %s is ", s->expect->percentile, times.n,
                  plural(times.n, "operation", "operations"));
-        add_time(seen, took);
+        analyze_add_time(seen, took);
     } else {
         buf_adds(seen, "no operation succeeded");
     }
@@ -260,131 +241,42 @@ static bool judge_latency(const struct scene *s, struct buf *seen)
 
 /* ---- comparison with the references ---- */
 
-static double ratio(int64_t a, int64_t b)
+bool analyze_compare(const struct scene *s, struct plan_values *a, struct plan_values *b,
+                     double least, struct buf *seen)
 {
-    return (double)(a > 0 ? a : 1) / (double)(b > 0 ? b : 1);
-}
-
-/* Cliff's delta of two sorted samples: how much likelier an operation of `a` takes longer than one
- * of `b` than the other way round, -1 to 1. */
-static double effect_size(const struct times *a, const struct times *b)
-{
-    uint32_t less = 0, not_more = 0; /* of b, than the operation of a */
-    double sum = 0;
-    for (uint32_t i = 0; i < a->n; i++) {
-        while (less < b->n && b->at[less] < a->at[i])
-            less++;
-        while (not_more < b->n && b->at[not_more] <= a->at[i])
-            not_more++;
-        sum += (double)less - (double)(b->n - not_more);
-    }
-    return sum / a->n / b->n;
-}
-
-/* Romano's bounds, which most who use the measure use. */
-static const char *effect_word(double delta)
-{
-    double size = delta < 0 ? -delta : delta;
-    return size < 0.147 ? "negligible" : size < 0.33 ? "small" : size < 0.474 ? "medium" : "large";
-}
-
-/* Every so manieth of a sorted sample that is large: its percentiles stay where they are. */
-static void thin(struct times *t)
-{
-    if (t->n <= SAMPLE_MOST)
-        return;
-    for (uint32_t i = 0; i < SAMPLE_MOST; i++)
-        t->at[i] = t->at[(2 * (uint64_t)i + 1) * t->n / (2 * SAMPLE_MOST)];
-    t->n = SAMPLE_MOST;
-}
-
-/* Which place a percentile has among n, from 0. */
-static uint32_t percentile_place(uint32_t n, double percentile)
-{
-    double rank = percentile * n / 100;
-    if (!(rank > 1))
-        return 0;
-    if (rank >= n)
-        return n - 1;
-    /* The least rank that is not below it; 99.9 % of 1000 is 999, whatever a double makes of it. */
-    uint32_t whole = (uint32_t)rank;
-    return rank - whole > 1e-6 ? whole : whole - 1;
-}
-
-/* The percentile of a sample drawn from t, which is sorted, with replacement. Counting how often
- * each was drawn gives it without sorting. */
-static int64_t resampled(const struct times *t, double percentile, struct rng *rng)
-{
-    uint16_t drawn[SAMPLE_MOST] = {0};
-    uint32_t place = percentile_place(t->n, percentile), i = 0;
-    for (uint32_t k = 0; k < t->n; k++)
-        drawn[rng_below(rng, t->n)]++;
-    for (uint32_t before = drawn[0]; before <= place; before += drawn[i])
-        i++;
-    return t->at[i];
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The 95 % interval of the factor between the percentiles of two sorted samples, thinned here. */
-static void interval(struct times *a, struct times *b, double percentile, uint64_t seed,
-                     double *low, double *high)
-{
-    double factor[RESAMPLES];
-    struct rng rng = {seed};
-    thin(a);
-    thin(b);
-    for (uint32_t i = 0; i < RESAMPLES; i++) {
-        int64_t of_a = resampled(a, percentile, &rng);
-        factor[i] = ratio(of_a, resampled(b, percentile, &rng));
-    }
-    qsort(factor, RESAMPLES, sizeof *factor, compare_doubles);
-    *low = factor[TAIL];
-    *high = factor[RESAMPLES - 1 - TAIL];
-}
-
-/* Both samples are sorted and large enough. */
-static bool compare_samples(const struct scene *s, struct times *a, struct times *b,
-                            struct buf *seen)
-{
-    double percentile = s->expect->percentile, low, high;
-    double factor =
-        ratio(plan_percentile(a->at, a->n, percentile), plan_percentile(b->at, b->n, percentile));
-    double delta = effect_size(a, b);
-    interval(a, b, percentile, hash_mix(s->plan->seed, s->run->number), &low, &high);
-    /* Thinning may move the last percentiles a little: the interval must still hold the factor. */
-    low = factor < low ? factor : low;
-    high = factor > high ? factor : high;
+    struct plan_comparison c;
+    double percentile = s->expect->percentile;
+    plan_compare(a, b, percentile, least, hash_mix(s->plan->seed, s->run->number), &c);
     buf_addf(seen, "p%g is %.2f times the reference (95 %%: %.2f to %.2f), effect size %.2f (%s)",
-             percentile, factor, low, high, delta, effect_word(delta));
-    return low <= s->expect->number;
+             percentile, c.factor, c.low, c.high, c.delta, c.effect);
+    return c.low <= s->expect->number;
+}
+
+static void add_took(struct plan_values *out, const struct plan_run *r, int32_t client)
+{
+    for (uint32_t i = 0; i < r->ops.n; i++)
+        if (r->ops.at[i].ok && is_counted(r, &r->ops.at[i], client))
+            vec_push(out, (double)r->ops.at[i].took_ns);
 }
 
 static bool judge_slowdown(const struct scene *s, struct buf *seen)
 {
-    struct times run = {0}, reference = {0};
+    struct plan_values run = {0}, reference = {0};
     bool holds = false;
     if (s->run->reference) {
         buf_adds(seen, "is a reference");
         return true;
     }
-    add_times(&run, s->run, s->expect->client);
+    add_took(&run, s->run, s->expect->client);
     for (uint32_t i = 0; i < s->n_references; i++)
         if (!s->references[i]->broken.n)
-            add_times(&reference, s->references[i], s->expect->client);
+            add_took(&reference, s->references[i], s->expect->client);
     uint32_t fewer = run.n < reference.n ? run.n : reference.n;
-    if (fewer < SAMPLE_LEAST) {
+    if (fewer < PLAN_COMPARE_LEAST)
         buf_addf(seen, "too few operations to compare (%u%s; at least %d)", fewer,
-                 run.n <= reference.n ? "" : " in the references", SAMPLE_LEAST);
-    } else {
-        sort_times(&run);
-        sort_times(&reference);
-        holds = compare_samples(s, &run, &reference, seen);
-    }
+                 run.n <= reference.n ? "" : " in the references", PLAN_COMPARE_LEAST);
+    else
+        holds = analyze_compare(s, &run, &reference, 1, seen);
     vec_deinit(&run);
     vec_deinit(&reference);
     return holds;
@@ -483,7 +375,7 @@ static bool judge_alive(const struct scene *s, struct buf *seen)
         buf_addf(seen, " was killed by signal %d at ", WTERMSIG(death->status));
     else
         buf_addf(seen, " ended with exit code %d at ", WEXITSTATUS(death->status));
-    add_time(seen, death->at_ns);
+    analyze_add_time(seen, death->at_ns);
     if (s->run->deaths.n > 1)
         buf_addf(seen, ", and %u more", s->run->deaths.n - 1);
     return false;
@@ -519,6 +411,9 @@ void plan_run_free(struct plan_run *r)
     vec_deinit(&r->lines);
     vec_deinit(&r->answers);
     vec_deinit(&r->checks);
+    vec_deinit(&r->tails);
+    vec_deinit(&r->sources);
+    plan_measures_deinit(&r->measures);
     arena_deinit(&r->arena);
     mem_free(r);
 }
@@ -552,11 +447,6 @@ bool plan_run_holds(const struct plan_run *r)
     for (uint32_t i = 0; i < r->spells.n; i++)
         holds = holds && r->spells.at[i].failed.n == 0;
     return holds;
-}
-
-int64_t plan_percentile(const int64_t *sorted, uint32_t n, double percentile)
-{
-    return sorted[percentile_place(n, percentile)];
 }
 
 slice plan_line_shape(struct arena *a, slice text)

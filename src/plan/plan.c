@@ -2,10 +2,13 @@
  *
  * A plan as a whole: loading it, what must hold between its parts, and its end. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "data/yaml.h"
+#include "plan/derive.h"
 #include "plan/injector.h"
 #include "plan/plan_int.h"
 
@@ -30,31 +33,36 @@ int32_t plan_event(const struct plan *p, slice name)
     FIND(p->events, name);
 }
 
+uint32_t plan_members(const struct plan *p)
+{
+    return p->nodes.n + p->clients.n;
+}
+
+slice plan_member_name(const struct plan *p, uint32_t member)
+{
+    return member < p->nodes.n ? p->nodes.at[member].name : p->clients.at[member - p->nodes.n].name;
+}
+
 static int32_t role_find(const struct plan *p, slice name)
 {
     FIND(p->roles, name);
 }
 
-#define FAIL(e, at, ...) err_set(e, (at).line, (at).col, __VA_ARGS__)
-
-/* The end of a message about a name that nothing has. */
-#define HINT(list, wanted, out)                                                                    \
-    do {                                                                                           \
-        const char *names_[PLAN_EVENTS_MAX] = {0};                                                 \
-        uint32_t n_ = 0;                                                                           \
-        for (uint32_t i_ = 0; i_ < (list).n && n_ < PLAN_EVENTS_MAX; i_++)                         \
-            names_[n_++] = arena_copy(&p->arena, (list).at[i_].name.p, (list).at[i_].name.n);      \
-        *(out) = err_hint(wanted, names_, n_);                                                     \
-    } while (0)
-
 /* ---- targets ---- */
 
-static bool has_tag(const struct plan_node *n, slice tag)
+static bool has_word(const struct texts *words, slice word)
 {
-    for (uint32_t i = 0; i < n->tags.n; i++)
-        if (slice_eq(n->tags.at[i], tag))
+    for (uint32_t i = 0; i < words->n; i++)
+        if (slice_eq(words->at[i], word))
             return true;
     return false;
+}
+
+/* A node has the tags of its host too. */
+static bool has_tag(const struct plan *p, const struct plan_node *n, slice tag)
+{
+    return has_word(&n->tags, tag) ||
+           (n->host != PLAN_NONE && has_word(&p->hosts.at[n->host].tags, tag));
 }
 
 static void add_node(struct plan_target *t, uint32_t node)
@@ -65,19 +73,40 @@ static void add_node(struct plan_target *t, uint32_t node)
     vec_push(&t->nodes, node);
 }
 
-/* A node's name, or tag:WORD. */
+/* host:NAME: all nodes that are there. */
+static int add_host(struct plan *p, struct plan_target *t, slice name, struct err *e)
+{
+    uint32_t before = t->nodes.n;
+    struct hint hint;
+    HINT(p->hosts, name, &hint);
+    bool known = false;
+    for (uint32_t i = 0; i < p->hosts.n; i++)
+        known = known || slice_eq(p->hosts.at[i].name, name);
+    if (!known)
+        return FAIL(e, t->at, "there is no host \"%.*s\"%s", SHORT(name), hint.text);
+    for (uint32_t i = 0; i < p->nodes.n; i++)
+        if (slice_eq(p->nodes.at[i].on, name))
+            add_node(t, i);
+    return t->nodes.n > before || before
+               ? 0
+               : FAIL(e, t->at, "no node is on the host \"%.*s\"", SHORT(name));
+}
+
+/* A node's name, tag:WORD or host:NAME. */
 static int add_named(struct plan *p, struct plan_target *t, slice name, struct err *e)
 {
     slice tag = slice_from(name, name.n < 4 ? name.n : 4);
     uint32_t before = t->nodes.n;
     if (slice_starts(name, SLICE("tag:"))) {
         for (uint32_t i = 0; i < p->nodes.n; i++)
-            if (has_tag(&p->nodes.at[i], tag))
+            if (has_tag(p, &p->nodes.at[i], tag))
                 add_node(t, i);
         return t->nodes.n > before || before
                    ? 0
                    : FAIL(e, t->at, "no node has the tag \"%.*s\"", SHORT(tag));
     }
+    if (slice_starts(name, SLICE("host:")))
+        return add_host(p, t, slice_from(name, 5), e);
     int32_t node = plan_node(p, name);
     struct hint hint;
     if (node == PLAN_NONE) {
@@ -122,10 +151,10 @@ static int check_word(struct plan *p, struct plan_event *ev, slice word, struct 
     if (!match && !slice_is(word, "not_trigger"))
         return 1;
     t->kind = match ? TARGET_MATCH_TRIGGER : TARGET_NOT_TRIGGER;
-    if (ev->trigger.kind == TRIGGER_TIME)
+    if (!plan_trigger_has_node(p, &ev->trigger))
         return FAIL(e, t->at,
-                    "\"%.*s\" needs a trigger that fires on a node: line, or event with a node's "
-                    "name as its value",
+                    "\"%.*s\" needs a trigger that fires on a node: line, event with a node's "
+                    "name as its value, or call and connection of a door that names its node",
                     SHORT(word));
     return 0;
 }
@@ -133,11 +162,8 @@ static int check_word(struct plan *p, struct plan_event *ev, slice word, struct 
 static int check_target(struct plan *p, struct plan_event *ev, struct err *e)
 {
     struct plan_target *t = &ev->target;
-    const struct injector *in = ev->injector;
     if (!t->names.n)
         return 0;
-    if (!((in->needs | in->may) & INJECT_TARGET))
-        return FAIL(e, t->at, "\"%s\" has no target: it harms %s", in->name, in->blast);
     int status = t->names.n == 1 ? check_word(p, ev, t->names.at[0], e) : 1;
     if (status != 1)
         return status;
@@ -148,33 +174,67 @@ static int check_target(struct plan *p, struct plan_event *ev, struct err *e)
     return 0;
 }
 
+/* ---- the other side of a link ---- */
+
+static int add_member(struct plan *p, struct plan_from *f, slice name, struct err *e)
+{
+    uint32_t before = f->members.n;
+    bool clients = slice_is(name, "clients"), tag = slice_starts(name, SLICE("tag:"));
+    for (uint32_t i = 0; i < plan_members(p); i++)
+        if (i < p->nodes.n && tag ? has_tag(p, &p->nodes.at[i], slice_from(name, 4))
+            : clients             ? i >= p->nodes.n
+                                  : slice_eq(plan_member_name(p, i), name))
+            vec_push(&f->members, i);
+    return f->members.n > before
+               ? 0
+               : FAIL(e, f->at, "there is no node and no client \"%.*s\" to be cut off from",
+                      SHORT(name));
+}
+
+static int check_from(struct plan *p, struct plan_event *ev, struct err *e)
+{
+    static const struct {
+        const char *word;
+        enum plan_from_kind kind;
+    } words[] = {{"all", FROM_ALL}, {"nodes", FROM_NODES}, {"any", FROM_ANY}};
+    struct plan_from *f = &ev->from;
+    if (ev->injector->kind != INJECT_LINK && ev->injector->kind != INJECT_NAMES)
+        return 0;
+    if (!p->network)
+        return FAIL(
+            e, ev->at,
+            "\"%s\" needs a network of the plan's own: add network: 198.18.77.0/24, and let "
+            "nodes listen on $OUTFOX_IP",
+            ev->injector->name);
+    if (ev->injector->kind == INJECT_NAMES && ev->target.names.n && f->names.n)
+        return FAIL(e, ev->at,
+                    "\"%s\" takes a target, which is nodes, or from, which may be clients",
+                    ev->injector->name);
+    f->kind = f->names.n ? FROM_SET : ev->target.kind == TARGET_ALL ? FROM_ALL : FROM_OTHERS;
+    for (size_t i = 0; f->names.n == 1 && i < sizeof words / sizeof *words; i++)
+        if (slice_is(f->names.at[0], words[i].word)) {
+            f->kind = words[i].kind;
+            return 0;
+        }
+    for (uint32_t i = 0; i < f->names.n; i++)
+        if (add_member(p, f, f->names.at[i], e))
+            return -1;
+    return 0;
+}
+
 /* ---- events ---- */
 
 static int check_fault(const struct plan_event *ev, struct err *e)
 {
-    const struct {
-        uint32_t bit;
-        bool given;
-        const char *key, *why;
-    } keys[] = {
-        {INJECT_TARGET, ev->target.names.n > 0, "target", "the node that it happens to"},
-        {INJECT_START, ev->start.n > 0, "start", "the command that does it"},
-        {INJECT_UNDO, ev->undo.n > 0, "undo",
-         "the command that undoes it; where there is nothing to undo, undo: \"true\""},
-        {INJECT_PATH, ev->path.n > 0, "path", "a directory of the file system"},
-        {INJECT_SIZE, ev->size.n > 0, "size", "how many bytes, such as 500M"},
-        {INJECT_COUNT, ev->count > 0, "count", "how many"},
-    };
     const struct injector *in = ev->injector;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if ((in->needs & keys[i].bit) && !keys[i].given)
-            return FAIL(e, ev->at, "\"%s\" needs \"%s\": %s", in->name, keys[i].key, keys[i].why);
-        if (!((in->needs | in->may) & keys[i].bit) && keys[i].given && keys[i].bit != INJECT_TARGET)
-            return FAIL(e, ev->at, "\"%s\" does not take \"%s\"", in->name, keys[i].key);
-    }
+    if (injector_check(ev, e))
+        return -1;
     if (in->momentary && (ev->duration_ns || ev->until.n))
         return FAIL(e, ev->at, "\"%s\" is over at once: leave out \"%s\", or take kill", in->name,
                     ev->duration_ns ? "duration" : "until");
+    if (slice_is(ev->type, "signal") && ev->signal <= PLAN_SIGNAL_TERM)
+        return FAIL(e, ev->at, "\"signal\" is for what a node survives: to end it, take %s",
+                    ev->signal == PLAN_SIGNAL_KILL ? "kill" : "terminate");
     return 0;
 }
 
@@ -184,6 +244,10 @@ static int check_trigger(struct plan *p, struct plan_event *ev, struct err *e)
     if (t->kind == TRIGGER_TIME && t->at_ns + t->delay_ns >= p->duration_ns)
         return FAIL(e, t->place, "this is after the end of a run: \"duration\" of the plan is %gs",
                     (double)p->duration_ns / 1e9);
+    if (t->kind == TRIGGER_METRIC)
+        return plan_check_metric(p, t->metric, t->of, t->place, e);
+    if (t->kind == TRIGGER_SPAN)
+        return plan_check_spans(p, t->place, e);
     if (t->of.n) {
         t->node = plan_node(p, t->of);
         t->client = plan_client(p, t->of);
@@ -220,28 +284,13 @@ static int check_cycle(const struct plan *p, const struct plan_event *ev, struct
                 SHORT(ev->name), SHORT(ev->trigger.other));
 }
 
-/* The same fault to the same nodes at the same occasion. */
-static bool same(const struct plan_event *a, const struct plan_event *b)
-{
-    const struct plan_trigger *s = &a->trigger, *t = &b->trigger;
-    bool equal = a->injector == b->injector && a->target.names.n == b->target.names.n &&
-                 slice_eq(a->start, b->start) && slice_eq(a->path, b->path) &&
-                 slice_eq(a->size, b->size) && a->count == b->count && s->kind == t->kind &&
-                 s->at_ns == t->at_ns && slice_eq(s->pattern, t->pattern) &&
-                 slice_eq(s->event, t->event) && slice_eq(s->value, t->value) &&
-                 slice_eq(s->other, t->other) && slice_eq(s->of, t->of) && s->nth == t->nth &&
-                 s->delay_ns == t->delay_ns;
-    for (uint32_t i = 0; i < a->target.names.n && equal; i++)
-        equal = slice_eq(a->target.names.at[i], b->target.names.at[i]);
-    return equal;
-}
-
 static int check_twice(const struct plan *p, uint32_t event, struct err *e)
 {
     const struct plan_event *ev = &p->events.at[event];
     for (uint32_t i = 0; i < event; i++) {
         const struct plan_event *other = &p->events.at[i];
-        if (same(other, ev))
+        if (node_eq(other->fault, ev->fault) &&
+            node_eq(other->trigger.written, ev->trigger.written))
             return FAIL(e, ev->at,
                         "this is \"%.*s\" of line %u once more: the same fault twice needs another "
                         "trigger",
@@ -253,14 +302,23 @@ static int check_twice(const struct plan *p, uint32_t event, struct err *e)
     return 0;
 }
 
-static int check_expect(const struct plan *p, struct plan_expect *x, struct err *e)
+static int check_expect(struct plan *p, struct plan_expect *x, struct err *e)
 {
+    if (x->kind == EXPECT_METRIC)
+        return plan_check_metric(p, x->metric, x->of, x->at, e);
     if (!x->of.n)
         return 0;
     x->client = plan_client(p, x->of);
     return x->client != PLAN_NONE
                ? 0
                : FAIL(e, x->at, "\"of\": there is no client \"%.*s\"", SHORT(x->of));
+}
+
+/* Keys that may also come from the plan that this one extends: the schema cannot ask for them. */
+static int check_whole(const struct plan *p, const struct node *root, struct err *e)
+{
+    const char *missing = !p->clients.n ? "clients" : !p->expects.n ? "expect" : NULL;
+    return missing ? FAIL(e, *root, "\"%s\" is missing from a plan", missing) : 0;
 }
 
 static int plan_check(struct plan *p, struct err *e)
@@ -270,9 +328,19 @@ static int plan_check(struct plan *p, struct err *e)
             return FAIL(e, p->clients.at[i].at,
                         "\"%.*s\" is the name of a node too: call the client something else",
                         SHORT(p->clients.at[i].name));
+    if (!p->clients.n)
+        return FAIL(e, *p->root, "a plan needs clients: what exercises the system");
+    if (!p->expects.n)
+        return FAIL(e, *p->root, "a plan needs expect: what must hold all the same");
+    if (plan_check_hosts(p, e) || plan_check_doors(p, e) || plan_check_collects(p, e))
+        return -1;
+    if (p->network && plan_members(p) > PLAN_MEMBERS_MAX)
+        return FAIL(e, p->nodes.at[0].at, "a network has room for %d nodes and clients, not %u",
+                    PLAN_MEMBERS_MAX, plan_members(p));
     for (uint32_t i = 0; i < p->events.n; i++) {
         struct plan_event *ev = &p->events.at[i];
-        if (check_fault(ev, e) || check_target(p, ev, e) || check_trigger(p, ev, e) ||
+        if (check_fault(ev, e) || plan_check_at_door(p, ev, e) || check_target(p, ev, e) ||
+            check_from(p, ev, e) || inject_disk_check(p, ev, e) || check_trigger(p, ev, e) ||
             check_twice(p, i, e))
             return -1;
     }
@@ -282,7 +350,7 @@ static int plan_check(struct plan *p, struct err *e)
     for (uint32_t i = 0; i < p->expects.n; i++)
         if (check_expect(p, &p->expects.at[i], e))
             return -1;
-    return 0;
+    return p->derived || (!plan_explore_defaults(p, e) && !derive_check(p, e)) ? 0 : -1;
 }
 
 /* ---- the whole ---- */
@@ -307,38 +375,133 @@ static void plan_init(struct plan *p)
                        .warmup_ns = SECONDS(1),
                        .settle_ns = SECONDS(1),
                        .within_ns = SECONDS(30),
-                       .dir = SLICE(".")};
+                       .ready_ns = SECONDS(60),
+                       .dir = SLICE("."),
+                       .explore = {.slots = 3,
+                                   .most_faults = 2,
+                                   .repeat = 1,
+                                   .door_calls = 2,
+                                   .lines = true,
+                                   .events = true,
+                                   .calls = true,
+                                   .max_runs = 100,
+                                   .max_time_ns = SECONDS(3600)}};
 }
 
 static int plan_read(struct plan *p, const struct node *root, struct err *e)
 {
     struct keys_reader r = {.e = e, .arena = &p->arena};
+    p->root = root;
     if (keys_want(&r, "a plan", root, NODE_MAP) || keys_read(&r, &plan_keys, p, root))
         return -1;
     if (!name_valid(p->name, true))
         return FAIL(e, *node_get(root, SLICE("plan")),
                     "the name of a plan has letters, digits, \"-\", \"_\" and \".\", at most %d",
                     NAME_BYTES_MAX);
-    return plan_check(p, e);
+    return check_whole(p, root, e) || plan_check(p, e) ? -1 : 0;
 }
 
 int plan_parse(struct plan *p, slice text, struct err *e)
 {
     const struct node *root;
     plan_init(p);
+    p->text = slice_copy(&p->arena, text);
     return yaml_parse(text, &p->arena, &root, e) || plan_read(p, root, e) ? -1 : 0;
+}
+
+/* ---- plans that extend others ---- */
+
+enum { EXTENDED_MAX = 5 };
+
+/* The path of a file that another file names. */
+static const char *path_beside(struct plan *p, const char *path, slice name)
+{
+    const char *slash = strrchr(path, '/');
+    int before = slash && name.p[0] != '/' ? (int)(slash - path) + 1 : 0;
+    return arena_printf(&p->arena, "%.*s%.*s", before, path, SLICE_ARG(name));
+}
+
+/* The plan that another one extends: it must be right by itself, so that what is wrong has its place
+ * in one of the files. */
+static int check_base(const char *path, uint32_t depth, struct err *e);
+
+/* Reads the file and all that it extends, to *root. */
+static int load_root(struct plan *p, const char *path, uint32_t depth, const struct node **root,
+                     struct err *e)
+{
+    const struct node *own, *base, *other;
+    p->dir = directory_of(p, path);
+    if (yaml_load(path, &p->arena, &own, e))
+        return -1;
+    *root = own;
+    base = node_get(own, SLICE("extends"));
+    if (!base || base->type != NODE_STR || !base->text.n)
+        return 0; /* what is wrong with it is said by its row */
+    (void)snprintf(e->source, sizeof e->source, "%s", path);
+    if (depth == EXTENDED_MAX)
+        return FAIL(e, *base, "more than %d plans extend each other", EXTENDED_MAX);
+    const char *other_path = path_beside(p, path, base->text);
+    if (check_base(other_path, depth + 1, e) || load_root(p, other_path, depth + 1, &other, e))
+        return -1;
+    *root = plan_extend(&p->arena, other, own);
+    return 0;
+}
+
+static int load_at(struct plan *p, const char *path, uint32_t depth, struct err *e)
+{
+    const struct node *root;
+    plan_init(p);
+    if (load_root(p, path, depth, &root, e))
+        return -1;
+    (void)snprintf(e->source, sizeof e->source, "%s", strcmp(path, "-") ? path : "standard input");
+    return plan_read(p, root, e);
+}
+
+static int check_base(const char *path, uint32_t depth, struct err *e)
+{
+    struct plan p;
+    int status = load_at(&p, path, depth, e);
+    plan_free(&p);
+    return status;
+}
+
+/* What is written is kept for reports. */
+static void keep_text(struct plan *p, const char *path)
+{
+    struct buf text = BUF_INIT(YAML_BYTES_MAX);
+    p->file = slice_copy(&p->arena, slice_of(path));
+    if (strcmp(path, "-") == 0 || file_read(path, &text))
+        buf_clear(&text);
+    p->text = buf_keep(&text, &p->arena);
 }
 
 int plan_load(struct plan *p, const char *path, struct err *e)
 {
-    const struct node *root;
-    plan_init(p);
-    p->dir = directory_of(p, path);
-    return yaml_load(path, &p->arena, &root, e) || plan_read(p, root, e) ? -1 : 0;
+    int status = load_at(p, path, 0, e);
+    keep_text(p, path);
+    return status;
+}
+
+int plan_with_events(struct plan *out, const struct plan *p, const struct node *events,
+                     struct err *e)
+{
+    plan_init(out);
+    struct node *root = node_map(&out->arena, p->root->n + 1);
+    root->n = 0;
+    for (uint32_t i = 0; i < p->root->n; i++)
+        if (!slice_is(p->root->map[i].key, "events"))
+            root->map[root->n++] = p->root->map[i];
+    root->map[root->n++] = (struct node_pair){SLICE("events"), 0, 0, events};
+    node_seal(root);
+    out->dir = p->dir;
+    out->derived = true;
+    return plan_read(out, root, e);
 }
 
 void plan_free(struct plan *p)
 {
+    for (uint32_t i = 0; i < p->hosts.n; i++)
+        vec_deinit(&p->hosts.at[i].tags);
     for (uint32_t i = 0; i < p->nodes.n; i++) {
         vec_deinit(&p->nodes.at[i].tags);
         vec_deinit(&p->nodes.at[i].env);
@@ -348,9 +511,20 @@ void plan_free(struct plan *p)
     for (uint32_t i = 0; i < p->events.n; i++) {
         vec_deinit(&p->events.at[i].target.names);
         vec_deinit(&p->events.at[i].target.nodes);
+        vec_deinit(&p->events.at[i].from.names);
+        vec_deinit(&p->events.at[i].from.members);
     }
+    for (uint32_t i = 0; i < p->collects.n; i++) {
+        vec_deinit(&p->collects.at[i].keep);
+        vec_deinit(&p->collects.at[i].kept);
+    }
+    vec_deinit(&p->collects);
+    vec_deinit(&p->explore.faults);
+    vec_deinit(&p->explore.commands);
     vec_deinit(&p->env);
+    vec_deinit(&p->hosts);
     vec_deinit(&p->nodes);
+    vec_deinit(&p->doors);
     vec_deinit(&p->roles);
     vec_deinit(&p->clients);
     vec_deinit(&p->events);

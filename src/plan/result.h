@@ -7,6 +7,7 @@
 #define OUTFOX_PLAN_RESULT_H
 
 #include "plan/plan.h"
+#include "plan/series.h"
 
 /* One operation of a client. */
 struct plan_op {
@@ -21,7 +22,8 @@ struct plan_spell {
     uint32_t event;
     int64_t begin_ns, end_ns; /* end: INT64_MAX while it lasts */
     VEC(uint32_t) nodes;
-    slice failed; /* why it could not be begun; empty: it began */
+    uint64_t struck; /* packets, system calls ... that it met */
+    slice failed;    /* why it could not be begun; empty: it began */
 };
 
 struct plan_death {
@@ -33,6 +35,20 @@ struct plan_death {
 struct plan_line {
     slice text; /* as it was printed */
     int32_t node, client;
+    int64_t at_ns;
+};
+
+/* The end of a log. */
+struct plan_tail {
+    slice name; /* of the node or client */
+    slice text; /* whole lines */
+};
+
+/* How a collector fared. */
+struct plan_source {
+    uint64_t samples;       /* that came of it */
+    uint64_t tries, failed; /* of those that ask; of OTLP: requests */
+    slice why;              /* it failed last; empty: it never did */
 };
 
 /* What one expectation says of one run. */
@@ -50,6 +66,11 @@ struct plan_run {
     uint32_t number;
     int64_t from_ns, to_ns;  /* of what was measured */
     VEC(struct plan_op) ops; /* in the order of their ends */
+    struct {
+        slice said;
+        int64_t at_ns;
+        uint32_t client; /* UINT32_MAX: none failed */
+    } first_failure;
     VEC(struct plan_spell) spells;
     VEC(struct plan_death) deaths; /* that nobody ordered */
     VEC(struct plan_line) lines;   /* that some EXPECT_NEW_LINES looks for */
@@ -60,6 +81,9 @@ struct plan_run {
         slice said; /* the last line that it printed */
     })
     checks;
+    struct plan_measures measures;
+    VEC(struct plan_source) sources; /* as the plan's collectors */
+    VEC(struct plan_tail) tails;
     slice dir;      /* where its logs and its history are */
     slice broken;   /* why it says nothing: a node did not start ...; empty: it does */
     bool truncated; /* more operations or lines than are kept */
@@ -68,6 +92,7 @@ struct plan_run {
 struct plan_result {
     const struct plan *plan;
     VEC(struct plan_run *) runs; /* references first */
+    int64_t began_ns;            /* wall time */
     int64_t took_ns;
     int signal; /* that ended it early; 0: none */
 };

@@ -42,7 +42,7 @@ void schedule_free(struct schedule *s)
 /* A die of this event alone. */
 static struct rng dice(const struct schedule *s, uint32_t event, uint64_t purpose)
 {
-    struct rng r = {s->seed * 0x9e3779b97f4a7c15u + event * 2 + purpose};
+    struct rng r = {s->seed * 0x9e3779b97f4a7c15u + event * 3 + purpose};
     rng_next(&r);
     return r;
 }
@@ -99,6 +99,67 @@ void schedule_event(struct schedule *s, int64_t now_ns, int32_t client, slice na
             (!t->value.n || slice_eq(t->value, value)) && said_by(t, PLAN_NONE, client))
             held(s, i, now_ns, plan_node(s->plan, value));
     }
+}
+
+static bool is_beyond(const struct plan_trigger *t, double value)
+{
+    return t->has_above ? value > t->above : value < t->below;
+}
+
+void schedule_metric(struct schedule *s, int64_t now_ns, int32_t node, slice metric, slice of,
+                     double value, double before)
+{
+    for (uint32_t i = 0; i < s->plan->events.n; i++) {
+        const struct plan_trigger *t = &s->plan->events.at[i].trigger;
+        if (t->kind == TRIGGER_METRIC && slice_eq(t->metric, metric) &&
+            (!t->of.n || slice_eq(t->of, of)) && is_beyond(t, value) && !is_beyond(t, before))
+            held(s, i, now_ns, node);
+    }
+}
+
+void schedule_span(struct schedule *s, int64_t now_ns, int32_t node, slice span)
+{
+    for (uint32_t i = 0; i < s->plan->events.n; i++) {
+        const struct plan_trigger *t = &s->plan->events.at[i].trigger;
+        if (t->kind == TRIGGER_SPAN && slice_glob(t->span, span))
+            held(s, i, now_ns, node);
+    }
+}
+
+/* Something comes to a door. Its node is that behind the door. */
+static void come(struct schedule *s, int64_t now_ns, enum plan_trigger_kind kind, uint32_t door,
+                 slice interface)
+{
+    for (uint32_t i = 0; i < s->plan->events.n; i++) {
+        const struct plan_trigger *t = &s->plan->events.at[i].trigger;
+        if (t->kind == kind && (t->at_door == PLAN_NONE || t->at_door == (int32_t)door) &&
+            (kind != TRIGGER_CALL || slice_glob(t->calls, interface)))
+            held(s, i, now_ns, s->plan->doors.at[door].behind);
+    }
+}
+
+void schedule_call(struct schedule *s, int64_t now_ns, uint32_t door, slice interface)
+{
+    come(s, now_ns, TRIGGER_CALL, door, interface);
+}
+
+void schedule_connection(struct schedule *s, int64_t now_ns, uint32_t door)
+{
+    come(s, now_ns, TRIGGER_CONNECTION, door, (slice){0});
+}
+
+bool schedule_waits(const struct schedule *s, uint32_t event)
+{
+    return s->plan->events.at[event].trigger.kind == TRIGGER_MANUAL &&
+           s->state[event].stage == STAGE_WAITING;
+}
+
+bool schedule_fire(struct schedule *s, int64_t now_ns, uint32_t event)
+{
+    bool waits = schedule_waits(s, event);
+    if (waits)
+        held(s, event, now_ns, PLAN_NONE);
+    return waits;
 }
 
 /* What waits for another fault. Its node is that of the other's trigger. */
@@ -192,5 +253,35 @@ void schedule_aim(const struct schedule *s, const struct schedule_action *a, int
             if (((int32_t)i == a->trigger_node) == (t->kind == TARGET_MATCH_TRIGGER))
                 vec_push(out, i);
         break;
+    }
+}
+
+static bool is_in(const struct schedule_nodes *nodes, uint32_t node)
+{
+    for (uint32_t i = 0; i < nodes->n; i++)
+        if (nodes->at[i] == node)
+            return true;
+    return false;
+}
+
+void schedule_from(const struct schedule *s, uint32_t event, const struct schedule_nodes *aim,
+                   uint32_t node, struct schedule_nodes *out)
+{
+    const struct plan_from *f = &s->plan->events.at[event].from;
+    bool targets = f->kind == FROM_ALL || f->kind == FROM_NODES || f->kind == FROM_SET;
+    bool nodes_only = f->kind == FROM_NODES || f->kind == FROM_ANY;
+    uint32_t n = f->kind == FROM_SET ? f->members.n
+                 : nodes_only        ? s->plan->nodes.n
+                                     : plan_members(s->plan);
+    out->n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t member = f->kind == FROM_SET ? f->members.at[i] : i;
+        if (member != node && (targets || !is_in(aim, member)) && !is_in(out, member))
+            vec_push(out, member);
+    }
+    if (f->kind == FROM_ANY && out->n) {
+        struct rng r = dice(s, event, 2);
+        out->at[0] = out->at[rng_below(&r, out->n)];
+        out->n = 1;
     }
 }

@@ -36,6 +36,20 @@ void schedule_start(struct schedule *s);
 void schedule_line(struct schedule *s, int64_t now_ns, int32_t node, int32_t client, slice text);
 void schedule_event(struct schedule *s, int64_t now_ns, int32_t client, slice name, slice value);
 
+/* A sample of a metric, of whom (node: which one that is, or PLAN_NONE), with its value before; no
+ * number: it is the first one. */
+void schedule_metric(struct schedule *s, int64_t now_ns, int32_t node, slice metric, slice of,
+                     double value, double before);
+/* A service tells of a call: "SERVICE NAME". node: that which has the name of the service. */
+void schedule_span(struct schedule *s, int64_t now_ns, int32_t node, slice span);
+/* A call of this interface arrives at a door; somebody connects to one. */
+void schedule_call(struct schedule *s, int64_t now_ns, uint32_t door, slice interface);
+void schedule_connection(struct schedule *s, int64_t now_ns, uint32_t door);
+
+/* Somebody fires an event by hand. False: it does not wait for that any more. */
+bool schedule_fire(struct schedule *s, int64_t now_ns, uint32_t event) MUST_USE;
+bool schedule_waits(const struct schedule *s, uint32_t event);
+
 /* An action was carried out; or it could not be. */
 void schedule_began(struct schedule *s, int64_t now_ns, uint32_t event);
 void schedule_ended(struct schedule *s, int64_t now_ns, uint32_t event);
@@ -57,5 +71,10 @@ struct schedule_nodes {
 };
 void schedule_aim(const struct schedule *s, const struct schedule_action *a, int32_t role,
                   struct schedule_nodes *out);
+
+/* The members on the other side of a link fault of this event, where it is aimed at these nodes and
+ * `node` is one of them. *out is emptied first. */
+void schedule_from(const struct schedule *s, uint32_t event, const struct schedule_nodes *aim,
+                   uint32_t node, struct schedule_nodes *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What came of a plan as a whole. */
-#include "plan/result.h"
+ * What came of a plan as a whole, and of those that were derived from it. */
+#include "plan/explored.h"
 
 static bool violated(const struct plan_run *r)
 {
@@ -26,4 +26,12 @@ enum plan_verdict plan_verdict(const struct plan_result *r)
             worst = PLAN_UNSURE;
     }
     return worst;
+}
+
+void plan_explored_deinit(struct plan_explored *x)
+{
+    plan_result_deinit(&x->reference);
+    derive_free(x->derive);
+    vec_deinit(&x->trials);
+    arena_deinit(&x->arena);
 }
