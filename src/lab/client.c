@@ -7,12 +7,13 @@
  *   fail [TOOK] [TEXT]     one failed
  *   event NAME [VALUE]     something happened, which triggers may wait for
  *
- * All else that it prints is a line like any other. */
+ * It may say the same by the run's socket (socket.c). All else that it prints is a line like any other. */
 #include <unistd.h>
 
 #include "data/json.h"
 #include "io/sys.h"
 #include "lab/lab_int.h"
+#include "lab/socket.h"
 
 static const struct plan_client *plan_of(const struct lab_client *c)
 {
@@ -32,6 +33,11 @@ static void op_add(struct lab_client *c, bool ok, int64_t took_ns, slice said)
         return;
     }
     vec_push(&lab->run->ops, (struct plan_op){now, took_ns, c->index, ok});
+    if (!ok && lab->run->first_failure.client == UINT32_MAX) {
+        lab->run->first_failure.said = slice_copy(&lab->run->arena, said);
+        lab->run->first_failure.at_ns = now;
+        lab->run->first_failure.client = c->index;
+    }
     if (!lab->history)
         return;
     struct buf line = BUF_INIT(64 * 1024);
@@ -52,6 +58,13 @@ static void op_add(struct lab_client *c, bool ok, int64_t took_ns, slice said)
 
 static void on_next(struct timer *t);
 
+/* Does it tell of its operations itself, as clients without `every` do? */
+static bool says_ops(slice line)
+{
+    slice word;
+    return slice_word(&line, &word) && (slice_is(word, "ok") || slice_is(word, "fail"));
+}
+
 static void on_done(void *user, const struct command_result *r)
 {
     struct lab_client *c = user;
@@ -60,7 +73,16 @@ static void on_done(void *user, const struct command_result *r)
     slice said = slice_last_line(r->output);
     if (said.n)
         lab_heard(lab, PLAN_NONE, (int32_t)c->index, said);
+    struct buf late = BUF_INIT(2000);
+    if (r->timed_out) {
+        buf_adds(&late, "it did not end within ");
+        buf_add_ns(&late, plan_of(c)->within_ns);
+        if (says_ops(said))
+            buf_addf(&late, ", and prints lines such as \"%.*s\": leave out every", SHORT(said));
+        said = buf_slice(&late);
+    }
     op_add(c, r->started && r->exit_code == 0, r->end_ns - r->start_ns, said);
+    buf_deinit(&late);
     int64_t at = r->start_ns + plan_of(c)->every_ns, now = clock_ns();
     timer_start(&lab->loop, &c->next, at > now ? at : now);
 }
@@ -69,21 +91,21 @@ static void on_next(struct timer *t)
 {
     struct lab_client *c = OWNER(t, struct lab_client, next);
     const struct plan_client *p = plan_of(c);
-    struct command_request r = {
-        .text = p->command, .dir = lab_dir(c->lab, p->dir), .timeout_ns = p->within_ns};
-    r.env = lab_env(c->lab, &p->env, &r.n_env);
+    struct command_request r = {.text = c->seat.command,
+                                .dir = c->seat.dir,
+                                .env = c->seat.env,
+                                .n_env = c->seat.n_env,
+                                .timeout_ns = p->within_ns};
     c->command = command_start(c->lab->keeper, &r, on_done, c);
 }
 
 /* ---- a command that lasts ---- */
 
-static void on_line(void *user, slice text)
+bool client_say(struct lab_client *c, slice line)
 {
-    struct lab_client *c = user;
-    struct lab *lab = c->lab;
-    slice rest = text, word, name, value;
+    slice rest = line, word, name;
     if (!slice_word(&rest, &word))
-        return;
+        return false;
     bool ok = slice_is(word, "ok");
     if (ok || slice_is(word, "fail")) {
         slice said = rest;
@@ -91,12 +113,19 @@ static void on_line(void *user, slice text)
         if (slice_word(&said, &word) && slice_to_ns(word, &took))
             rest = said;
         op_add(c, ok, took, slice_trim(rest));
-    } else if (slice_is(word, "event") && slice_word(&rest, &name)) {
-        value = slice_trim(rest);
-        if (lab->faults)
-            schedule_event(lab->schedule, lab_now(lab), (int32_t)c->index, name, value);
+        return true;
     }
-    lab_heard(lab, PLAN_NONE, (int32_t)c->index, text);
+    if (!slice_is(word, "event") || !slice_word(&rest, &name))
+        return false;
+    lab_told(c->lab, (int32_t)c->index, name, slice_trim(rest));
+    return true;
+}
+
+static void on_line(void *user, slice text)
+{
+    struct lab_client *c = user;
+    (void)client_say(c, text);
+    lab_heard(c->lab, PLAN_NONE, (int32_t)c->index, text);
 }
 
 static void on_ended(void *user, int status, const char *why)
@@ -104,6 +133,8 @@ static void on_ended(void *user, int status, const char *why)
     struct lab_client *c = user;
     c->voice = NULL;
     c->over = true;
+    if (c->lab->run->broken.n) /* a host is lost, and this comes of it */
+        return;
     c->lab->run->broken = slice_of(
         arena_printf(&c->lab->run->arena, "the client %.*s %s%s; its output is in %.*s/%.*s.log",
                      SLICE_ARG(plan_of(c)->name),
@@ -125,15 +156,8 @@ void client_start(struct lab_client *c)
         timer_start(&lab->loop, &c->next, lab->loop.now_ns);
         return;
     }
-    struct arena a = {0};
-    struct process_spec spec = {.command = slice_copy(&a, p->command).p,
-                                .dir = slice_copy(&a, lab_dir(lab, p->dir)).p};
-    uint32_t n_env;
-    const struct text_pair *env = lab_env(lab, &p->env, &n_env);
-    spec.env = env_texts(&a, env, n_env);
     c->log_fd = lab_log(lab, p->name);
-    c->voice = voice_start(lab->keeper, &spec, c->log_fd, &events, c);
-    arena_deinit(&a);
+    c->voice = lab_voice(lab, &c->seat, c->log_fd, &events, c);
 }
 
 void client_stop(struct lab_client *c)

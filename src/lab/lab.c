@@ -2,7 +2,7 @@
  *
  * The story of a plan, and of each of its runs:
  *
- *   directory -> before -> nodes start, one after the other -> clients -> warm-up
+ *   directory -> before -> nodes start, one after the other -> ready -> clients -> warm-up
  *             -> the clock of triggers starts; faults come and go -> duration is over
  *             -> faults end -> clients end -> settle -> commands check -> nodes end -> after
  *
@@ -23,9 +23,13 @@
 
 #include "base/file.h"
 #include "io/sys.h"
-#include "lab/lab_int.h"
+#include "lab/collect_int.h"
+#include "lab/doors.h"
+#include "lab/socket.h"
+#include "plan/wrap.h"
 
-#define END_FAULTS_NS SECONDS(30)
+#define END_FAULTS_NS  SECONDS(30)
+#define READY_AGAIN_NS MS(100)
 
 /* ---- waiting ---- */
 
@@ -41,14 +45,24 @@ static void on_deadline(struct timer *t)
     loop_stop(&lab->loop);
 }
 
-bool lab_wait(struct lab *lab, bool (*done)(const struct lab *lab), int64_t most_ns)
+static bool wait(struct lab *lab, bool (*done)(const struct lab *lab), int64_t most_ns, bool heed)
 {
     lab->late = false;
     timer_start(&lab->loop, &lab->deadline, clock_ns() + most_ns);
-    while (!done(lab) && !lab->late && !lab->signal)
+    while (!done(lab) && !lab->late && !(heed && lab->signal))
         loop_run(&lab->loop);
     timer_stop(&lab->loop, &lab->deadline);
     return done(lab);
+}
+
+bool lab_wait(struct lab *lab, bool (*done)(const struct lab *lab), int64_t most_ns)
+{
+    return wait(lab, done, most_ns, true);
+}
+
+bool lab_outlast(struct lab *lab, bool (*done)(const struct lab *lab), int64_t most_ns)
+{
+    return wait(lab, done, most_ns, false);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -93,15 +107,69 @@ static void line_keep(struct lab *lab, int32_t node, int32_t client, slice text)
         if (lab->run->lines.n == PLAN_LINES_MAX)
             lab->run->truncated = true;
         else
-            vec_push(&lab->run->lines,
-                     (struct plan_line){slice_copy(&lab->run->arena, text), node, client});
+            vec_push(&lab->run->lines, (struct plan_line){slice_copy(&lab->run->arena, text), node,
+                                                          client, lab_now(lab)});
         return;
     }
+}
+
+static void saw(struct lab *lab, const struct sight *s)
+{
+    if (lab->watching && lab->options->saw)
+        lab->options->saw(lab->options->user, s);
+}
+
+void lab_told(struct lab *lab, int32_t client, slice name, slice value)
+{
+    saw(lab, &(struct sight){SIGHT_EVENT, PLAN_NONE, client, name, value, 0});
+    if (lab->faults)
+        schedule_event(lab->schedule, lab_now(lab), client, name, value);
+}
+
+void lab_sample(struct lab *lab, slice metric, slice of, int32_t node, double value)
+{
+    double before;
+    int64_t now = lab_now(lab);
+    if (!lab->watching || !plan_measure(&lab->run->measures, metric, of, now, value, &before) ||
+        !lab->faults)
+        return;
+    schedule_metric(lab->schedule, now, node, metric, of, value, before);
+    lab_pump(lab);
+}
+
+void lab_spanned(struct lab *lab, int32_t node, slice span)
+{
+    saw(lab, &(struct sight){SIGHT_SPAN, node, PLAN_NONE, span, {0}, 0});
+    if (!lab->faults)
+        return;
+    schedule_span(lab->schedule, lab_now(lab), node, span);
+    lab_pump(lab);
+}
+
+void lab_called(struct lab *lab, uint32_t door, slice interface, uint32_t nth)
+{
+    const struct plan_door *d = &lab->plan->doors.at[door];
+    saw(lab, &(struct sight){SIGHT_CALL, d->behind, PLAN_NONE, interface, d->name, nth});
+    if (!lab->faults)
+        return;
+    schedule_call(lab->schedule, lab_now(lab), door, interface);
+    lab_pump(lab);
+}
+
+void lab_connected(struct lab *lab, uint32_t door)
+{
+    if (!lab->faults)
+        return;
+    schedule_connection(lab->schedule, lab_now(lab), door);
+    lab_pump(lab);
 }
 
 void lab_heard(struct lab *lab, int32_t node, int32_t client, slice text)
 {
     line_keep(lab, node, client, text);
+    bool sample = collect_heard(lab, node, client, text);
+    if (node != PLAN_NONE && !sample)
+        saw(lab, &(struct sight){SIGHT_LINE, node, client, text, {0}, 0});
     if (!lab->faults)
         return;
     schedule_line(lab->schedule, lab_now(lab), node, client, text);
@@ -110,21 +178,129 @@ void lab_heard(struct lab *lab, int32_t node, int32_t client, slice text)
 
 /* ---- where, and with what environment ---- */
 
-const struct text_pair *lab_env(struct lab *lab, const struct text_pairs *own, uint32_t *n)
+static int run_fail(struct lab *lab, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int run_fail(struct lab *lab, const char *format, ...)
 {
-    *n = lab->env.n;
-    if (!own || !own->n)
-        return lab->env.at;
-    struct text_pair *all = arena_alloc(&lab->arena, (lab->env.n + own->n) * sizeof *all);
-    memcpy(all, lab->env.at, lab->env.n * sizeof *all);
-    memcpy(all + lab->env.n, own->at, own->n * sizeof *all);
-    *n += own->n;
-    return all;
+    struct buf why = BUF_INIT(2000);
+    va_list args;
+    va_start(args, format);
+    buf_addv(&why, format, args);
+    va_end(args);
+    if (!lab->run->broken.n)
+        lab->run->broken = slice_copy(&lab->run->arena, buf_slice(&why));
+    buf_deinit(&why);
+    return -1;
 }
 
-slice lab_dir(struct lab *lab, slice own)
+/* The plan's and the run's variables, the member's address, its own. */
+static void seat_env(struct lab *lab, uint32_t member, slice disk, const struct text_pairs *own,
+                     struct lab_seat *seat)
 {
-    return own.n ? own : lab->plan->dir;
+    uint32_t n = lab->env.n;
+    struct text_pair *all = arena_alloc(&lab->arena, (n + own->n + 3) * sizeof *all);
+    if (n)
+        memcpy(all, lab->env.at, n * sizeof *all);
+    all[n++] = (struct text_pair){SLICE("OUTFOX_NAME"), plan_member_name(lab->plan, member)};
+    if (lab->lan) {
+        struct buf address = BUF_INIT(32);
+        lan_address(lab->lan, member, &address);
+        all[n++] =
+            (struct text_pair){SLICE("OUTFOX_IP"), slice_copy(&lab->arena, buf_slice(&address))};
+        buf_deinit(&address);
+    }
+    if (disk.n)
+        all[n++] = (struct text_pair){SLICE("OUTFOX_DISK"), disk};
+    if (own->n)
+        memcpy(all + n, own->at, own->n * sizeof *all);
+    seat->env = all;
+    seat->n_env = n + own->n;
+}
+
+/* The command as it is run in a member's place of the network. */
+static slice placed(struct lab *lab, uint32_t member, slice text)
+{
+    if (!lab->lan || !text.n)
+        return text;
+    struct buf b = BUF_INIT(1 << 20);
+    lan_place(lab->lan, member, text, &b);
+    slice out = slice_copy(&lab->arena, buf_slice(&b));
+    buf_deinit(&b);
+    return out;
+}
+
+/* Where a member is: a command line here, whatever is behind it. `text` lasts, or has a limit. */
+static slice seated(struct lab *lab, uint32_t member, const struct lab_seat *seat, slice dir,
+                    slice text, int64_t within_ns)
+{
+    if (!seat->host || !text.n)
+        return placed(lab, member, text);
+    text = host_setting(seat->host, dir, seat->env, seat->n_env, text);
+    return within_ns ? host_wrap(seat->host, CONNECT_RUN, text, SLICE(""),
+                                 (uint32_t)(within_ns / SECONDS(1)) + CONNECT_LEASE_S)
+                     : host_wrap(seat->host, CONNECT_HOLD, text, SLICE(""), CONNECT_LEASE_S);
+}
+
+/* On a host the variables are part of the command, and directories are there. */
+static void seat_settle(struct lab *lab, struct lab_seat *seat, slice dir)
+{
+    seat->dir = dir.n && !seat->host ? dir : lab->plan->dir;
+    if (seat->host)
+        seat->n_env = 0;
+}
+
+static int take_seats(struct lab *lab)
+{
+    const struct plan *p = lab->plan;
+    bool good = true;
+    for (uint32_t i = 0; i < p->nodes.n; i++) {
+        const struct plan_node *n = &p->nodes.at[i];
+        struct lab_seat *seat = &lab->nodes[i].seat;
+        seat->host = host_at(lab, n->host);
+        seat_env(lab, i, lab->nodes[i].disk.mount, &n->env, seat);
+        seat->command = seated(lab, i, seat, n->dir,
+                               disk_start(&lab->nodes[i], wrap_start(p, i, &lab->arena)), 0);
+        seat->ready = seated(lab, i, seat, n->dir, n->ready, PROBE_WITHIN_NS);
+        seat_settle(lab, seat, n->dir);
+        good = good && seat->command.p && seat->ready.n >= (n->ready.n > 0);
+    }
+    for (uint32_t i = 0; i < p->clients.n; i++) {
+        const struct plan_client *c = &p->clients.at[i];
+        struct lab_seat *seat = &lab->clients[i].seat;
+        seat->host = host_at(lab, c->host);
+        seat_env(lab, p->nodes.n + i, SLICE(""), &c->env, seat);
+        seat->command =
+            seated(lab, p->nodes.n + i, seat, c->dir, c->command, c->every_ns ? c->within_ns : 0);
+        seat_settle(lab, seat, c->dir);
+        good = good && seat->command.p;
+    }
+    return good ? 0
+                : run_fail(lab,
+                           "a command on a host, with all its variables, is longer than %d "
+                           "bytes: put it into a script there",
+                           CONNECT_TEXT_MAX);
+}
+
+struct command_request lab_request(struct lab *lab, slice text, int64_t within_ns)
+{
+    return (struct command_request){.text = placed(lab, LAN_OBSERVER, text),
+                                    .dir = lab->plan->dir,
+                                    .env = lab->env.at,
+                                    .n_env = lab->env.n,
+                                    .timeout_ns = within_ns};
+}
+
+struct voice *lab_voice(struct lab *lab, const struct lab_seat *seat, int log_fd,
+                        const struct voice_events *events, void *user)
+{
+    if (seat->host)
+        return host_voice(seat->host, seat->command, log_fd, events, user);
+    struct arena a = {0};
+    struct process_spec spec = {.command = slice_copy(&a, seat->command).p,
+                                .dir = slice_copy(&a, seat->dir).p,
+                                .env = env_texts(&a, seat->env, seat->n_env)};
+    struct voice *v = voice_start(lab->keeper, &spec, log_fd, events, user);
+    arena_deinit(&a);
+    return v;
 }
 
 int lab_log(struct lab *lab, slice name)
@@ -140,18 +316,27 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-static int run_fail(struct lab *lab, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int run_fail(struct lab *lab, const char *format, ...)
+/* The socket by which others speak to the run, beside its directory. Without one a run goes on, unless
+ * it needs it. */
+static void open_control(struct lab *lab)
 {
-    struct buf why = BUF_INIT(2000);
-    va_list args;
-    va_start(args, format);
-    buf_addv(&why, format, args);
-    va_end(args);
-    if (!lab->run->broken.n)
-        lab->run->broken = slice_copy(&lab->run->arena, buf_slice(&why));
-    buf_deinit(&why);
-    return -1;
+    struct arena *a = &lab->arena;
+    struct err e = {0};
+    const char *up =
+        arena_printf(a, "%s/%.*s/control", lab->options->dir, SLICE_ARG(lab->plan->name));
+    bool needed = false;
+    lab->socket = lab_socket_open(lab, up, &e);
+    for (uint32_t i = 0; i < lab->plan->events.n; i++)
+        needed = needed || lab->plan->events.at[i].trigger.kind == TRIGGER_MANUAL;
+    if (lab->socket) {
+        int n = (int)lab->dir.n;
+        while (n && lab->dir.p[n - 1] != '/')
+            n--;
+        slice path = slice_of(arena_printf(a, "%.*scontrol", n, lab->dir.p));
+        vec_push(&lab->env, (struct text_pair){SLICE("OUTFOX_SOCKET"), path});
+    } else if (needed) {
+        (void)run_fail(lab, "%s", e.text);
+    }
 }
 
 /* A directory of its own, which is empty, and variables that say where it is. */
@@ -173,8 +358,10 @@ static int open_directory(struct lab *lab)
     lab->history = fd < 0 ? NULL : fdopen(fd, "w");
     if (!lab->history)
         return run_fail(lab, "%s cannot be written: %s", inside, strerror(errno));
+    open_control(lab);
     const struct text_pair own[] = {
         {SLICE("OUTFOX_DIR"), lab->dir},
+        {SLICE("OUTFOX_BIN"), slice_of(file_program(a))},
         {SLICE("OUTFOX_HISTORY"), slice_of(inside)},
         {SLICE("OUTFOX_RUN"), slice_of(strrchr(dir, '/') + 1)},
         {SLICE("OUTFOX_SEED"), slice_of(arena_printf(a, "%" PRIu64, lab->plan->seed))},
@@ -186,12 +373,59 @@ static int open_directory(struct lab *lab)
     return 0;
 }
 
+/* OUTFOX_IP_NAME: where each member is. */
+static void name_addresses(struct lab *lab)
+{
+    struct arena *a = &lab->arena;
+    for (uint32_t i = 0; i < plan_members(lab->plan); i++) {
+        struct buf address = BUF_INIT(32);
+        slice member = plan_member_name(lab->plan, i);
+        char *name = arena_printf(a, "OUTFOX_IP_%.*s", SLICE_ARG(member));
+        for (char *c = name; *c; c++)
+            *c = *c == '-' ? '_' : *c;
+        lan_address(lab->lan, i, &address);
+        vec_push(&lab->env, (struct text_pair){slice_of(name), slice_copy(a, buf_slice(&address))});
+        buf_deinit(&address);
+    }
+}
+
+static int make_network(struct lab *lab, struct err *e)
+{
+    const struct plan *p = lab->plan;
+    uint32_t n = plan_members(p);
+    slice *names = arena_alloc(&lab->arena, (n + 1) * sizeof *names);
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = plan_member_name(p, i);
+    return lan_new(&lab->lan, &lab->loop, p->network, names, n, p->seed + lab->run->number,
+                   arena_printf(&lab->arena, "%.*s/resolv.conf", SLICE_ARG(lab->dir)), e);
+}
+
+static int open_network(struct lab *lab)
+{
+    const struct plan *p = lab->plan;
+    struct err e = {0};
+    if (p->network && make_network(lab, &e))
+        return run_fail(lab, "%s", e.text);
+    if (lab->lan)
+        name_addresses(lab);
+    if (doors_open(lab, &e))
+        return run_fail(lab, "%s", e.text);
+    hosts_take(lab);
+    disks_take(lab);
+    if (collect_open(lab, &e)) /* which adds a variable */
+        return run_fail(lab, "%s", e.text);
+    if (take_seats(lab))
+        return -1;
+    return hosts_open(lab, &e) || disks_open(lab, &e) ? run_fail(lab, "%s", e.text) : 0;
+}
+
 /* Directories of nodes and clients, which may be named by variables of no shell: as they are. */
 static int make_directories(struct lab *lab)
 {
     for (uint32_t i = 0; i < lab->plan->nodes.n; i++) {
         slice dir = lab->plan->nodes.at[i].dir;
-        if (dir.n && file_make_directories(arena_printf(&lab->arena, "%.*s/x", SLICE_ARG(dir))))
+        if (dir.n && !plan_is_far(lab->plan, lab->plan->nodes.at[i].host) &&
+            file_make_directories(arena_printf(&lab->arena, "%.*s/x", SLICE_ARG(dir))))
             return run_fail(lab, "the directory %.*s cannot be made: %s", SLICE_ARG(dir),
                             strerror(errno));
     }
@@ -228,8 +462,7 @@ static void on_command(void *user, const struct command_result *r)
 static bool run_command(struct lab *lab, slice text, int64_t within_ns, slice *said)
 {
     struct outcome o = {.lab = lab, .said = BUF_INIT(2000)};
-    struct command_request r = {.text = text, .dir = lab->plan->dir, .timeout_ns = within_ns};
-    r.env = lab_env(lab, NULL, &r.n_env);
+    struct command_request r = lab_request(lab, text, within_ns);
     struct command *c = command_start(lab->keeper, &r, on_command, &o);
     while (!o.over && !is_stopping(lab))
         loop_run(&lab->loop);
@@ -242,10 +475,16 @@ static bool run_command(struct lab *lab, slice text, int64_t within_ns, slice *s
 
 /* ---- the run ---- */
 
+static bool never(const struct lab *lab)
+{
+    (void)lab;
+    return false;
+}
+
 static bool node_is_up(const struct lab *lab)
 {
     for (uint32_t i = 0; i < lab->plan->nodes.n; i++)
-        if (lab->nodes[i].failed)
+        if (lab->nodes[i].failed || lab->run->broken.n)
             return true;
     for (uint32_t i = 0; i < lab->plan->nodes.n; i++)
         if (lab->nodes[i].voice && !lab->nodes[i].ready)
@@ -269,6 +508,24 @@ static int start_nodes(struct lab *lab)
     return lab->signal ? -1 : 0;
 }
 
+/* The system as a whole, when all its nodes are ready: a cluster has its leader. */
+static int await_ready(struct lab *lab)
+{
+    const struct plan *p = lab->plan;
+    int64_t until = clock_ns() + p->ready_ns;
+    slice said = {0};
+    while (p->ready.n && !lab->signal && !lab->run->broken.n) {
+        int64_t left = until - clock_ns();
+        if (left <= 0)
+            return run_fail(lab, "the system is not ready: `ready` did not succeed in time%s%.*s",
+                            said.n ? ": " : "", SLICE_ARG(said));
+        if (run_command(lab, p->ready, left, &said))
+            break;
+        (void)lab_wait(lab, never, READY_AGAIN_NS);
+    }
+    return lab->signal || lab->run->broken.n ? -1 : 0;
+}
+
 static bool client_is_over(const struct lab *lab)
 {
     return lab->run->broken.n > 0;
@@ -284,12 +541,15 @@ static int exercise(struct lab *lab)
         return -1;
     lab->zero_ns = clock_ns();
     lab->faults = !run->reference;
+    lab->watching = true;
     if (lab->faults)
         schedule_start(lab->schedule);
     lab_pump(lab);
+    collect_start(lab);
     (void)lab_wait(lab, client_is_over, lab->plan->duration_ns);
     run->to_ns = lab_now(lab);
-    lab->faults = false;
+    lab->faults = lab->watching = false;
+    collect_stop(lab);
     (void)lab_wait(lab, harm_none_moving, END_FAULTS_NS);
     harm_end_all(lab);
     if (!lab_wait(lab, harm_none_left, END_FAULTS_NS) && !lab->signal)
@@ -297,12 +557,6 @@ static int exercise(struct lab *lab)
     for (uint32_t i = 0; i < lab->plan->clients.n; i++)
         client_stop(&lab->clients[i]);
     return lab->signal || run->broken.n ? -1 : 0;
-}
-
-static bool never(const struct lab *lab)
-{
-    (void)lab;
-    return false;
 }
 
 static int check_commands(struct lab *lab)
@@ -338,26 +592,44 @@ static void note_missing(struct lab *lab)
     }
 }
 
+static void close_places(struct lab *lab)
+{
+    struct err disks = {0}, hosts = {0};
+    if (disks_close(lab, &disks))
+        (void)run_fail(lab, "%s", disks.text);
+    if (hosts_close(lab, &hosts))
+        (void)run_fail(lab, "%s", hosts.text);
+}
+
 static void run_story(struct lab *lab)
 {
     slice said;
     const struct plan *p = lab->plan;
-    if (open_directory(lab) || make_directories(lab))
+    if (open_directory(lab) || make_directories(lab) || open_network(lab)) {
+        close_places(lab); /* one may be open */
         return;
+    }
     if (p->before.n && !run_command(lab, p->before, p->within_ns, &said))
         (void)run_fail(lab, "`before` failed: %.*s", SLICE_ARG(said));
-    else if (!start_nodes(lab) && !exercise(lab) && !check_commands(lab))
+    else if (!start_nodes(lab) && !await_ready(lab) && !exercise(lab) && !check_commands(lab))
         note_missing(lab);
     for (uint32_t i = 0; i < p->clients.n; i++)
         client_stop(&lab->clients[i]);
     for (uint32_t i = 0; i < p->nodes.n; i++)
         node_stop(&lab->nodes[i]);
+    close_places(lab);
     if (p->after.n && !lab->signal && !run_command(lab, p->after, p->within_ns, &said))
         (void)run_fail(lab, "`after` failed: %.*s", SLICE_ARG(said));
 }
 
 static void run_close(struct lab *lab)
 {
+    lab_socket_close(lab->socket);
+    lab->socket = NULL;
+    tails_take(lab);
+    collect_free(lab);
+    doors_close(lab->doors);
+    lab->doors = NULL;
     harm_free_all(lab);
     timer_stop(&lab->loop, &lab->tick);
     for (uint32_t i = 0; i < lab->plan->nodes.n; i++)
@@ -369,12 +641,30 @@ static void run_close(struct lab *lab)
     if (lab->history)
         (void)fclose(lab->history);
     lab->history = NULL;
+    lan_free(lab->lan);
+    lab->lan = NULL;
     schedule_free(lab->schedule);
     mem_free(lab->nodes);
     mem_free(lab->clients);
+    mem_free(lab->hosts);
+    lab->hosts = NULL;
     lab->env.n = 0;
     arena_reset(&lab->arena);
+    lab->dir = (slice){0};
     lab->zero_ns = 0;
+    lab->watching = false;
+}
+
+/* The runs without faults: our own, or those that were given. */
+static struct plan_run *const *references(const struct lab *lab, uint32_t *n)
+{
+    struct plan_result *out = lab->result;
+    *n = lab->options->n_references;
+    if (*n)
+        return lab->options->references;
+    while (*n < out->runs.n && out->runs.at[*n]->reference)
+        ++*n;
+    return out->runs.at;
 }
 
 /* One run; false: there is to be no other. */
@@ -383,6 +673,7 @@ static bool run_one(struct lab *lab, bool reference, uint32_t number)
     struct plan_result *out = lab->result;
     struct plan_run *run = mem_zero(sizeof *run);
     run->reference = reference;
+    run->first_failure.client = UINT32_MAX;
     run->number = number;
     vec_push(&out->runs, run);
     lab->run = run;
@@ -400,21 +691,21 @@ static bool run_one(struct lab *lab, bool reference, uint32_t number)
         (void)run_fail(lab, "it was interrupted");
         return false;
     }
-    uint32_t references = 0;
-    while (references < out->runs.n - 1 && out->runs.at[references]->reference)
-        references++;
+    uint32_t n;
+    struct plan_run *const *given = references(lab, &n);
     if (!run->broken.n)
-        plan_analyze(lab->plan, run, out->runs.at, references);
+        plan_analyze(lab->plan, run, given, reference ? n - 1 : n);
     return !reference || plan_run_holds(run); /* what fails without faults says nothing with them */
 }
 
 static void run_all(struct lab *lab)
 {
     const struct plan *p = lab->plan;
+    uint32_t own = lab->options->n_references ? 0 : p->references;
     bool on = true;
-    for (uint32_t i = 1; i <= p->references + p->repeats && on; i++) {
-        bool reference = i <= p->references;
-        uint32_t number = reference ? i : i - p->references;
+    for (uint32_t i = 1; i <= own + p->repeats && on; i++) {
+        bool reference = i <= own;
+        uint32_t number = reference ? i : i - own;
         if (!reference && (lab->options->reference_only || !p->events.n))
             return;
         struct buf text = BUF_INIT(200);
@@ -464,7 +755,7 @@ int lab_run(const struct plan *p, const struct lab_options *o, struct plan_resul
 {
     struct lab lab = {.plan = p, .options = o, .result = out};
     int64_t begun = clock_ns();
-    *out = (struct plan_result){.plan = p};
+    *out = (struct plan_result){.plan = p, .began_ns = clock_wall_ns()};
     int status = lab_open(&lab, e);
     undoer_free(lab.undoer); /* before the journal: it undoes what is left */
     journal_close(lab.journal);

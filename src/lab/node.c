@@ -8,8 +8,7 @@
 
 #include "lab/lab_int.h"
 
-#define PROBE_AGAIN_NS  MS(50)
-#define PROBE_WITHIN_NS SECONDS(5)
+#define PROBE_AGAIN_NS MS(50)
 
 static const struct plan_node *plan_of(const struct lab_node *n)
 {
@@ -42,10 +41,11 @@ static void on_probed(void *user, const struct command_result *r)
 static void on_again(struct timer *t)
 {
     struct lab_node *n = OWNER(t, struct lab_node, again);
-    const struct plan_node *p = plan_of(n);
-    struct command_request r = {
-        .text = p->ready, .dir = lab_dir(n->lab, p->dir), .timeout_ns = PROBE_WITHIN_NS};
-    r.env = lab_env(n->lab, &p->env, &r.n_env);
+    struct command_request r = {.text = n->seat.ready,
+                                .dir = n->seat.dir,
+                                .env = n->seat.env,
+                                .n_env = n->seat.n_env,
+                                .timeout_ns = PROBE_WITHIN_NS};
     n->probe = command_start(n->lab->keeper, &r, on_probed, n);
 }
 
@@ -88,25 +88,20 @@ static const struct voice_events events = {on_started, on_line, on_ended};
 void node_start(struct lab_node *n)
 {
     const struct plan_node *p = plan_of(n);
-    struct arena a = {0};
-    struct process_spec spec = {.command = slice_copy(&a, p->start).p,
-                                .dir = slice_copy(&a, lab_dir(n->lab, p->dir)).p};
-    uint32_t n_env;
-    const struct text_pair *env = lab_env(n->lab, &p->env, &n_env);
-    spec.env = env_texts(&a, env, n_env);
     n->ordered = n->renewed = n->ready = n->failed = false;
     n->again.fire = on_again;
     if (n->log_fd < 0)
         n->log_fd = lab_log(n->lab, p->name);
-    n->voice = voice_start(n->lab->keeper, &spec, n->log_fd, &events, n);
-    arena_deinit(&a);
+    n->voice = lab_voice(n->lab, &n->seat, n->log_fd, &events, n);
 }
 
 void node_kill(struct lab_node *n, int signal, bool again)
 {
     n->ordered = true;
     n->renewed = again;
-    if (n->voice)
+    if (n->voice && n->seat.host)
+        host_signal(n->seat.host, voice_pid(n->voice), signal);
+    else if (n->voice)
         voice_signal(n->voice, signal);
     else if (again)
         node_start(n);

@@ -3,16 +3,21 @@
  * A voice: a process and the pipe that it prints into.
  *
  * 1. `ended` comes once, when the process has ended and what it had printed was read.
- * 2. Lines are bounded, and no event reads without a bound: one that prints without end costs time
+ * 2. One on a host (`far`) is a process here too, the connector's. Its first line says which process
+ *    it is there, and its input, which we hold, says every few seconds that we live.
+ * 3. Lines are bounded, and no event reads without a bound: one that prints without end costs time
  *    of its own, not ours. */
 #include "lab/voice.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "io/sys.h"
+#include "plan/connector.h"
 
 enum { READS_MOST = 16 };
 
@@ -29,7 +34,11 @@ struct voice {
     int fd, log_fd;
     const struct voice_events *events;
     void *user;
-    char why[256];       /* it could not be started; or what it printed last */
+    char why[256]; /* it could not be started; or what it printed last */
+    pid_t far;     /* its process on the host; 0: it has not said so yet */
+    int in_fd;     /* our end of its input; -1: it has none */
+    bool is_far;
+    struct timer beat;   /* the next word on it */
     struct timer failed; /* it could not be started: said from the loop */
     size_t n;
     char line[VOICE_LINE_MAX];
@@ -50,8 +59,27 @@ static void output_close(struct voice *w)
     w->fd = -1;
 }
 
+void voice_end(struct voice *w)
+{
+    timer_stop(w->loop, &w->beat);
+    if (w->in_fd >= 0)
+        sys_close(w->in_fd);
+    w->in_fd = -1;
+}
+
+/* Nobody reads it any more: then the end is near, and says so itself. */
+static void on_beat(struct timer *t)
+{
+    struct voice *w = OWNER(t, struct voice, beat);
+    if (write(w->in_fd, "\n", 1) < 0 && errno != EAGAIN)
+        voice_end(w);
+    else
+        timer_start(w->loop, &w->beat, w->loop->now_ns + SECONDS(CONNECT_BEAT_S));
+}
+
 void voice_abandon(struct voice *w)
 {
+    voice_end(w);
     timer_stop(w->loop, &w->failed);
     if (w->process)
         process_abandon(w->process);
@@ -70,10 +98,29 @@ static void log_add(const struct voice *w, slice bytes)
     }
 }
 
+/* Is this the line that says which process it is there? */
+static bool line_is_ours(struct voice *w, slice text)
+{
+    uint64_t pid;
+    if (!w->is_far || w->far || !slice_starts(text, SLICE("outfox-on ")) ||
+        !slice_to_u64(slice_trim(slice_from(text, 10)), INT32_MAX, &pid) || !pid)
+        return false;
+    w->far = (pid_t)pid;
+    if (w->events->started)
+        w->events->started(w->user, w->far);
+    return true;
+}
+
 static void line_say(struct voice *w)
 {
     slice text = {w->line, w->n};
     w->n = 0;
+    if (line_is_ours(w, text))
+        return;
+    if (w->is_far) {
+        log_add(w, text);
+        log_add(w, SLICE("\n"));
+    }
     if (text.n && text.p[text.n - 1] == '\r')
         text.n--;
     if (slice_trim(text).n)
@@ -103,7 +150,8 @@ static void output_read(struct voice *w)
             return;
         }
         slice bytes = {w->loop->read_bytes, (size_t)got};
-        log_add(w, bytes);
+        if (!w->is_far) /* of a host without the line that is ours: by lines */
+            log_add(w, bytes);
         lines_take(w, bytes);
     }
 }
@@ -135,7 +183,7 @@ static void finish(struct voice *w, int status, const char *why)
 static void on_started(struct process *p, pid_t pid)
 {
     struct voice *w = process_user(p);
-    if (w->events->started)
+    if (w->events->started && !w->is_far)
         w->events->started(w->user, pid);
 }
 
@@ -150,6 +198,8 @@ static void on_ended(struct process *p, int status)
 {
     struct voice *w = process_user(p);
     w->process = NULL;
+    if (w->is_far && WIFEXITED(status) && WEXITSTATUS(status) > 128)
+        status = WEXITSTATUS(status) & 127; /* there a signal has ended it */
     finish(w, status, NULL);
 }
 
@@ -184,26 +234,46 @@ static int output_open(struct voice *w)
     return ends[1];
 }
 
+/* Its input: *theirs is the end that it gets. */
+static bool input_open(struct voice *w, int *theirs)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+        return false;
+    *theirs = ends[0];
+    (void)fcntl(ends[0], F_SETFL, 0);
+    w->in_fd = ends[1];
+    w->beat.fire = on_beat;
+    timer_start(w->loop, &w->beat, w->loop->now_ns + SECONDS(CONNECT_BEAT_S));
+    return true;
+}
+
 struct voice *voice_start(struct keeper *k, const struct process_spec *spec, int log_fd,
                           const struct voice_events *events, void *user)
 {
     struct voice *w = mem_zero(sizeof *w);
     w->loop = keeper_loop(k);
-    w->fd = -1;
+    w->fd = w->in_fd = -1;
     w->log_fd = log_fd;
+    w->is_far = spec->fed;
     w->events = events;
     w->user = user;
     w->failed.fire = on_no_pipe;
-    int out = output_open(w);
-    if (out < 0) {
+    int in = -1, out = output_open(w);
+    if (out < 0 || (spec->fed && !input_open(w, &in))) {
+        if (out >= 0)
+            sys_close(out);
         (void)snprintf(w->why, sizeof w->why, "its output cannot be read: %s", strerror(errno));
         timer_start(w->loop, &w->failed, w->loop->now_ns);
         return w;
     }
     struct process_spec own = *spec;
     own.out_fd = out;
+    own.in_fd = in;
     w->process = process_start(k, &own, &process_events, w);
     sys_close(out);
+    if (in >= 0)
+        sys_close(in);
     return w;
 }
 
@@ -215,5 +285,10 @@ void voice_signal(struct voice *w, int signal)
 
 pid_t voice_pid(const struct voice *w)
 {
-    return w->process ? process_pid(w->process) : 0;
+    return w->is_far ? w->far : w->process ? process_pid(w->process) : 0;
+}
+
+pid_t voice_guard(const struct voice *w)
+{
+    return w->process ? process_guard(w->process) : 0;
 }

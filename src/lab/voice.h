@@ -20,13 +20,20 @@ struct voice_events {
     void (*ended)(void *user, int status, const char *why);
 };
 
-/* log_fd: stays the caller's; -1: none. Events come from the loop, never from within. */
+/* log_fd: stays the caller's; -1: none. Events come from the loop, never from within. A spec that is
+ * `fed` is a command on a host (plan/connector.h): what it prints first says its process there, and
+ * only then has it started; it is told regularly that we are here. */
 struct voice *voice_start(struct keeper *k, const struct process_spec *spec, int log_fd,
                           const struct voice_events *events, void *user);
 
-/* The group and all descendants. */
+/* The group and all descendants; of a command on a host: only what is of it here. */
 void voice_signal(struct voice *w, int signal);
 pid_t voice_pid(const struct voice *w); /* 0: not started yet */
+pid_t voice_guard(
+    const struct voice *w); /* all that is of it here is below this one; 0: likewise */
+
+/* Of a command on a host: its input ends, and so does it, in its own time. */
+void voice_end(struct voice *w);
 
 /* Kills it and all its descendants; no more events. */
 void voice_abandon(struct voice *w);
