@@ -508,6 +508,9 @@ static int rule_check(const struct rule *rule, const struct proxy_spec *spec, st
 {
     bool named = slice_is(rule->interface, RULE_TCP) && !rule->open;
     bool any = rule->open && !rule->interface.n && !rule->any_method;
+    if (mode_act(rule->mode) == ACT_EVENT)
+        return err_set(e, 0, 0,
+                       "\"event\" is a mode of outfox run: a proxy alone knows no events of plans");
     if (!spec->tcp)
         return named
                    ? err_set(e, 0, 0,

@@ -44,11 +44,15 @@ enum arrived {
 
 struct director {
     void *ctx;
-    slice fault; /* names what it injects, in x-outfox-fault */
+    slice fault; /* names what it injects, in x-outfox-fault; `arrived` may set it for its call */
     enum arrived (*arrived)(void *ctx, struct call_arrival *a, struct call_fate *fate);
+    /* A mode ACT_EVENT: what it names is to begin. The call waits until plane_go_on. */
+    void (*event)(void *ctx, const struct call_arrival *a, const struct call_fate *fate);
     /* Only for calls of a run. */
     void (*ended)(void *ctx, const struct call_arrival *a, const struct call_fate *fate,
                   const struct call_end *end);
+    /* A connection to a door of tcp:// comes. NULL: nobody wants to know. */
+    void (*connected)(void *ctx, uint32_t door);
 };
 
 #endif

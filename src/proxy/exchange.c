@@ -27,6 +27,7 @@
 enum { SPARE_MAX = 256 };
 
 static const int64_t SWEEP_NS = SECONDS(1);
+static const int64_t EVENT_NS = SECONDS(20); /* beyond what the director waits for an event */
 
 static void on_timer(struct timer *t);
 
@@ -108,6 +109,7 @@ static void tell_director(const struct exchange *x)
 
 static void record_exchange(const struct exchange *x)
 {
+    mode planned = x->rule ? x->rule->mode : x->fate.mode;
     struct call_record r = {.service = exchange_setup(x)->door[x->door].spec->service,
                             .interface = x->interface,
                             .protocol = x->grpc ? SLICE("grpc")
@@ -115,7 +117,8 @@ static void record_exchange(const struct exchange *x)
                                                 : SLICE("http/1.1"),
                             .payload = x->payload,
                             .n = x->n,
-                            .rule = x->rule,
+                            .fault = planned ? x->fault : SLICE(""),
+                            .mode = planned,
                             .fired = x->fired,
                             .resent = x->sending.resent,
                             .seen = x->seen,
@@ -311,10 +314,32 @@ static void act_wait(struct exchange *x)
                 clock_ns() + (held ? exchange_limits(x)->hold_ns : mode_delay_ns(x->mode)));
 }
 
+/* Something else begins; the call goes on when it has, or when it takes too long. A caller that leaves
+ * meanwhile may do so because of it: then the fault has fired. */
+static void act_event(struct exchange *x)
+{
+    const struct director *d = x->worker->plane->director;
+    x->state = EX_WAIT;
+    timer_start(&x->worker->loop, &x->timer, clock_ns() + EVENT_NS);
+    d->event(d->ctx, &x->arrival, &x->fate);
+}
+
+void exchange_go_on(struct worker *w, uint64_t run, bool begun)
+{
+    for (struct exchange *x = w->exchanges, *next; x; x = next) {
+        next = x->next;
+        if (x->state != EX_WAIT || x->fate.run != run || mode_act(x->mode) != ACT_EVENT)
+            continue;
+        timer_stop(&w->loop, &x->timer);
+        x->fired = begun;
+        exchange_forward(x);
+    }
+}
+
 /* What happens in place of the service's answer, or before the service gets the call. */
 static void (*const acts[ACTS])(struct exchange *) = {
     [ACT_ANSWER] = act_answer, [ACT_BREAK] = act_break, [ACT_GOAWAY] = act_goaway,
-    [ACT_HOLD] = act_wait,     [ACT_DELAY] = act_wait,
+    [ACT_HOLD] = act_wait,     [ACT_DELAY] = act_wait,  [ACT_EVENT] = act_event,
 };
 
 /* A mode was chosen for the call, or none: acts it out, or lets it go on. */
@@ -391,12 +416,22 @@ static enum arrived ask_director(struct exchange *x, const struct director *d, b
     return d->arrived(d->ctx, &x->arrival, &x->fate);
 }
 
+/* How many calls of its name came before it, for the log. */
+static void count_name(struct exchange *x)
+{
+    const struct setup *setup = exchange_setup(x);
+    x->n =
+        naming_count(setup->naming, setup->door[x->door].spec->service, x->interface, x->payload);
+}
+
 static void direct(struct exchange *x, const struct director *d, bool waited)
 {
     static const struct rule_dress plain;
     switch (ask_director(x, d, waited)) {
     case ARRIVED_WAIT_FOR_BODY: collect(x); break;
     case ARRIVED_DECIDED:
+        if (exchange_setup(x)->log)
+            count_name(x);
         x->mode = x->fate.mode;
         x->fault = d->fault;
         x->dress = &plain;
@@ -413,8 +448,7 @@ static void decide(struct exchange *x)
     const struct rules *rules = &setup->door[x->door].spec->rules;
     struct request_facts facts = facts_of(x);
     if (setup->log)
-        x->n = naming_count(setup->naming, setup->door[x->door].spec->service, x->interface,
-                            x->payload);
+        count_name(x);
     x->rule = x->interface.n ? rules_find(rules, &facts) : NULL;
     if (x->rule) {
         x->mode = x->rule->mode;
@@ -605,7 +639,10 @@ static void on_timer(struct timer *t)
     struct exchange *x = OWNER(t, struct exchange, timer);
     switch (x->state) {
     case EX_COLLECT: collected(x); break;
-    case EX_WAIT: exchange_forward(x); break;
+    case EX_WAIT:
+        x->fired = mode_act(x->mode) != ACT_EVENT; /* which did not begin in time */
+        exchange_forward(x);
+        break;
     case EX_FORWARD:
         if (x->way->tick)
             x->way->tick(x);

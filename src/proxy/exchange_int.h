@@ -97,6 +97,9 @@ static inline const struct limits *exchange_limits(const struct exchange *x)
 /* Breaks off the calls of a run of the director. */
 void exchange_cut(struct worker *w, uint64_t run);
 
+/* The calls of a run of the director that wait for an event go on. */
+void exchange_go_on(struct worker *w, uint64_t run, bool begun);
+
 /* lost-reply, duplicate: the service has answered once. */
 void act_after_reply(struct exchange *x);
 

@@ -291,17 +291,21 @@ static void add_line(struct buf *out, struct buf *text, const struct call_record
     add_word(out, KEY("protocol"), r->protocol);
     add_outcome(out, KEY("outcome"), r->seen);
     add_outcome(out, KEY("reply"), r->reply);
-    if (r->rule) {
-        add_word(out, KEY("fault"), r->rule->id);
+    buf_add(out, KEY("fault"));
+    if (r->fault.n)
+        buf_add_json_string(out, r->fault);
+    else
+        buf_adds(out, "null");
+    if (r->mode != MODE_NONE) {
         buf_clear(text);
-        mode_print(r->rule->mode, text);
+        mode_print(r->mode, text);
         buf_add(out, KEY("mode"));
         buf_add_json_string(out, buf_slice(text));
-        buf_add(out, KEY("fired"));
-        buf_adds(out, r->fired ? "true" : "false");
     } else {
-        buf_adds(out, ",\"fault\":null,\"mode\":null,\"fired\":false");
+        buf_adds(out, ",\"mode\":null");
     }
+    buf_add(out, KEY("fired"));
+    buf_adds(out, r->fired ? "true" : "false");
     add_number(out, KEY("duration_us"), (uint64_t)(now_ns - r->start_ns) / 1000);
     if (r->answer_ns)
         add_number(out, KEY("service_us"), (uint64_t)(r->answer_ns - r->forward_ns) / 1000);

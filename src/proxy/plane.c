@@ -275,6 +275,11 @@ void plane_cut(struct plane *p, uint64_t run)
     exchange_cut(&p->worker[0], run);
 }
 
+void plane_go_on(struct plane *p, uint64_t run, bool begun)
+{
+    exchange_go_on(&p->worker[0], run, begun);
+}
+
 void plane_part(struct plane *p)
 {
     for (struct link *l = p->worker[0].links; l; l = l->next)

@@ -33,6 +33,10 @@ struct loop *plane_loop(struct plane *p);
 /* Breaks off the calls that the director has told to be of this run. In the thread of the loop. */
 void plane_cut(struct plane *p, uint64_t run);
 
+/* The calls of this run that wait for an event go on; `begun`: it is a fault that was acted out. In
+ * the thread of the loop. */
+void plane_go_on(struct plane *p, uint64_t run, bool begun);
+
 /* Between runs: callers that keep HTTP/2 connections without a call are asked to take new ones, so
  * that no run depends on what the one before did to them. In the thread of the loop. */
 void plane_part(struct plane *p);

@@ -178,7 +178,7 @@ static void on_accepted(struct listener *listener, int fd)
         return;
     }
     if (door->spec->tcp) {
-        tunnel_accept(w, site->door, fd);
+        tunnel_accept(site, fd);
         return;
     }
     struct caller *k = mem_zero(sizeof *k);
@@ -317,6 +317,40 @@ static int take_up(struct worker *w, struct setup *setup)
     retire(before);
     atomic_store(&w->taken, setup);
     return failed;
+}
+
+/* ---- steering ---- */
+
+static struct site *site_of(struct worker *w, uint32_t door)
+{
+    for (uint32_t i = 0; i < w->sites.n; i++)
+        if (!w->sites.at[i]->gone && w->sites.at[i]->door == door)
+            return w->sites.at[i];
+    return NULL;
+}
+
+int plane_steer(struct plane *p, uint32_t proxy, struct steer *s, struct err *e)
+{
+    struct site *site = site_of(&p->worker[0], proxy);
+    assert(p->embedded && site);
+    if (tunnels_steer(site, s))
+        return err_set(e, 0, 0, "%d faults are on at this door already", STEERS_MAX);
+    int failed = s->down && site->down == 0 ? listener_refuse(&site->listener) : 0;
+    site->down += s->down && !failed;
+    if (!failed)
+        return 0;
+    tunnels_release(site, s);
+    return err_set(e, 0, 0, "its address cannot be given up for a while: %s", strerror(-failed));
+}
+
+int plane_release(struct plane *p, uint32_t proxy, struct steer *s, struct err *e)
+{
+    struct site *site = site_of(&p->worker[0], proxy);
+    tunnels_release(site, s);
+    int failed = s->down && --site->down == 0 ? listener_again(&site->listener) : 0;
+    return failed
+               ? err_set(e, 0, 0, "its address cannot be listened at again: %s", strerror(-failed))
+               : 0;
 }
 
 /* ---- stopping ---- */

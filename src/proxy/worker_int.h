@@ -20,6 +20,7 @@
 struct plane;
 struct exchange;
 struct tunnel;
+struct steer;
 struct upstream;
 
 /* ---- plane.c ---- */
@@ -68,6 +69,8 @@ struct site {
     bool gone;     /* the current setup has it no more; it stays until the worker ends */
     bool told_foreign, told_silent; /* what clients did here, each once */
     bool spoken;                    /* calls have come: its clients know HTTP */
+    struct steer *steers;           /* what is done to its connections (steer.h) */
+    uint32_t down;                  /* how many of them refuse connections */
 };
 
 struct worker {
@@ -87,7 +90,8 @@ struct worker {
     struct buf log;     /* lines not written yet */
     struct buf scratch; /* for text in the making */
     bool stopping;
-    uint64_t seed; /* of garbage */
+    uint64_t seed; /* of garbage, and of jitter, with: */
+    uint64_t n_tunnels;
     pthread_t thread;
     _Atomic(struct setup *) next;        /* to be taken up; set by the plane */
     _Atomic(const struct setup *) taken; /* the last that was */
@@ -165,7 +169,8 @@ uint32_t naming_count(struct naming *naming, slice service, slice interface, uin
 struct call_record {
     slice service, interface, protocol;
     uint32_t payload, n;
-    const struct rule *rule; /* NULL: none */
+    slice fault; /* its name; empty: none */
+    mode mode;   /* MODE_NONE: it is none of those */
     bool fired, resent;
     outcome seen, reply;
     int64_t start_ns, forward_ns, answer_ns; /* answer_ns 0: there was none */
