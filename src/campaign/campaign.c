@@ -18,7 +18,9 @@ static void campaign_init(struct campaign *c, const struct campaign_options *opt
 {
     *c = (struct campaign){.opt = *options};
     c->spec = &options->config->scenarios.at[options->scenario];
-    c->jobs = options->jobs && !config_renewed(options->config) ? options->jobs : 1;
+    c->jobs = options->jobs && !config_renewed(options->config) && !options->config->plan
+                  ? options->jobs
+                  : 1;
     c->share = options->share ? options->share : &c->alone;
     c->search = search_new(options->names, options->faultloads, &options->search);
     if (options->since)

@@ -118,6 +118,10 @@ static int observe_lessons(struct campaign *c, struct baselines *all, struct err
                       "%s is restarted before each run (`restart: each-run`), so runs are made "
                       "one at a time, whatever --jobs says",
                       renewed->name.p);
+    else if (c->opt.config->plan && c->opt.jobs > 1)
+        campaign_note(c,
+                      "events of the plan harm services that all runs share, so runs are made one "
+                      "at a time, whatever --jobs says");
     campaign_look_polled(c, &all->run[0].trace);
     campaign_check_modes(c, &all->run[0].trace);
     if (all->n > 1 && !all->run[all->n - 1].verdict.pass)

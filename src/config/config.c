@@ -78,6 +78,9 @@ void campaign_config_free(struct campaign_config *c)
         if (!c->scenarios.at[i].test.n) /* what tests have is their suite's */
             scenario_deinit(&c->scenarios.at[i]);
     scenario_deinit(&c->suite.each);
+    if (c->plan)
+        plan_free(c->plan);
+    mem_free(c->plan);
     vec_deinit(&c->suite.only);
     vec_deinit(&c->suite.skip);
     vec_deinit(&c->env);
@@ -619,6 +622,9 @@ static int config_read(struct keys_reader *r, const struct node *root, bool file
         return -1;
     reading->any_name = simulate && !files;
     if (config_check(r))
+        return -1;
+    if (files &&
+        (config_load_plan(c, r->e) || config_check_modes(c, c->modes.at, c->modes.n, r->e)))
         return -1;
     for (uint32_t i = 0; i < c->services.n; i++)
         if (c->services.at[i].run.n)

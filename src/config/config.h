@@ -22,6 +22,7 @@
 #include "core/pattern.h"
 #include "data/condition.h"
 #include "data/keys.h"
+#include "plan/plan.h"
 #include "search/search.h"
 
 enum { SERVICES_MAX = 500, SCENARIOS_MAX = 1000, ALTERNATIVES_MAX = 20 };
@@ -166,6 +167,8 @@ struct campaign_config {
     struct suite_spec suite;               /* its tests are added to the scenarios */
     bool modes_given, simulated_scenarios; /* the scenarios are those of the simulated system */
     struct mode_list modes;                /* default: the set errors */
+    slice plan_file;     /* a failure plan whose events are modes, event:NAME; empty: none */
+    struct plan *plan;   /* as it was read; NULL: not */
     struct texts ignore; /* "SERVICE INTERFACE" with *: calls that are let through unseen */
     struct {
         struct texts hide, show;
@@ -214,6 +217,11 @@ uint32_t config_scenario(const struct campaign_config *c, slice name);
 
 /* Are scenarios told apart by their names in what is printed? Where there is one, that is not needed. */
 bool config_has_many(const struct campaign_config *c);
+
+/* Do these modes that are events (event:NAME) mean something, and can they be carried out here? 0, or
+ * -1 with *e. */
+int config_check_modes(const struct campaign_config *c, const mode *modes, uint32_t n,
+                       struct err *e) MUST_USE;
 
 /* Does it know where to listen: by a port that is fixed, or by {port}, {address} in its texts?
  * Those that are not waited for may listen nowhere. */

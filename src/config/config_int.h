@@ -45,6 +45,11 @@ key_pair as_variable;
 /* A service with nothing set but its name. */
 struct service_spec conf_service(const struct campaign_config *c, const struct node_pair *pair);
 
+/* ---- config_events.c ---- */
+
+/* Reads the plan that is named, if any. 0, or -1 with *e: of that file, or of the key. */
+int config_load_plan(struct campaign_config *c, struct err *e) MUST_USE;
+
 /* ---- config_scenario.c ---- */
 
 extern const struct keys scenario_keys;

@@ -563,6 +563,8 @@ static const struct key config_rows[] = {
     {"modes", KEY_LIST, .least = 1, .most = MODE_LIST_MAX, .alone = true, .read = add_mode, .schema = SCALAR,
      .given = offsetof(struct campaign_config, modes_given),
      .fallback = "errors", .doc = "ways to fail, or sets of them: errors, standard, thorough, intellift"},
+    {"plan", KEY_TEXT, offsetof(struct campaign_config, plan_file), .read = as_path,
+     .fallback = "none", .doc = "a failure plan whose events are modes, event:NAME: its nodes are services of the same name"},
     {"ignore", KEY_TEXTS, offsetof(struct campaign_config, ignore), .read = keep_ignore,
      .fallback = "none", .doc = "calls that are passed through and never faulted: SERVICE INTERFACE, with *"},
     {"search", KEY_MAP, .inner = &search_keys,

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/trace.h"
+#include "data/keys.h"
 
 #define LOST        (1u << 29)
 #define LOST_NAME   "lost-reply"
@@ -55,6 +56,7 @@ static const struct {
     [ARG_BYTES] = {0, MODE_ARGUMENT_MAX, "a number of bytes from 0 to 16777215"},
     [ARG_CORRUPT] = {0, 0, "one of empty, garbage, remove=FIELD or null=FIELD"},
     [ARG_ERROR] = {0, 13, "an HTTP/2 error code from 0 to 13"},
+    [ARG_EVENT] = {0, 0, "the name of an event of the plan"},
 };
 
 static const char *const corrupt_names[CORRUPT_KINDS] = {"empty", "garbage", "remove", "null"};
@@ -156,14 +158,22 @@ enum mode_corrupt mode_corrupt(mode m)
     return (enum mode_corrupt)((mode_argument(m) & 0xff) % CORRUPT_KINDS);
 }
 
+static slice field_text(uint32_t place)
+{
+    const struct field *field =
+        place < MODE_FIELDS_MAX ? atomic_load_explicit(&fields[place], memory_order_acquire) : NULL;
+    return field ? (slice){field->text, field->n} : SLICE("");
+}
+
 slice mode_field(mode m)
 {
-    uint32_t place = mode_argument(m) >> FIELD_SHIFT;
-    if (mode_kind(m) != MODE_CORRUPT || mode_corrupt(m) < CORRUPT_REMOVE ||
-        place >= MODE_FIELDS_MAX)
-        return SLICE("");
-    const struct field *field = atomic_load_explicit(&fields[place], memory_order_acquire);
-    return field ? (slice){field->text, field->n} : SLICE("");
+    bool has = mode_kind(m) == MODE_CORRUPT && mode_corrupt(m) >= CORRUPT_REMOVE;
+    return has ? field_text(mode_argument(m) >> FIELD_SHIFT) : SLICE("");
+}
+
+slice mode_event(mode m)
+{
+    return mode_kind(m) == MODE_EVENT ? field_text(mode_argument(m)) : SLICE("");
 }
 
 /* ---- modes ---- */
@@ -241,6 +251,9 @@ void mode_print(mode m, struct buf *out)
         bool field = mode_corrupt(m) >= CORRUPT_REMOVE;
         buf_addf(out, ":%s%s", corrupt_names[mode_corrupt(m)], field ? "=" : "");
         buf_add(out, mode_field(m));
+    } else if (row->argument == ARG_EVENT) {
+        buf_addc(out, ':');
+        buf_add(out, mode_event(m));
     } else {
         buf_addf(out, ":%u", (unsigned)argument);
     }
@@ -279,6 +292,19 @@ static int parse_corrupt(slice arg, mode *out, struct err *e)
     return 0;
 }
 
+static int parse_event(slice name, mode *out, struct err *e)
+{
+    uint32_t place;
+    if (!name_valid(name, true))
+        return err_set(e, 0, 0, "mode \"event\" takes %s, such as event:kill-stock",
+                       arguments[ARG_EVENT].wants);
+    if (!field_place(name, &place))
+        return err_set(e, 0, 0, "more than %d different fields and events in modes",
+                       MODE_FIELDS_MAX);
+    *out = mode_make(MODE_EVENT, place);
+    return 0;
+}
+
 /* The text of an argument; without one `given` is false. */
 static int parse_argument(enum mode_kind kind, slice arg, bool given, mode *out, struct err *e)
 {
@@ -288,6 +314,8 @@ static int parse_argument(enum mode_kind kind, slice arg, bool given, mode *out,
     bool valid = argument == ARG_NONE || argument == ARG_CUT;
     if (argument == ARG_CORRUPT)
         return parse_corrupt(arg, out, e);
+    if (argument == ARG_EVENT)
+        return parse_event(arg, out, e);
     if (given) {
         valid = argument == ARG_DURATION ? slice_to_ns(arg, &ns)
                                          : slice_to_u64(arg, UINT64_MAX, &number);

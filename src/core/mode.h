@@ -7,9 +7,9 @@
  * the request and does its work, and only then the caller is failed. An outcome is an HTTP status,
  * a gRPC code, or a way of not being answered.
  *
- * The FIELD of `corrupt:remove=FIELD` does not fit into a number. It is kept in a table of the
- * process, to which parsing adds and from which nothing is ever taken, and the mode holds its
- * place there. So equal modes are equal numbers, but the number of such a mode means nothing in
+ * The FIELD of `corrupt:remove=FIELD` and the NAME of `event:NAME` do not fit into a number. They
+ * are kept in a table of the process, to which parsing adds and from which nothing is ever taken,
+ * and the mode holds its place there. So equal modes are equal numbers, but the number of such a mode means nothing in
  * another process: text is the form that is stored. Any thread may parse and read at any time.
  *
  * What stands in a transcript is a call's *label*. For a call that was left alone, and for a mode
@@ -55,6 +55,7 @@ enum mode_argument {
     ARG_BYTES,
     ARG_CORRUPT, /* what is done to the body, and to which field */
     ARG_ERROR,   /* an HTTP/2 error code */
+    ARG_EVENT,   /* the name of an event of a plan */
     ARG_KINDS
 };
 
@@ -94,6 +95,7 @@ enum mode_act {
     ACT_CUT,                 /* or breaks off, */
     ACT_CORRUPT,             /* or is changed */
     ACT_TWICE,               /* given to the service twice */
+    ACT_EVENT,               /* it goes on when something else has begun */
     ACTS
 };
 
@@ -158,6 +160,9 @@ int64_t mode_delay_ns(mode m);
  * (empty for those without one). The text stays as long as the process. */
 enum mode_corrupt mode_corrupt(mode m);
 slice mode_field(mode m);
+
+/* Of a mode `event`: its NAME; "" of others. The text stays as long as the process. */
+slice mode_event(mode m);
 
 /* What is done: `reset:100` cuts, `reset` breaks off. The MODE of lost-reply is what counts. */
 enum mode_act mode_act(mode m);

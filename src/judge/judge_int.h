@@ -80,6 +80,9 @@ static inline outcome label_outcome(label l)
     return l & LABEL_MODE ? mode_outcome(l & ~LABEL_MODE) : l;
 }
 
+/* Was an event of a plan met? Then any service may be harmed, whatever the call was. */
+bool view_harmed(const struct view *v);
+
 /* Is calls[above] an ancestor of calls[i], or the same? */
 bool view_below(const struct view *v, uint32_t above, uint32_t i);
 

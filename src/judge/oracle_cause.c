@@ -6,7 +6,7 @@
  * 1. A failed call below is a cause, whatever made it fail.
  * 2. A fault elsewhere is one where it may reach the service without a call: through an earlier
  *    call to the same service (its circuit breaker is open, it is still busy), or by the time that
- *    is left (an answer "too late").
+ *    is left (an answer "too late"); an event of a plan may reach any.
  * 3. 4xx is an answer like others: a cache misses, a name is taken. Only where the scenario itself
  *    fails without any fault, the one that it fails because of is named. */
 #include "judge/oracle_int.h"
@@ -34,6 +34,8 @@ static bool fails_alone(const struct view *v, uint32_t i)
     /* can one of the run's faults, none of which is at or below the call, have reached it? */
     if (c->reply == OUTCOME(OUT_STATUS, 504) || c->reply == OUTCOME(OUT_GRPC, 4))
         return false; /* too late */
+    if (view_harmed(v))
+        return false;
     for (uint32_t k = 0; k < v->n; k++)
         if ((k < i && view_service(v, k) == view_service(v, i) && v->faults.at[k]) ||
             (call_failed(&v->calls[k]) && v->calls[k].flags & CALL_AMBIGUOUS))

@@ -121,7 +121,7 @@ static void remember(const struct view *v, uint32_t handler, uint32_t first)
 void reaction_learn(const struct view *v)
 {
     uint32_t handler = 0;
-    if (v->n_faults == 0 || v->n_faults > REACTION_FAULTS_MAX)
+    if (v->n_faults == 0 || v->n_faults > REACTION_FAULTS_MAX || view_harmed(v))
         return;
     while (v->twin.at[handler] != CALL_NONE) {
         uint32_t first = CALL_NONE, sum = 0; /* with whose equal siblings all faults must be */

@@ -111,6 +111,14 @@ void view_deinit(struct view *v)
     vec_deinit(&v->requests);
 }
 
+bool view_harmed(const struct view *v)
+{
+    for (uint32_t i = 0; i < v->n; i++)
+        if (mode_event(v->calls[i].mode).n)
+            return true;
+    return false;
+}
+
 bool view_below(const struct view *v, uint32_t above, uint32_t i)
 {
     while (i != CALL_NONE && i > above)

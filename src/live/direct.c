@@ -164,8 +164,18 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
     execution_poke(l, fate->run);
 }
 
+static void event(void *ctx, const struct call_arrival *a, const struct call_fate *fate)
+{
+    struct live *l = ctx;
+    if (l->events)
+        events_begin(l->events, mode_event(fate->mode), l->wiring->doors.at[a->door].callee,
+                     fate->run);
+    else
+        plane_go_on(l->plane, fate->run, false); /* of a stored run that had a plan */
+}
+
 void direct_init(struct live *l)
 {
-    l->director =
-        (struct director){.ctx = l, .fault = SLICE("campaign"), .arrived = arrived, .ended = ended};
+    l->director = (struct director){
+        .ctx = l, .fault = SLICE("campaign"), .arrived = arrived, .event = event, .ended = ended};
 }

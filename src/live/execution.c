@@ -373,7 +373,7 @@ static int64_t death_wait(struct execution *x)
         slice name = names_text(l->opt.names, uid_element(l->opt.names, c->uid)->service);
         uint32_t service = config_service(l->config, name);
         if (service == UINT32_MAX || !l->config->services.at[service].run.n ||
-            addr_is_unix(&l->wiring->address[service]))
+            addr_is_unix(&l->wiring->address[service]) || services_was_ended(l->services, service))
             continue;
         if (!owner_listening(&l->wiring->address[service]))
             wait = DEATH_NS;
@@ -401,7 +401,9 @@ static void leave_run(struct execution *x, int64_t now)
         track_end(l->tracker, x->run, &run->trace, now);
     x->run = NULL;
     bool ask = l->config->simulated_scenarios && sim_wants_state(l->opt.sim, x->order.scenario);
-    go(x, ask ? EXECUTION_STATE : EXECUTION_AFTER);
+    go(x, ask                                      ? EXECUTION_STATE
+          : l->events && events_end_all(l->events) ? EXECUTION_MENDING
+                                                   : EXECUTION_AFTER);
 }
 
 /* Looks whether the run is over; else a timer or a turn of the loop looks again. */
@@ -493,9 +495,10 @@ static void go(struct execution *x, enum execution_state state)
         break;
     case EXECUTION_ACTING: begin_acting(x); break;
     case EXECUTION_SETTLING: settle(x); break;
+    case EXECUTION_MENDING: break; /* until execution_mended */
     case EXECUTION_STATE: request_state(x, on_state); break;
     case EXECUTION_AFTER:
-        if (from == EXECUTION_SETTLING)
+        if (from != EXECUTION_STATE)
             execution_judge(x, NULL);
         if (spec->after.n)
             command_run(x, spec->after, on_side_command);
@@ -610,6 +613,13 @@ bool execution_renewed(struct live *l, const struct err *failure)
         return true;
     }
     return false;
+}
+
+void execution_mended(struct live *l)
+{
+    for (uint32_t i = 0; i < l->opt.slots; i++)
+        if (l->slot[i].state == EXECUTION_MENDING)
+            go(&l->slot[i], EXECUTION_AFTER);
 }
 
 bool execution_hurt(struct live *l, const char *how, const struct err *lost)

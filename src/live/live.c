@@ -93,6 +93,12 @@ static void on_died(void *ctx, uint32_t service, const char *how)
         (void)snprintf(l->death, sizeof l->death, "%s", how);
 }
 
+static void on_over(void *ctx, uint32_t service)
+{
+    struct live *l = ctx;
+    events_over(l->events, service);
+}
+
 /* It was none of the system's doing, so nobody is to make a finding of it. */
 static void on_lost(void *ctx, const struct err *e)
 {
@@ -142,6 +148,8 @@ static int open_tls(struct live *l, struct err *e)
 static void warn(void *ctx, const char *text)
 {
     const struct live *l = ctx;
+    if (l->events && events_any(l->events))
+        return; /* what cannot be reached was harmed */
     event_send(&l->opt.sink, &(struct event){.type = EVENT_WARNING, .text = text});
 }
 
@@ -204,8 +212,8 @@ static enum status wait_ready(struct live *l, struct err *e)
 static enum status open_all(struct live *l, struct err *e)
 {
     const struct campaign_config *c = l->config;
-    if (keeper_new(&l->keeper, e) || wiring_new(c, l->opt.sim, l->opt.slots, &l->wiring, e) ||
-        open_tls(l, e))
+    if (keeper_new(&l->keeper, e) || (c->plan && events_new(l, &l->events, e)) ||
+        wiring_new(c, l->opt.sim, l->opt.slots, &l->wiring, e) || open_tls(l, e))
         return -1;
     uint32_t n = l->wiring->n_services;
     l->pid = mem_zero((n + 1) * sizeof *l->pid);
@@ -243,9 +251,12 @@ static enum status open_all(struct live *l, struct err *e)
                                    .ready = on_ready,
                                    .failed = on_failed,
                                    .died = on_died,
+                                   .over = on_over,
                                    .lost = on_lost};
     if (services_new(l->loop, l->keeper, l->client, c, &hooks, &l->services, e))
         return -1;
+    if (l->events)
+        events_attach(l->events, l->loop, l->keeper, l->services);
     services_start(l->services);
     return wait_ready(l, e);
 }
@@ -284,6 +295,7 @@ void live_close(struct live *l)
         return;
     sys_stay(false);
     live_cancel(l, NULL);
+    events_free(l->events); /* which undoes what is left */
     if (l->services) {
         l->failed = false;
         live_set_deadline(l, 0);

@@ -9,6 +9,7 @@
 #include "http/client.h"
 #include "live/command.h"
 #include "live/control.h"
+#include "live/events.h"
 #include "live/live.h"
 #include "live/services.h"
 #include "live/wiring.h"
@@ -21,6 +22,7 @@ enum execution_state {
     EXECUTION_BEFORE,   /* the command that comes before */
     EXECUTION_ACTING,   /* the request or command */
     EXECUTION_SETTLING, /* calls that it has caused may still be open, or begin */
+    EXECUTION_MENDING,  /* events of a plan that it has met are ended */
     EXECUTION_STATE,    /* simulated: its state is asked for */
     EXECUTION_AFTER,    /* the command that comes after */
     EXECUTION_DONE,     /* waits to be taken by live_wait */
@@ -59,6 +61,7 @@ struct live {
     struct client *client;
     struct control control;
     struct services *services;
+    struct events *events;    /* of a plan; NULL: there is none */
     struct tls_context **tls; /* by service; NULL: plain */
     struct execution slot[LIVE_SLOTS_MAX];
     uint32_t n_running; /* not FREE */
@@ -98,6 +101,9 @@ void sim_command(const struct live *l, struct buf *out);
 /* The services that were started anew are ready, or, with a reason, are not. False: no run waits
  * for them. */
 bool execution_renewed(struct live *l, const struct err *failure);
+
+/* All events that the run has met have ended. */
+void execution_mended(struct live *l);
 
 /* A call of this run ended. */
 void execution_poke(struct live *l, uint64_t run);

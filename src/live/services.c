@@ -348,11 +348,24 @@ static void service_lost(struct service *s, const char *how, const char *advice)
     buf_deinit(&log);
 }
 
+/* It was told to end, and has. */
+static void service_over(struct service *s)
+{
+    service_off(s);
+    s->ordered = false;
+    s->again = s->anew;
+    s->all->hooks.over(s->all->hooks.ctx, s->index);
+}
+
 static void on_ended(struct process *p, int status)
 {
     struct service *s = process_user(p);
     if (!service_runs(s))
         return; /* `gone` follows */
+    if (s->ordered) {
+        service_over(s);
+        return;
+    }
     struct buf how = BUF_INIT(200);
     status_print(status, &how);
     service_lost(s, buf_text(&how),
@@ -612,16 +625,35 @@ void services_restart(struct services *s, bool all)
     look_soon(s);
 }
 
+bool services_end(struct services *s, uint32_t service, int signal, bool again)
+{
+    struct service *one = &s->at[service];
+    if (one->state != SERVICE_READY || !one->process)
+        return false;
+    one->ordered = one->ended = true;
+    one->anew = again;
+    process_signal(one->process, signal);
+    return true;
+}
+
+bool services_was_ended(const struct services *s, uint32_t service)
+{
+    return s->at[service].ended;
+}
+
 bool services_renew(struct services *s)
 {
     s->loop->now_ns = clock_ns();
     for (uint32_t i = 0; i < s->n; i++) {
         struct service *one = &s->at[i];
-        one->awaited = one->spec->restart == RESTART_EACH_RUN;
+        bool each = one->spec->restart == RESTART_EACH_RUN;
+        one->awaited = each || one->ended;
+        one->ended = false;
         s->round |= one->awaited;
         if (!one->awaited)
             continue;
-        if (one->state == SERVICE_READY) { /* nobody waits for what it would do at SIGTERM */
+        if (each &&
+            one->state == SERVICE_READY) { /* nobody waits for what it would do at SIGTERM */
             ready_stop(one);
             one->state = SERVICE_STOPPING;
             service_kill(one);

@@ -28,6 +28,8 @@ struct services_hooks {
     /* One died after it was ready: "payment died (signal 11, segmentation fault); see FILE". It is
      * not restarted until services_restart is called. */
     void (*died)(void *ctx, uint32_t service, const char *how);
+    /* One has ended that services_end was told to end. */
+    void (*over)(void *ctx, uint32_t service);
     /* One was lost, because somebody killed a helper process of ours: nothing can be said of it. */
     void (*lost)(void *ctx, const struct err *e);
 };
@@ -43,8 +45,15 @@ void services_start(struct services *s);
 /* Starts those that died (all: stops the others first); then `ready` or `failed` as before. */
 void services_restart(struct services *s, bool all);
 
+/* Ends a service that is ready by this signal: `over` is called, not `died`. It is started again
+ * before the next run; `again`: at once. False: it is not ready, or not ours. */
+bool services_end(struct services *s, uint32_t service, int signal, bool again);
+
+/* Is it one that services_end has ended, and that was not started again since? */
+bool services_was_ended(const struct services *s, uint32_t service);
+
 /* A run is about to begin: those with `restart: each-run` are killed and started anew, side by
- * side. True: then `ready` or `failed` is called; one of the others may die meanwhile. False: there
+ * side, and those that were ended are started. True: then `ready` or `failed` is called; one of the others may die meanwhile. False: there
  * are none. */
 bool services_renew(struct services *s);
 

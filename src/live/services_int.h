@@ -24,6 +24,8 @@ struct service {
     struct process *process; /* NULL: none */
     bool again;              /* is to be started when the process is gone */
     bool awaited;            /* the round is not over before it is ready */
+    bool ordered, anew;      /* it is to end, and then to be started again at once */
+    bool ended;              /* it has; before the next run it is ready again */
     struct timer timer;      /* the next step of its state */
     int64_t begin_ns;        /* when starting, or waiting for the port, began */
     int64_t pause_ns;        /* before the next question */

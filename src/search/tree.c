@@ -84,7 +84,7 @@ static void check_step(struct search *s, uint32_t node, uid handler, uint32_t el
     bool other = n->child != NODE_NONE && (ends || s->tree.nodes.at[n->child].element != element);
     if (!other && (ends || n->reply == OUT_NONE))
         return;
-    if (n->unstable)
+    if (n->unstable || (ends && s->reading.harmed)) /* a service that is killed does not go on */
         return;
     n->unstable = true;
     uint32_t before = n->child != NODE_NONE ? s->tree.nodes.at[n->child].element : UINT32_MAX;
@@ -110,6 +110,7 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
         r->node.at[index] = node;
         r->causes.at[index] = r->fired.n;
         r->busy.at[index] = c->end_ns;
+        r->harmed = r->harmed || mode_event(c->mode).n;
         if (c->handled)
             visit(s, trace, index);
         if (r->busy.at[index] > busy)
@@ -132,6 +133,9 @@ static void visit(struct search *s, const struct trace *trace, uint32_t handler)
     struct tree_node *end = &s->tree.nodes.at[node];
     if (end->reply == h->reply || (end->reply != OUT_NONE && end->unstable))
         return;
+    bool answered = outcome_kind(h->reply) == OUT_STATUS || outcome_kind(h->reply) == OUT_GRPC;
+    if (r->harmed && (end->reply != OUT_NONE || !answered))
+        return; /* its service may be harmed: that says nothing about what it decides */
     if (end->reply != OUT_NONE) { /* another one than the last time */
         end->unstable = true;
         suspect_add(s, (struct suspect){.kind = SUSPECT_STEP,
@@ -174,6 +178,7 @@ void reading_fill(struct search *s, const struct trace *trace)
     struct reading *r = &s->reading;
     trace_order(trace, s->names, &r->order);
     r->post.n = r->fired.n = r->handlers.n = 0;
+    r->harmed = false;
     while (r->node.n < trace->calls.n) {
         vec_push(&r->node, 0);
         vec_push(&r->causes, 0);

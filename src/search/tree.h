@@ -81,6 +81,7 @@ struct reading {
     VEC(struct fault) fired; /* in causal order */
     VEC(faultload) prefix;   /* prefix[k]: the first k of `fired` */
     VEC(uint32_t) handlers;  /* calls that were handled */
+    bool harmed; /* an event of a plan was met: services may not be well from there on */
 };
 
 struct search;

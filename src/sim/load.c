@@ -230,8 +230,11 @@ static int add_mode(struct keys_reader *r, const struct key *key, void *into,
 {
     struct sim *sim = into;
     (void)key;
-    return mode_list_add(&sim->modes, value->text, r->e) ? err_place(r->e, value->line, value->col)
-                                                         : 0;
+    if (mode_list_add(&sim->modes, value->text, r->e))
+        return err_place(r->e, value->line, value->col);
+    return mode_event(sim->modes.at[sim->modes.n - 1]).n
+               ? keys_fail(r, value, "a simulated system has no processes that an event could harm")
+               : 0;
 }
 
 static int add_rewrite(struct keys_reader *r, const struct key *key, void *into,
