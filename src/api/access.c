@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-enum { TOKEN_LEAST = 16, TOKEN_MOST = 1000 };
+#include "base/token.h"
 
 /* ---- addresses ---- */
 
@@ -68,42 +68,24 @@ static bool is_loopback_name(slice host)
 
 /* ---- the token ---- */
 
-/* In a time that does not depend on where they differ. */
-static bool same_secret(slice a, slice b)
-{
-    volatile uint8_t differs = a.n != b.n;
-    for (size_t i = 0; i < b.n; i++)
-        differs |= (uint8_t)((i < a.n ? a.p[i] : 0) ^ b.p[i]);
-    return !differs;
-}
-
 static bool has_token(const struct access *a, const struct head *h)
 {
     slice given = head_get(h, SLICE("authorization")), scheme;
     if (!given.p || !slice_word(&given, &scheme) || !slice_eq_nocase(scheme, SLICE("bearer")))
         return false;
-    return same_secret(slice_trim(given), a->token);
+    return token_same(slice_trim(given), a->token);
 }
 
 int access_allowed(const struct addr *at, const char *token, struct err *e)
 {
-    size_t n = token ? strlen(token) : 0;
-    if (!token && !addr_is_loopback(at))
-        return err_set(e, 0, 0,
-                       "%s can be reached from other machines, which needs a token: set "
-                       "OUTFOX_TOKEN or --token-file, or listen at 127.0.0.1",
-                       at->text);
-    for (size_t i = 0; i < n; i++)
-        if (token[i] <= ' ' || token[i] > '~')
-            return err_set(e, 0, 0,
-                           "the token has a byte that HTTP cannot carry; use letters and digits, "
-                           "such as those of `openssl rand -hex 16`");
-    if (token && (n < TOKEN_LEAST || n > TOKEN_MOST))
-        return err_set(e, 0, 0,
-                       "the token must have %d to %d characters; use those of `openssl rand -hex "
-                       "16`",
-                       TOKEN_LEAST, TOKEN_MOST);
-    return 0;
+    if (token)
+        return token_check(slice_of(token), e);
+    return addr_is_loopback(at)
+               ? 0
+               : err_set(e, 0, 0,
+                         "%s can be reached from other machines, which needs a token: set "
+                         "OUTFOX_TOKEN or --token-file, or listen at 127.0.0.1",
+                         at->text);
 }
 
 /* ---- requests ---- */

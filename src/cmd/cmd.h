@@ -57,7 +57,9 @@ struct args {
     bool schema, tests; /* validate */
     bool dot;           /* deps */
     bool reference;     /* plan run */
-    bool dry_run;       /* doctor */
+    bool to_yafi;       /* plan convert, and what it extends */
+    const char *system;
+    bool dry_run; /* doctor */
     bool contract, update;
     const char *all;                                      /* man */
     bool ui;                                              /* the live page, */
@@ -100,6 +102,7 @@ enum option_group {
     OPT_RUN = 256,      /* how it is run, and reported */
     OPT_SERVE = 512,
     OPT_INIT = 1024,
+    OPT_AGENT = 1 << 11,
     OPT_WATCH = 1 << 15, /* what is told while it lasts */
     OPT_DEPS = 1 << 16,
     OPT_CONTRACT = 1 << 20,
@@ -108,6 +111,10 @@ enum option_group {
     OPT_PLAN = 1 << 24,
     OPT_PLAN_CHECK = 1 << 25,
     OPT_DOCTOR = 1 << 26,
+    OPT_DERIVE = 1 << 27, /* plans that are derived */
+    OPT_PLAN_INIT = 1 << 28,
+    OPT_CONVERT = 1 << 29,
+    OPT_PLAN_REPORT = 1 << 17,
     OPT_UI = 1 << 23, /* where the page is, and for whom */
 };
 
@@ -154,11 +161,6 @@ int cmd_sim_explain(const struct args *args);
 int cmd_oracles(const struct args *args);
 int cmd_modes(const struct args *args);
 int cmd_ui(const struct args *args);
-int cmd_plan_run(const struct args *args);
-int cmd_plan_show(const struct args *args);
-int cmd_plan_check(const struct args *args);
-int cmd_plan_faults(const struct args *args);
-int cmd_doctor(const struct args *args);
 int cmd_schema(const struct args *args);
 int cmd_proxy(const struct args *args);
 int cmd_validate(const struct args *args);

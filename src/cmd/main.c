@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/outlet.h"
+#include "cmd/plan.h"
 #include "proxy/config.h"
 
 #ifndef OUTFOX_VERSION
@@ -71,15 +72,32 @@ const struct verb verbs[] = {
      OPT_COMMON | OPT_JSON | OPT_PROXY, cmd_proxy},
     {"plan run", "FILE", 1,
      "carry out a failure plan: processes, disks, machines harmed on purpose",
-     OPT_COMMON | OPT_JSON | OPT_PLAN, cmd_plan_run},
+     OPT_COMMON | OPT_JSON | OPT_PLAN | OPT_PLAN_REPORT, cmd_plan_run},
+    {"plan explore", "FILE", 1, "derive other plans from one, and run them while there is news",
+     OPT_COMMON | OPT_JSON | OPT_DERIVE, cmd_plan_explore},
+    {"plan init", "[FILE]", 1, "write a first failure plan", OPT_COMMON | OPT_PLAN_INIT,
+     cmd_plan_init},
+    {"plan convert", "FILE", 1, "turn a fault model of YAFI into a plan, or back",
+     OPT_COMMON | OPT_CONVERT, cmd_plan_convert},
+    {"plan report", "[RESULT]", 1,
+     "print what came of a failure plan again, or compare two results",
+     OPT_COMMON | OPT_JSON | OPT_PLAN_REPORT, cmd_plan_report},
     {"plan show", "FILE", 1, "show what a failure plan would do; touches nothing", OPT_COMMON,
      cmd_plan_show},
     {"plan check", "[FILE]", 1, "check a failure plan", OPT_COMMON | OPT_PLAN_CHECK,
      cmd_plan_check},
     {"plan faults", "", 0, "list the faults of failure plans", OPT_COMMON | OPT_JSON,
      cmd_plan_faults},
+    {"plan calls", "", 0, "list the system calls that faults of plans can harm",
+     OPT_COMMON | OPT_JSON, cmd_plan_calls},
+    {"plan fire", "PLAN [EVENT]", 2, "fire an event whose trigger is manual", OPT_COMMON,
+     cmd_plan_fire},
+    {"plan tell", "LINE...", 1, "in a node or client: tell the run of an event or an operation",
+     OPT_COMMON, cmd_plan_tell},
     {"doctor", "", 0, "undo what killed plans have left behind", OPT_COMMON | OPT_DOCTOR,
      cmd_doctor},
+    {"agent", "", 0, "run what plans of other machines harm this one with", OPT_COMMON | OPT_AGENT,
+     cmd_agent},
     {"init", "[FILE]", 1, "write a first outfox.yaml", OPT_COMMON | OPT_JSON | OPT_INIT, cmd_init},
     {"validate", "[FILE]", 1, "check outfox.yaml", OPT_COMMON | OPT_JSON | OPT_VALIDATE,
      cmd_validate},
@@ -235,6 +253,10 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(argv[0], "--version") == 0)
         return cmd_version(NULL);
+    if (strcmp(argv[0], "harm") == 0)
+        return cmd_harm(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[0], "agent") == 0 && strcmp(argv[1], "run") == 0)
+        return cmd_agent_run(argc - 2, argv + 2);
     const struct verb *v = find_verb(argc, argv, &words);
     if (!v)
         return unknown_verb(argc, argv);

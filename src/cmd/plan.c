@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * outfox plan, outfox doctor: failure plans, and what killed ones have left. */
-#include "report/plan.h"
-#include "cmd/cmd.h"
+#include "cmd/plan.h"
+#include "cmd/plan_report.h"
 #include "data/json.h"
-#include "lab/journal.h"
+#include "harm/journal.h"
+#include "lab/explore.h"
 #include "lab/lab.h"
 #include "plan/injector.h"
+#include "report/explored.h"
+#include "report/plan.h"
 
 static int plan_open(const struct args *args, struct plan *p)
 {
@@ -84,44 +87,125 @@ int cmd_plan_faults(const struct args *args)
     return EXIT_OK;
 }
 
+/* A call, the group that it is in, whether it can be short, its errors. */
+static void print_call(const struct syscall_row *row, bool json, struct json_out *j,
+                       struct buf *out)
+{
+    bool is_short = row->moves != MOVES_NONE;
+    slice rest = slice_of(row->errors), word;
+    if (!json) {
+        buf_addf(out, "%-18s %-12s %-6s %s\n", row->name, row->group ? row->group : "",
+                 is_short ? "short" : "", row->errors);
+        return;
+    }
+    json_map(j, NULL);
+    json_text(j, "name", row->name);
+    json_text(j, "group", row->group);
+    json_bool(j, "short", is_short);
+    json_list(j, "errors");
+    while (slice_word(&rest, &word)) {
+        word.n = slice_find(word, ':');
+        json_str(j, NULL, word);
+    }
+    json_list_end(j);
+    json_map_end(j);
+}
+
+int cmd_plan_calls(const struct args *args)
+{
+    struct buf out = BUF_INIT(1 << 16);
+    struct json_out j = json_out(&out, JSON_PRETTY);
+    if (args->json) {
+        json_map(&j, NULL);
+        json_uint(&j, "schema_version", REPORT_SCHEMA_VERSION);
+        json_list(&j, "calls");
+    } else {
+        buf_adds(&out, "call               group               errors, and on which descriptors\n");
+    }
+    for (size_t i = 0; i < SYSCALLS; i++)
+        print_call(&syscall_rows[i], args->json, &j, &out);
+    if (args->json) {
+        json_list_end(&j);
+        json_map_end(&j);
+        buf_addc(&out, '\n');
+    }
+    cmd_print(&out, stdout);
+    return EXIT_OK;
+}
+
 static void say(void *user, const char *text)
 {
     (void)user;
     fprintf(stderr, "outfox: %s\n", text);
 }
 
-static int code_of(const struct plan_result *r)
-{
-    static const int codes[] = {[PLAN_HOLDS] = EXIT_OK,
-                                [PLAN_VIOLATED] = EXIT_FINDINGS,
-                                [PLAN_UNSURE] = EXIT_INCONCLUSIVE,
-                                [PLAN_SICK] = EXIT_ENVIRONMENT};
-    return r->signal ? 128 + r->signal : codes[plan_verdict(r)];
-}
-
 int cmd_plan_run(const struct args *args)
 {
     struct plan p;
     struct plan_result r;
+    struct plan_reports reports;
     struct err e = {0};
-    struct buf out = BUF_INIT(SIZE_MAX);
     struct lab_options o = {
-        .dir = ".outfox/plans", .reference_only = args->reference, .say = args->quiet ? NULL : say};
-    int code = plan_open(args, &p);
+        .dir = PLAN_DIR, .reference_only = args->reference, .say = args->quiet ? NULL : say};
+    int code = plan_reports_open(&reports, args);
     if (code)
         return code;
+    code = plan_open(args, &p);
+    if (code) {
+        plan_reports_close(&reports);
+        return code;
+    }
     if (lab_run(&p, &o, &r, &e)) {
         (void)cmd_fail(&e);
         code = EXIT_ENVIRONMENT;
     } else {
+        code = plan_reports_made(&reports, &r);
+    }
+    plan_reports_close(&reports);
+    plan_result_deinit(&r);
+    plan_free(&p);
+    return code;
+}
+
+static int explore_code(const struct plan_explored *x)
+{
+    bool unsure = x->end == EXPLORE_RUNS || x->end == EXPLORE_TIME;
+    if (x->signal)
+        return 128 + x->signal;
+    if (x->end == EXPLORE_SICK)
+        return EXIT_ENVIRONMENT;
+    for (uint32_t i = 0; i < x->trials.n; i++) {
+        if (x->trials.at[i].violated)
+            return EXIT_FINDINGS;
+        unsure = unsure || x->trials.at[i].verdict == PLAN_UNSURE;
+    }
+    return unsure ? EXIT_INCONCLUSIVE : EXIT_OK;
+}
+
+int cmd_plan_explore(const struct args *args)
+{
+    struct plan p;
+    struct plan_explored x;
+    struct err e = {0};
+    struct buf out = BUF_INIT(SIZE_MAX);
+    struct lab_options o = {.dir = ".outfox/plans", .say = args->quiet ? NULL : say};
+    int code = plan_open(args, &p);
+    if (code)
+        return code;
+    p.explore.max_runs = args->max_runs ? args->max_runs : p.explore.max_runs;
+    p.explore.max_time_ns = args->max_time_ns ? args->max_time_ns : p.explore.max_time_ns;
+    if (lab_explore(&p, args->positional[0], &o, &x, &e)) {
+        (void)cmd_fail(&e);
+        code = EXIT_ENVIRONMENT;
+    } else {
         if (args->json)
-            plan_print_json(&r, &out);
+            explored_print_json(&x, &out);
         else
-            plan_print_text(&r, style_for(1, args->color), &out);
-        code = code_of(&r);
+            explored_print_text(&x, style_for(1, args->color), &out);
+        code = explore_code(&x);
     }
     cmd_print(&out, stdout);
-    plan_result_deinit(&r);
+    plan_explored_deinit(&x);
     plan_free(&p);
     return code;
 }

@@ -4,6 +4,7 @@
  * report, which makes them again from the store. The summary for people goes to standard output, unless another report is wanted there: then
  * nothing but that report is printed on it. GitHub gets annotations and a job summary without being
  * asked, because its environment says that it is there. */
+#include "cmd/report_file.h"
 #include "cmd/session.h"
 
 #include <errno.h>
@@ -40,36 +41,7 @@ static void list_wanted(const struct args *args, struct wanted out[WANTED])
     out[4] = (struct wanted){"--html", args->html, html_report, true};
 }
 
-static bool is_stdout(const char *file)
-{
-    return file && strcmp(file, "-") == 0;
-}
-
 /* ---- before ---- */
-
-int reports_refuse(const char *option, const char *file, int number)
-{
-    struct err e = {0};
-    err_set(&e, 0, 0, "the report %s cannot be written: %s; give %s another FILE", file,
-            number == ENXIO ? "no program reads from this pipe" : strerror(number), option);
-    cmd_fail(&e);
-    return EXIT_ENVIRONMENT;
-}
-
-/* The file must be writable, or the directory where it would be made: 0, or errno. */
-static int unwritable(const char *file)
-{
-    struct stat is;
-    char dir[PATH_MAX] = ".";
-    const char *slash = strrchr(file, '/');
-    size_t n = slash == file ? 1 : slash ? (size_t)(slash - file) : 0;
-    if (stat(file, &is) == 0)
-        return S_ISDIR(is.st_mode) ? EISDIR : access(file, W_OK) ? errno : 0;
-    if (n >= sizeof dir)
-        return ENAMETOOLONG;
-    memcpy(dir, file, n);
-    return access(dir, W_OK | X_OK) ? errno : 0;
-}
 
 int reports_check(const struct args *args)
 {
@@ -89,27 +61,20 @@ int reports_check(const struct args *args)
         const struct wanted *w = &all[i];
         if (!w->file)
             continue;
-        if (is_stdout(w->file) && on_stdout) {
+        if (report_to_stdout(w->file) && on_stdout) {
             err_set(&e, 0, 0, "%s and %s cannot both be standard output; give one of them a FILE",
                     on_stdout, w->option);
             return cmd_fail(&e);
         }
-        if (is_stdout(w->file)) {
+        if (report_to_stdout(w->file)) {
             on_stdout = w->option;
             continue;
         }
-        int number = unwritable(w->file);
+        int number = report_unwritable(w->file);
         if (number)
-            return reports_refuse(w->option, w->file, number);
+            return report_refuse(w->option, w->file, number);
     }
     return 0;
-}
-
-static bool same_file(const char *a, const char *b)
-{
-    struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
 }
 
 int reports_spare(struct session *s, struct err *e)
@@ -124,8 +89,8 @@ int reports_spare(struct session *s, struct err *e)
     list_wanted(s->args, all);
     for (int i = 0; i < WANTED; i++)
         for (size_t k = 0; all[i].file && k < sizeof sources / sizeof *sources; k++)
-            if (!is_stdout(all[i].file) && sources[k].file &&
-                same_file(all[i].file, sources[k].file)) {
+            if (!report_to_stdout(all[i].file) && sources[k].file &&
+                report_same_file(all[i].file, sources[k].file)) {
                 err_set(e, 0, 0, "%s would overwrite %s, which is %s; give it another FILE",
                         all[i].option, all[i].file, sources[k].what);
                 return EXIT_USAGE;
@@ -335,24 +300,10 @@ static int write_report(const struct report_source *source, const char *file, en
                         printer print)
 {
     struct buf text = BUF_INIT(SIZE_MAX);
-    int number = 0;
-    errno = 0;
-    FILE *out = is_stdout(file) ? stdout : outlet_open(file, kind);
-    if (!out)
-        return errno ? errno : EIO;
     print(source, &text);
-    errno = 0;
-    if (kind == OUTLET_BYTES)
-        number = outlet_raw(out, buf_slice(&text));
-    else
-        cmd_print(&text, out);
+    int number = report_write(file, kind, &text);
     buf_deinit(&text);
-    if (out == stdout)
-        return number; /* of text, main sees what fails */
-    bool failed = fflush(out) || ferror(out);
-    number = number ? number : errno;
-    failed |= fclose(out) != 0;
-    return !failed ? 0 : number ? number : EIO;
+    return number;
 }
 
 /* Nobody asked for it, so it is not an error when it does not work. */
@@ -438,8 +389,8 @@ int reports_make(struct session *s, const char *error)
         bool now = all[i].file && all[i].print;
         enum outlet_kind kind = all[i].bytes ? OUTLET_BYTES : OUTLET_TEXT;
         int number = now ? write_report(&source, all[i].file, kind, all[i].print) : 0;
-        failed = number ? reports_refuse(all[i].option, all[i].file, number) : failed;
-        other = is_stdout(all[i].file) ? stderr : other;
+        failed = number ? report_refuse(all[i].option, all[i].file, number) : failed;
+        other = report_to_stdout(all[i].file) ? stderr : other;
     }
     if (other == stdout && (any || !error)) /* it was printed: what else is there to say? */
         report_text(&source, style_for(1, s->args->color), &text);

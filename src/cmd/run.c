@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/outlet.h"
+#include "cmd/report_file.h"
 #include "cmd/ui.h"
 #include "report/report.h"
 
@@ -174,7 +175,7 @@ static int run_session(struct session *s, struct err *e)
     if (file)
         w->events = strcmp(file, "-") == 0 ? stdout : outlet_open(file, OUTLET_TEXT);
     if (file && !w->events)
-        return reports_refuse("--events", file, errno);
+        return report_refuse("--events", file, errno);
     take_identities(s);
     code = s->args->since ? session_since(s, e) : s->args->resume ? session_recall(s, e) : 0;
     if (code)
@@ -198,7 +199,7 @@ static int run_session(struct session *s, struct err *e)
         w->failed = errno ? errno : EIO;
     w->events = NULL;
     if (w->failed)
-        code = reports_refuse("--events", file, w->failed);
+        code = report_refuse("--events", file, w->failed);
     return s->signal == SIGTERM ? EXIT_TERMINATED : s->signal ? EXIT_INTERRUPTED : code;
 }
 

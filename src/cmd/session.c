@@ -10,8 +10,8 @@
 #include "cmd/ui.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/random.h"
 #include "config/config.h"
@@ -172,7 +172,9 @@ static int read_options(struct session *s, struct err *e)
         c->store = slice_of(args->store);
         c->logs = slice_of(arena_printf(&s->arena, "%.*slogs", dir, args->store));
     }
-    return search_args(args, 0, &s->modes, o, e);
+    return search_args(args, 0, &s->modes, o, e) || config_check_modes(c, o->modes, o->n_modes, e)
+               ? -1
+               : 0;
 }
 
 static int open_judging(struct session *s, struct err *e)
@@ -209,12 +211,10 @@ void session_drop_campaigns(struct session *s)
 static int session_open(struct session *s, const struct args *args, const char *file, bool ask,
                         struct err *e)
 {
-    char program[4096];
     *s = (struct session){.args = args, .file = file};
     names_init(&s->names);
     faultloads_init(&s->faultloads);
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program);
-    s->program = n > 0 ? arena_copy(&s->arena, program, (size_t)n) : "outfox";
+    s->program = file_program(&s->arena);
     if (campaign_config_load(file, &s->config, e))
         return EXIT_USAGE;
     struct campaign_config *c = s->config;

@@ -157,9 +157,6 @@ struct comparison;
 int reports_compare(struct session *s, const struct report_source *source, struct arena *a,
                     struct comparison *out, struct err *e) MUST_USE;
 
-/* A report cannot be written there: an exit code, after the error was printed. */
-int reports_refuse(const char *option, const char *file, int number);
-
 /* Puts the names of the i-th scenario into a summary: system, scenario, how findings are numbered and
  * replayed; into that of its campaign. */
 void reports_entitle(struct session *s, uint32_t i, struct summary *out);

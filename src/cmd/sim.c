@@ -308,6 +308,18 @@ static int go(struct bench *b, struct err *e)
 }
 
 /* Explores the scenario that was chosen; all: every one, when none was. */
+/* A simulated system has no processes that an event of a plan could harm. */
+static int events_refused(const struct search_options *o, struct err *e)
+{
+    for (uint32_t i = 0; i < o->n_modes; i++)
+        if (mode_event(o->modes[i]).n)
+            return err_set(e, 0, 0,
+                           "mode \"event:%.*s\" is one of outfox run: a simulated system "
+                           "has no processes to harm",
+                           SHORT(mode_event(o->modes[i])));
+    return 0;
+}
+
 static int explore_bench(struct bench *b, bool all, struct err *e)
 {
     const struct mode_list *of_file = &b->sim->modes;
@@ -315,7 +327,7 @@ static int explore_bench(struct bench *b, bool all, struct err *e)
     uint32_t n = all && !b->args->scenario ? b->sim->n_scenarios : 1;
     if (n > 1 && !b->args->search[SEARCH_T_WAY])
         options.order = order_find(SLICE("auto"));
-    if (search_args(b->args, b->sim->speaks, &b->modes, &options, e))
+    if (search_args(b->args, b->sim->speaks, &b->modes, &options, e) || events_refused(&options, e))
         return -1;
     judging_wire_sim(&b->judging, b->sim);
     if (n > 1)

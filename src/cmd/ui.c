@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
-
-enum { TOKEN_MAX = 4096 };
+#include "base/token.h"
 
 static const int64_t IDLE_NS = SECONDS(60), FAREWELL_NS = MS(250);
 
@@ -42,24 +40,15 @@ int ui_check(const struct args *args)
 static int read_token(struct session *s, const char **out, struct err *e)
 {
     const char *file = s->args->token_file;
-    struct buf text = BUF_INIT(TOKEN_MAX);
+    slice token;
     *out = getenv("OUTFOX_TOKEN");
     if (*out && !**out)
         *out = NULL;
-    if (!file)
-        return 0;
-    int number = file_read(file, &text);
-    slice token = slice_trim(buf_slice(&text));
-    int failed = 0;
-    if (number)
-        failed = err_set(e, 0, 0, "--token-file: %s cannot be read: %s", file, strerror(number));
-    else if (!token.n)
-        failed =
-            err_set(e, 0, 0, "--token-file: %s is empty; write a long random text into it", file);
-    else
-        *out = slice_copy(&s->arena, token).p;
-    buf_deinit(&text);
-    return failed;
+    if (file && token_read(file, "--token-file", &s->arena, &token, e))
+        return -1;
+    if (file)
+        *out = token.p;
+    return 0;
 }
 
 int ui_open(struct session *s, bool stays, struct err *e)

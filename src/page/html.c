@@ -137,6 +137,32 @@ static void add_left_out(struct file *f)
     (void)add_json(f, SIZE_MAX);
 }
 
+/* Cuts the page where documents belong. */
+static void cut_page(slice page, slice *front, slice *back)
+{
+    const char *mark = memmem(page.p, page.n, PAGE_MARK, sizeof PAGE_MARK - 1);
+    *front = (slice){page.p, mark ? (size_t)(mark - page.p) : page.n};
+    *back = slice_from(page, mark ? front->n + sizeof PAGE_MARK - 1 : page.n);
+}
+
+void html_plan(slice document, struct buf *out)
+{
+    struct file f = {.out = out,
+                     .json = BUF_INIT(SIZE_MAX),
+                     .packed = BUF_INIT(SIZE_MAX),
+                     .name = BUF_INIT(DOCUMENT_NAME_MAX)};
+    slice front, back;
+    cut_page(page_html, &front, &back);
+    buf_add(out, front);
+    buf_add(&f.json, document);
+    buf_adds(&f.name, "plan-result");
+    (void)add_json(&f, SIZE_MAX);
+    buf_add(out, back);
+    buf_deinit(&f.json);
+    buf_deinit(&f.packed);
+    buf_deinit(&f.name);
+}
+
 void html_compose(const struct report_source *source, slice page, size_t most, struct buf *out)
 {
     struct file f = {.source = source,
@@ -145,9 +171,8 @@ void html_compose(const struct report_source *source, slice page, size_t most, s
                      .json = BUF_INIT(SIZE_MAX),
                      .packed = BUF_INIT(SIZE_MAX),
                      .name = BUF_INIT(DOCUMENT_NAME_MAX)};
-    const char *mark = memmem(page.p, page.n, PAGE_MARK, sizeof PAGE_MARK - 1);
-    slice front = {page.p, mark ? (size_t)(mark - page.p) : page.n};
-    slice back = slice_from(page, mark ? front.n + sizeof PAGE_MARK - 1 : page.n);
+    slice front, back;
+    cut_page(page, &front, &back);
     for (uint32_t s = 0; s < source->n; s++)
         vec_push(&f.left_out, 0);
     buf_add(out, front);

@@ -9,6 +9,9 @@
 /* One file for a browser, with all documents in it. Only with a page (page.h). */
 void html_report(const struct report_source *source, struct buf *out);
 
+/* The same of what came of a failure plan: its document (report/plan.h). */
+void html_plan(slice document, struct buf *out);
+
 /* Adds the page with all documents where PAGE_MARK stands in it; pages of runs only as long as all
  * of it stays below `most` bytes. */
 void html_compose(const struct report_source *source, slice page, size_t most, struct buf *out);

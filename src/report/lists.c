@@ -40,6 +40,7 @@ static void print_modes(struct json_out *j, struct buf *out)
         [ARG_NONE] = "",          [ARG_STATUS] = ":STATUS", [ARG_CODE] = ":CODE",
         [ARG_DURATION] = ":TIME", [ARG_CUT] = "[:BYTES]",   [ARG_RATE] = ":RATE",
         [ARG_BYTES] = ":BYTES",   [ARG_CORRUPT] = ":WHAT",  [ARG_ERROR] = ":CODE",
+        [ARG_EVENT] = ":NAME",
     };
     for (enum mode_kind k = MODE_STATUS; k < MODE_KINDS; k++)
         print_mode(j, out, mode_rows[k].name, arguments[mode_rows[k].argument], mode_rows[k].doc);

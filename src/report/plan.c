@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Failure plans in words, and as a picture of characters: what clients saw over time, with the
- * faults as bands below it. */
+ * What a failure plan would do, in words. */
 #include "report/plan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "data/json.h"
+#include "plan/connector.h"
 #include "plan/injector.h"
-#include "report/escape.h"
-
-enum { COLUMNS = 60 };
+#include "plan/series.h"
 
 static void add_ms(struct buf *out, int64_t ns)
 {
@@ -34,8 +30,23 @@ void plan_print_trigger(const struct plan *p, const struct plan_trigger *t, stru
         buf_addf(out, "at the event %.*s%s%.*s", SLICE_ARG(t->event), t->value.n ? " " : "",
                  SLICE_ARG(t->value));
         break;
+    case TRIGGER_METRIC:
+        buf_addf(out, "when %.*s%s%.*s is %s ", SLICE_ARG(t->metric), t->of.n ? " of " : "",
+                 SLICE_ARG(t->of), t->has_above ? "above" : "below");
+        plan_add_value(out, t->metric, t->has_above ? t->above : t->below);
+        break;
+    case TRIGGER_SPAN: buf_addf(out, "at the call %.*s", SLICE_ARG(t->span)); break;
     case TRIGGER_BEGAN: buf_addf(out, "when %.*s has begun", SLICE_ARG(t->other)); break;
     case TRIGGER_ENDED: buf_addf(out, "when %.*s has ended", SLICE_ARG(t->other)); break;
+    case TRIGGER_CALL:
+        buf_addf(out, "when %.*s is called", SLICE_ARG(t->calls));
+        if (t->door.n)
+            buf_addf(out, " at %.*s", SLICE_ARG(t->door));
+        break;
+    case TRIGGER_CONNECTION:
+        buf_addf(out, "when somebody connects to %.*s", SLICE_ARG(t->door));
+        break;
+    case TRIGGER_MANUAL: buf_adds(out, "when outfox plan fire says so"); break;
     }
     if (t->nth > 1)
         buf_addf(out, ", time %u", t->nth);
@@ -72,20 +83,85 @@ static void show_event(const struct plan *p, const struct plan_event *e, struct 
         buf_addf(out, "  %-16s needs the commands %s\n", "", e->injector->tools);
 }
 
+static void show_hosts(const struct plan *p, struct buf *out)
+{
+    if (p->hosts.n)
+        buf_addf(out, "\nhosts: %u\n", p->hosts.n);
+    for (uint32_t i = 0; i < p->hosts.n; i++) {
+        const struct plan_host *h = &p->hosts.at[i];
+        const struct connector *c = h->connector;
+        slice at = h->address.n ? h->address : h->pod.n ? h->pod : h->container;
+        buf_addf(out, "  %-16.*s %s%s%.*s", SLICE_ARG(h->name), c->name, at.n ? ", " : "",
+                 SLICE_ARG(at));
+        if (h->port)
+            buf_addf(out, " port %u", h->port);
+        if (c->wrap)
+            buf_addf(out, "; each run has a directory in %.*s there", SLICE_ARG(h->dir));
+        buf_adds(out, "\n");
+        if (c->tool)
+            buf_addf(out, "  %-16s needs the command %s here, and sh, grep and setsid there\n", "",
+                     c->tool);
+    }
+}
+
+static void show_member(slice name, slice command, slice on, struct buf *out)
+{
+    buf_addf(out, "  %-16.*s %.*s", SLICE_ARG(name), SLICE_ARG(command));
+    if (on.n)
+        buf_addf(out, "  (on %.*s)", SLICE_ARG(on));
+    buf_addc(out, '\n');
+}
+
+static void show_collects(const struct plan *p, struct buf *out)
+{
+    static const char *const kinds[] = {[COLLECT_COMMAND] = "command",
+                                        [COLLECT_PROMETHEUS] = "prometheus",
+                                        [COLLECT_OTLP] = "otlp",
+                                        [COLLECT_FILE] = "file",
+                                        [COLLECT_LINE] = "line"};
+    if (p->collects.n)
+        buf_addf(out, "\ncollectors: %u\n", p->collects.n);
+    for (uint32_t i = 0; i < p->collects.n; i++) {
+        const struct plan_collect *c = &p->collects.at[i];
+        slice source = c->kind == COLLECT_LINE ? c->line : c->source;
+        buf_addf(out, "  %-16.*s %s %.*s", SLICE_ARG(c->name), kinds[c->kind], SLICE_ARG(source));
+        if (c->kind != COLLECT_LINE && c->kind != COLLECT_OTLP) {
+            buf_adds(out, ", every ");
+            add_ms(out, c->every_ns);
+        }
+        buf_addc(out, '\n');
+    }
+}
+
 void plan_print_show(const struct plan *p, struct buf *out)
 {
     int64_t each = p->warmup_ns + p->duration_ns + p->settle_ns;
     uint32_t runs = p->references + (p->events.n ? p->repeats : 0);
     buf_addf(out, "plan %.*s%s%.*s\n", SLICE_ARG(p->name), p->about.n ? ": " : "",
              SLICE_ARG(p->about));
+    show_hosts(p, out);
     buf_addf(out, "\nsystem: %u %s\n", p->nodes.n, plural(p->nodes.n, "node", "nodes"));
     for (uint32_t i = 0; i < p->nodes.n; i++)
-        buf_addf(out, "  %-16.*s %.*s\n", SLICE_ARG(p->nodes.at[i].name),
-                 SLICE_ARG(p->nodes.at[i].start));
+        show_member(p->nodes.at[i].name, p->nodes.at[i].start, p->nodes.at[i].on, out);
+    for (uint32_t i = 0; i < p->doors.n; i++) {
+        const struct plan_door *d = &p->doors.at[i];
+        buf_addf(out, "  %-16.*s door of %s, %.*s -> %.*s\n", SLICE_ARG(d->name),
+                 d->protocol == DOOR_HTTP ? "http" : "tcp", SLICE_ARG(d->listen), SLICE_ARG(d->to));
+    }
+    if (p->network)
+        buf_addf(
+            out,
+            "  in a network of its own, %u.%u.%u.0/24: needs root (or unshare -Ur) and /dev/net/tun\n",
+            p->network >> 24, p->network >> 16 & 255, p->network >> 8 & 255);
+    for (uint32_t i = 0; i < p->nodes.n; i++)
+        if (p->nodes.at[i].disk.n) {
+            buf_adds(out, "  with disks of their own: needs root (or fusermount3) and /dev/fuse\n");
+            break;
+        }
     buf_addf(out, "\nclients: %u\n", p->clients.n);
     for (uint32_t i = 0; i < p->clients.n; i++)
-        buf_addf(out, "  %-16.*s %.*s\n", SLICE_ARG(p->clients.at[i].name),
-                 SLICE_ARG(p->clients.at[i].command));
+        show_member(p->clients.at[i].name, p->clients.at[i].command, p->clients.at[i].on, out);
+    show_collects(p, out);
     buf_addf(out, "\nfaults: %u, seed %" PRIu64 "\n", p->events.n, p->seed);
     for (uint32_t i = 0; i < p->events.n; i++)
         show_event(p, &p->events.at[i], out);
@@ -93,223 +169,4 @@ void plan_print_show(const struct plan *p, struct buf *out)
              plural(p->references, "run", "runs"), runs - p->references);
     add_ms(out, each * runs);
     buf_adds(out, ", and the time that nodes take to start\n");
-}
-
-/* ---- what came of it ---- */
-
-struct column {
-    uint32_t ok, failed;
-};
-
-static void count_columns(const struct plan_run *r, struct column *at)
-{
-    int64_t span = r->to_ns - r->from_ns;
-    for (uint32_t i = 0; i < r->ops.n && span > 0; i++) {
-        const struct plan_op *op = &r->ops.at[i];
-        if (op->at_ns < r->from_ns || op->at_ns >= r->to_ns)
-            continue;
-        struct column *c = &at[(op->at_ns - r->from_ns) * COLUMNS / span];
-        c->ok += op->ok;
-        c->failed += !op->ok;
-    }
-}
-
-static void add_row(struct buf *out, const char *name, const char *cells, const char *more)
-{
-    buf_addf(out, "    %-16.16s |%s| %s\n", name, cells, more);
-}
-
-static void draw_spell(const struct plan *p, const struct plan_run *r, const struct plan_spell *s,
-                       struct buf *out)
-{
-    int64_t span = r->to_ns - r->from_ns;
-    char cells[COLUMNS + 1], name[100];
-    for (int i = 0; i < COLUMNS; i++) {
-        int64_t from = r->from_ns + span * i / COLUMNS, to = r->from_ns + span * (i + 1) / COLUMNS;
-        cells[i] = s->begin_ns < to && s->end_ns >= from ? '=' : ' ';
-    }
-    cells[COLUMNS] = 0;
-    slice of = p->events.at[s->event].name;
-    (void)snprintf(name, sizeof name, "%.*s", SHORT(of));
-    struct buf nodes = BUF_INIT(500);
-    for (uint32_t i = 0; i < s->nodes.n; i++)
-        buf_addf(&nodes, "%s%.*s", i ? ", " : "", SLICE_ARG(p->nodes.at[s->nodes.at[i]].name));
-    add_row(out, name, cells, buf_text(&nodes));
-    buf_deinit(&nodes);
-}
-
-/* Successes as a height, failures as marks, faults as bands. */
-static void draw(const struct plan *p, const struct plan_run *r, struct buf *out)
-{
-    static const char heights[] = " .:-=+*#";
-    struct column at[COLUMNS] = {0};
-    char ok[COLUMNS + 1] = {0}, failed[COLUMNS + 1] = {0};
-    uint32_t most = 1, lost = 0;
-    count_columns(r, at);
-    for (int i = 0; i < COLUMNS; i++)
-        most = at[i].ok > most ? at[i].ok : most;
-    for (int i = 0; i < COLUMNS; i++) {
-        ok[i] = heights[(at[i].ok * 7 + most - 1) / most];
-        failed[i] = at[i].failed ? 'x' : ' ';
-        lost += at[i].failed;
-    }
-    char text[400];
-    double each_s = (double)(r->to_ns - r->from_ns) / 1e9 / COLUMNS;
-    (void)snprintf(text, sizeof text, "# is %.0f/s", each_s > 0 ? most / each_s : 0);
-    add_row(out, "succeeded", ok, text);
-    (void)snprintf(text, sizeof text, "%u", lost);
-    add_row(out, "failed", failed, text);
-    for (uint32_t i = 0; i < r->spells.n; i++)
-        if (!r->spells.at[i].failed.n)
-            draw_spell(p, r, &r->spells.at[i], out);
-}
-
-static void print_run(const struct plan_result *result, const struct plan_run *r,
-                      const struct style *style, struct buf *out)
-{
-    const struct plan *p = result->plan;
-    bool holds = plan_run_holds(r);
-    buf_addf(out, "%s%s-%u%s: %s%s%s\n", style->bold, r->reference ? "reference" : "faulty",
-             r->number, style->off, holds ? style->green : style->red,
-             r->broken.n ? "not carried out"
-             : holds     ? "all holds"
-                         : "NOT AS EXPECTED",
-             style->off);
-    if (r->broken.n) {
-        buf_addf(out, "    %.*s\n", SLICE_ARG(r->broken));
-        return;
-    }
-    draw(p, r, out);
-    for (uint32_t i = 0; i < r->spells.n; i++)
-        if (r->spells.at[i].failed.n)
-            buf_addf(out, "  %snot sure%s  %.*s did not happen as planned: %.*s\n", style->yellow,
-                     style->off, SLICE_ARG(p->events.at[r->spells.at[i].event].name),
-                     SLICE_ARG(r->spells.at[i].failed));
-    for (uint32_t i = 0; i < r->answers.n; i++) {
-        const struct plan_answer *a = &r->answers.at[i];
-        buf_addf(out, "  %s%s%s  %.*s: %.*s\n", a->holds ? style->green : style->red,
-                 a->holds ? "holds   " : "VIOLATED", style->off,
-                 SLICE_ARG(p->expects.at[a->expect].name), SLICE_ARG(a->seen));
-    }
-    if (r->truncated)
-        buf_adds(out, "  more operations or lines came than are kept; the rest was left out\n");
-    buf_addf(out, "  logs and history: %.*s\n", SLICE_ARG(r->dir));
-}
-
-void plan_print_text(const struct plan_result *r, const struct style *style, struct buf *out)
-{
-    for (uint32_t i = 0; i < r->runs.n; i++) {
-        if (i)
-            buf_adds(out, "\n");
-        print_run(r, r->runs.at[i], style, out);
-    }
-    buf_adds(out, "\n");
-    switch (plan_verdict(r)) {
-    case PLAN_HOLDS:
-        buf_addf(out, "%sall that is expected holds%s", style->green, style->off);
-        break;
-    case PLAN_VIOLATED:
-        buf_addf(out, "%swith the faults, not all that is expected holds%s", style->red,
-                 style->off);
-        break;
-    case PLAN_UNSURE:
-        buf_addf(out, "%snot sure%s: the plan was not carried out as written", style->yellow,
-                 style->off);
-        break;
-    case PLAN_SICK:
-        buf_addf(out,
-                 "%sthe system is not as expected without any fault%s: mend that first, or the "
-                 "plan",
-                 style->red, style->off);
-        break;
-    }
-    buf_adds(out, "; took ");
-    add_ms(out, r->took_ns);
-    buf_adds(out, "\n");
-}
-
-/* ---- for programs ---- */
-
-static void json_ms(struct json_out *j, const char *key, int64_t ns)
-{
-    json_num(j, key, (double)(ns / 1000) / 1000);
-}
-
-static void json_spell(struct json_out *j, const struct plan *p, const struct plan_spell *s)
-{
-    struct buf what = BUF_INIT(1000);
-    injector_describe(&p->events.at[s->event], &what);
-    json_map(j, NULL);
-    json_str(j, "event", p->events.at[s->event].name);
-    json_take(j, "what", &what);
-    json_list(j, "nodes");
-    for (uint32_t i = 0; i < s->nodes.n; i++)
-        json_str(j, NULL, p->nodes.at[s->nodes.at[i]].name);
-    json_list_end(j);
-    json_ms(j, "begin_ms", s->begin_ns);
-    json_ms(j, "end_ms", s->end_ns);
-    if (s->failed.n)
-        json_str(j, "failed", s->failed);
-    json_map_end(j);
-    buf_deinit(&what);
-}
-
-static void json_series(struct json_out *j, const struct plan_run *r)
-{
-    struct column at[COLUMNS] = {0};
-    count_columns(r, at);
-    json_list(j, "series");
-    for (int i = 0; i < COLUMNS; i++) {
-        json_map(j, NULL);
-        json_ms(j, "at_ms", r->from_ns + (r->to_ns - r->from_ns) * i / COLUMNS);
-        json_uint(j, "ok", at[i].ok);
-        json_uint(j, "failed", at[i].failed);
-        json_map_end(j);
-    }
-    json_list_end(j);
-}
-
-static void json_run(struct json_out *j, const struct plan *p, const struct plan_run *r)
-{
-    json_map(j, NULL);
-    json_text(j, "kind", r->reference ? "reference" : "faulty");
-    json_uint(j, "number", r->number);
-    json_bool(j, "holds", plan_run_holds(r));
-    if (r->broken.n)
-        json_str(j, "broken", r->broken);
-    json_str(j, "dir", r->dir);
-    json_uint(j, "operations", r->ops.n);
-    json_list(j, "faults");
-    for (uint32_t i = 0; i < r->spells.n; i++)
-        json_spell(j, p, &r->spells.at[i]);
-    json_list_end(j);
-    json_list(j, "expectations");
-    for (uint32_t i = 0; i < r->answers.n; i++) {
-        json_map(j, NULL);
-        json_str(j, "name", p->expects.at[r->answers.at[i].expect].name);
-        json_bool(j, "holds", r->answers.at[i].holds);
-        json_str(j, "seen", r->answers.at[i].seen);
-        json_map_end(j);
-    }
-    json_list_end(j);
-    json_series(j, r);
-    json_map_end(j);
-}
-
-void plan_print_json(const struct plan_result *r, struct buf *out)
-{
-    static const char *const verdicts[] = {"holds", "violated", "unsure", "sick"};
-    struct json_out j = json_out(out, JSON_PRETTY);
-    json_map(&j, NULL);
-    json_uint(&j, "schema_version", REPORT_SCHEMA_VERSION);
-    json_str(&j, "plan", r->plan->name);
-    json_uint(&j, "seed", r->plan->seed);
-    json_text(&j, "verdict", verdicts[plan_verdict(r)]);
-    json_ms(&j, "took_ms", r->took_ns);
-    json_list(&j, "runs");
-    for (uint32_t i = 0; i < r->runs.n; i++)
-        json_run(&j, r->plan, r->runs.at[i]);
-    json_list_end(&j);
-    json_map_end(&j);
-    buf_addc(out, '\n');
 }

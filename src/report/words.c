@@ -73,6 +73,7 @@ void words_mode(mode m, struct buf *out)
     case ARG_CORRUPT:
         buf_addf(out, "%s%.*s", corrupt[mode_corrupt(m)], SLICE_ARG(mode_field(m)));
         break;
+    case ARG_EVENT: buf_add(out, mode_event(m)); break;
     case ARG_BYTES: buf_addf(out, "%u %s", number, plural(number, "byte", "bytes")); break;
     case ARG_CUT:
         if (number > 0)
@@ -267,7 +268,8 @@ static const char *const causes[CAUSES] = {
                      "outcomes of its calls decides: a cache or circuit breaker that outlives "
                      "a run, time or chance",
     [CAUSE_UNFIT] = ": the call came, but its answer cannot be altered in this way: it "
-                    "has no such field, is not JSON, or has nothing to cut",
+                    "has no such field, is not JSON, or has nothing to cut; or an event could not "
+                    "begin",
 };
 
 void words_suspect(const struct summary *s, const struct suspect *x, struct buf *out)

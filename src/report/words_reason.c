@@ -78,7 +78,7 @@ static const struct {
                       {FIX_RESTART, FIX_BEFORE}},
     [REASON_UNFIT] = {"a fault that does not fit",
                       "the answer of %c cannot be altered in this way: it has no such "
-                      "field, is not JSON, or has nothing to cut",
+                      "field, is not JSON, or has nothing to cut; or an event could not begin",
                       {FIX_MODES}},
     [REASON_TIMING] = {"timing", NULL, {FIX_END}},
     [REASON_ASSUMPTION] = {"wrong assumption", NULL, {FIX_END}},
