@@ -10,9 +10,10 @@ import { ServerSource } from './live/source';
 import { Live } from './live/store';
 import { knownToken, takeToken } from './live/token';
 import { DocumentsContext } from './parts/hooks';
-import { FileSource, isReport } from './source';
+import { FileSource, isPlan, isReport } from './source';
 import { beginTheme } from './theme';
 import { App } from './views/app';
+import { PlanApp } from './views/plan';
 
 /** Documents of this file; or of the server, and the campaign that it runs. */
 function begin(): { documents: Documents; live: Live | null } {
@@ -33,6 +34,6 @@ document.addEventListener('DOMContentLoaded', () => {
     const { documents, live } = begin();
     render(
         <DocumentsContext.Provider value={documents}>
-            <LiveContext.Provider value={live}><App /></LiveContext.Provider>
+            <LiveContext.Provider value={live}>{isPlan() ? <PlanApp /> : <App />}</LiveContext.Provider>
         </DocumentsContext.Provider>, root);
 });

@@ -36,7 +36,12 @@ export class FileSource implements Source {
     }
 }
 
+/** Is this page the report of a failure plan? */
+export function isPlan(): boolean {
+    return document.getElementById('outfox:plan-result') !== null;
+}
+
 /** Is this page a report, with its documents inside? Else a server has sent it. */
 export function isReport(): boolean {
-    return document.getElementById('outfox:report') !== null;
+    return document.getElementById('outfox:report') !== null || isPlan();
 }

@@ -62,6 +62,7 @@ const WITH_ARGUMENT = table<(argument: string) => string>({
     truncate: (a) => `cuts its answer off after ${a} bytes`,
     corrupt: (a) => `answers with its body changed (${a})`,
     'rst-stream': (a) => `resets the stream with code ${a}`,
+    event: (a) => `meets the event ${a}`,
     'lost-reply': (a) => `${modeWords(a)} after the work is done`,
 });
 

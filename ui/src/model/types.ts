@@ -2,12 +2,12 @@
 //
 // The documents as the page reads them, made from schemas/ by `npm run types`. Names of kinds are
 // open: a reader takes those of later versions, too.
-import type { CallsOfRuns, Dependencies, Explanations, Handlers, Modes, Oracles, Report, Runs } from '../gen/documents';
+import type { CallsOfRuns, Dependencies, Explanations, Handlers, Modes, Oracles, PlanResult, Report, Runs } from '../gen/documents';
 
 export type {
     Branch, Call, CampaignFinding as Finding, CallsOfRuns, Dependencies, Dependency, DependencyScenario, Evidence, Explanation,
     Explanations, Failure, Handler, HandlerNode, Handlers, KnownCall, Level, Log, OutcomeCount, Pair, Reason, Redundant,
-    Remark, Remedy, Report, RunColumns, Runs, Scenario, Suspect,
+    PlanAnswer, PlanClientRun, PlanMeasure, PlanResult, PlanRun, PlanSpell, Remark, Remedy, Report, RunColumns, Runs, Scenario, Suspect,
 } from '../gen/documents';
 
 /** What the document of a name is. */
@@ -20,4 +20,5 @@ export type DocumentOf<Name extends string> =
     : Name extends `explanations/${number}` ? Explanations
     : Name extends 'modes' ? Modes
     : Name extends 'oracles' ? Oracles
+    : Name extends 'plan-result' ? PlanResult
     : unknown;

@@ -15,7 +15,7 @@ import { setTheme, theme, type Theme } from '../theme';
 import { views } from './list';
 import type { View } from './view';
 
-function ThemeToggle() {
+export function ThemeToggle() {
     const [now, setNow] = useState<Theme>(theme);
     const next = now === 'dark' ? 'light' : 'dark';
     const toggle = () => {
