@@ -7,7 +7,7 @@ import time
 
 import redis
 
-sentinels = [redis.Redis(port=int(port), socket_timeout=0.3) for port in os.environ["SENTINELS"].split()]
+sentinels = [redis.Redis(port=int(port), socket_timeout=0.3) for port in os.environ.get("SENTINELS", "").split()]
 number = 1000000 if "PRIMARY" in os.environ else 0  # each client has numbers of its own
 
 
