@@ -171,6 +171,9 @@ bench: $(BIN) $(if $(NO_UI),,$(UI_HAS)) $(BENCHES) $(PEERS) $(BARE) ## run the b
 	@echo "== campaign"; bench/campaign.py --outfox $(BIN) --peers $(OUT)/bench/peers --json $(OUT)/bench/campaign.jsonl
 	@echo "== page"; bench/page.py --outfox $(BIN) --json $(OUT)/bench/page.jsonl
 	@echo "== tcp"; bench/tcp.py --outfox $(BIN) --json $(OUT)/bench/tcp.jsonl
+	@echo "== calls"; bench/calls.py --outfox $(BIN) --json $(OUT)/bench/calls.json
+	@echo "== disk"; bench/disk.py --outfox $(BIN) --json $(OUT)/bench/disk.jsonl
+	@echo "== triggers"; bench/triggers.py --outfox $(BIN) --json $(OUT)/bench/triggers.jsonl
 
 labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
 	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)

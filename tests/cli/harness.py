@@ -6,8 +6,10 @@ not hold and, as its last line, how many checks there were.
 """
 import json
 import os
+import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +45,18 @@ class Result(NamedTuple):
         return (self.code < 0 or self.code not in (0, 1, 2, 3, 4, 130)
                 or "Sanitizer" in self.err or "runtime error" in self.err
                 or "out of memory" in self.err)
+
+
+def free_port():
+    """One on this machine that is known before it is used: no port that the system gives to whoever asks for any,
+    and one that other tests hardly choose too."""
+    while True:
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port := random.SystemRandom().randrange(10000, 32000)))
+                return port
+            except OSError:
+                continue
 
 
 def environment(changes):

@@ -25,6 +25,9 @@ static void carry_out(const struct plan *p)
     schedule_start(s);
     for (int64_t now = 0; now < 50; now++) {
         schedule_line(s, now * 100000000, p->nodes.n ? 0 : PLAN_NONE, PLAN_NONE, SLICE("ready x1"));
+        schedule_metric(s, now * 100000000, PLAN_NONE, SLICE("memory"), SLICE("a"), (double)now,
+                        (double)now - 1);
+        schedule_span(s, now * 100000000, PLAN_NONE, SLICE("shop GET /pay"));
         while (schedule_take(s, now * 100000000, &a)) {
             schedule_aim(s, &a, p->nodes.n ? 0 : PLAN_NONE, &aim);
             for (uint32_t i = 0; i < aim.n; i++)

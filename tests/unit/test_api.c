@@ -559,7 +559,7 @@ static void test_tls(void **state)
     struct lab b;
     struct err e = {0};
     EVP_PKEY *key = NULL;
-    X509 *cert = cert_generate(NULL, &key);
+    X509 *cert = cert_generate(NULL, CERT_TEST_DAYS, &key);
     int fd = mkstemp(pem);
     FILE *file = fdopen(fd, "w");
     assert_int_equal(PEM_write_PrivateKey(file, key, NULL, NULL, 0, NULL, NULL), 1);

@@ -138,6 +138,18 @@ int listener_init(struct listener *l, struct loop *loop, int fd,
     return 0;
 }
 
+int listener_refuse(struct listener *l)
+{
+    (void)l;
+    return -1;
+}
+
+int listener_again(struct listener *l)
+{
+    (void)l;
+    return -1;
+}
+
 void listener_close(struct listener *l, void (*closed)(struct listener *l))
 {
     if (closed)
@@ -545,6 +557,15 @@ static void ended(void *ctx, const struct call_arrival *a, const struct call_fat
         buf_addf(&lab.told, ": %s", end->unfit);
 }
 
+/* An event begins at once, or in vain, or never says. */
+static void event(void *ctx, const struct call_arrival *a, const struct call_fate *fate)
+{
+    slice name = mode_event(fate->mode);
+    (void)ctx, (void)a;
+    if (!slice_is(name, "never"))
+        exchange_go_on(&lab.worker, fate->run, slice_is(name, "begins"));
+}
+
 /* ---- one exchange ---- */
 
 /* A worker with one door. Its setup is made by hand, since a plane would bind sockets. rule NULL: a
@@ -556,13 +577,14 @@ static void lab_init(enum protocol protocol, enum service service, const char *m
     struct setup *setup = mem_zero(sizeof *setup);
     struct err e = {0};
     now_ns = SECONDS(1000);
-    lab = (struct lab){.protocol = protocol,
-                       .service = service,
-                       .method = "POST",
-                       .caller = BUF_INIT(10000),
-                       .seen = BUF_INIT(10000),
-                       .told = BUF_INIT(10000),
-                       .director = {.fault = SLICE("test"), .arrived = arrived, .ended = ended}};
+    lab = (struct lab){
+        .protocol = protocol,
+        .service = service,
+        .method = "POST",
+        .caller = BUF_INIT(10000),
+        .seen = BUF_INIT(10000),
+        .told = BUF_INIT(10000),
+        .director = {.fault = SLICE("test"), .arrived = arrived, .event = event, .ended = ended}};
     if (mode_text[0] && mode_parse(slice_of(mode_text), &lab.mode, &e))
         fail_msg("%s", e.text);
     assert_int_equal(config_add_proxy(config, &e), 0);
@@ -709,6 +731,12 @@ static const struct row rows[] = {
     {"lost-reply:reset", ANSWERS, "2", " reset(2)", ONCE, "reset 200 handled fired"},
     {"lost-reply:reset", ANSWERS, "g", " reset(2)", CALL, "reset grpc:0 handled fired"},
     {"lost-reply:hold", ANSWERS, "1", " closed after 1m", ONCE, "timeout 200 handled fired"},
+    /* when something else has begun */
+    {"event:begins", ANSWERS, "12", "200 pong.", ONCE, "200 200 handled fired"},
+    {"event:begins", ANSWERS, "g", PONG, CALL, "grpc:0 grpc:0 handled fired"},
+    {"event:vain", ANSWERS, "12", "200 pong.", ONCE, "200 200 handled"},
+    {"event:never", ANSWERS, "12", "200 pong. after 20s", ONCE, "200 200 handled"},
+    {"event:begins", CLOSES, "1", " closed", ONCE " closed", "closed closed handled fired"},
     /* services that fail by themselves: the caller sees the same */
     {"", REFUSES, "12",
      "502 outfox: service at 127.0.0.1:9 cannot be reached: connection refused..", "",
@@ -779,7 +807,7 @@ static void test_modes(void **state)
             if (!strchr(rows[i].protocols, letters[p]))
                 continue;
             tried[mode_kind(m)][p] = true;
-            for (enum decides d = A_DIRECTOR; d < DECIDES; d++)
+            for (enum decides d = A_DIRECTOR; d < DECIDES - (mode_event(m).n > 0); d++)
                 check_row(&rows[i], p, d);
         }
     }

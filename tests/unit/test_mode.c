@@ -29,9 +29,9 @@ static mode parse_mode(const char *text)
 static void test_kinds_stay(void **state)
 {
     static const char *const names[] = {
-        "none",     "status",  "grpc",      "refuse",      "reset",
-        "close",    "hold",    "delay",     "delay-reply", "slow",
-        "truncate", "corrupt", "duplicate", "rst-stream",  "goaway",
+        "none",      "status",     "grpc",        "refuse", "reset",    "close",
+        "hold",      "delay",      "delay-reply", "slow",   "truncate", "corrupt",
+        "duplicate", "rst-stream", "goaway",      "event",
     };
     (void)state;
     assert_true(MODE_KINDS >= LENGTH(names) && MODE_KINDS <= 32);
@@ -70,6 +70,25 @@ static void test_corrupt(void **state)
     }
     assert_int_equal(mode_field(parse_mode("reset:300")).n, 0);
     assert_int_equal(mode_field(mode_make(MODE_CORRUPT, MODE_ARGUMENT_MAX)).n, 0);
+}
+
+static void test_event(void **state)
+{
+    (void)state;
+    mode a = parse_mode("event:kill-stock"), b = parse_mode("event:kill.price_2");
+    assert_int_equal(mode_kind(a), MODE_EVENT);
+    assert_true(slice_is(mode_event(a), "kill-stock") && slice_is(mode_event(b), "kill.price_2"));
+    assert_int_not_equal(a, b);
+    assert_int_equal(mode_event(parse_mode("corrupt:remove=kill-stock")).n, 0);
+    assert_int_equal(mode_field(a).n, 0);
+    assert_true(mode_reached(a) && mode_label(a) == (LABEL_MODE | a));
+    static const char *const wrong[] = {"event", "event:", "event:a b", "event:-a/b", "event:a:b"};
+    for (size_t i = 0; i < LENGTH(wrong); i++) {
+        struct err e = {0};
+        mode m;
+        assert_int_equal(mode_parse(slice_of(wrong[i]), &m, &e), -1);
+        assert_non_null(strstr(e.text, "the name of an event of the plan"));
+    }
 }
 
 /* The longest field is accepted and read back, one byte more is not. */
@@ -671,12 +690,19 @@ static void test_duplicate_brute_force(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds_stay),   cmocka_unit_test(test_corrupt),
-        cmocka_unit_test(test_long_field),   cmocka_unit_test(test_fields_threads),
-        cmocka_unit_test(test_fields_full),  cmocka_unit_test(test_acts),
-        cmocka_unit_test(test_cut_outcomes), cmocka_unit_test(test_corrupt_bounds),
-        cmocka_unit_test(test_duplicate),    cmocka_unit_test(test_duplicate_time),
-        cmocka_unit_test(test_explore),      cmocka_unit_test(test_duplicate_brute_force),
+        cmocka_unit_test(test_kinds_stay),
+        cmocka_unit_test(test_corrupt),
+        cmocka_unit_test(test_event),
+        cmocka_unit_test(test_long_field),
+        cmocka_unit_test(test_fields_threads),
+        cmocka_unit_test(test_fields_full),
+        cmocka_unit_test(test_acts),
+        cmocka_unit_test(test_cut_outcomes),
+        cmocka_unit_test(test_corrupt_bounds),
+        cmocka_unit_test(test_duplicate),
+        cmocka_unit_test(test_duplicate_time),
+        cmocka_unit_test(test_explore),
+        cmocka_unit_test(test_duplicate_brute_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,11 @@ static void test_mode_rows(void **state)
         [ARG_BYTES] = {{0, 0}, {1, 0}, {0xffffff, 0}},
         [ARG_CORRUPT] = {{CORRUPT_EMPTY, 0}, {CORRUPT_GARBAGE, 0}, {CORRUPT_EMPTY, 0}},
         [ARG_ERROR] = {{0, 0}, {7, 0}, {13, 0}},
+        [ARG_EVENT] = {{0, 0}, {1, 0}, {0, 0}},
     };
     (void)state;
+    (void)parse_mode("event:first"); /* place 0 */
+    (void)parse_mode("event:second");
     for (enum mode_kind kind = MODE_STATUS; kind < MODE_KINDS; kind++)
         for (int i = 0; i < 3; i++) {
             enum mode_argument argument = mode_rows[kind].argument;

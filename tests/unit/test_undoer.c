@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lab/journal and lab/undoer: real runs (forked), which are killed, stopped, or end as they should.
+ * harm/journal and harm/undoer: real runs (forked), which are killed, stopped, or end as they should.
  * Undo scripts leave a line each in a file, so that their order can be seen. Each test has a state
  * directory of its own. */
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "lab/undoer.h"
+#include "harm/undoer.h"
 #include "support/unit.h"
 
 enum { WAIT_MS = 20 * 1000, STEP_MS = 5, LIFE_S = 120 };
