@@ -37,6 +37,9 @@ struct keeper {
     bool dead; /* fd has seen its end */
     char mark[MARK_MAX];
     pid_t pid;
+    bool patient;
+    void (*clear)(void *user); /* NULL: nobody waits for it */
+    void *user;
     struct loop *loop;           /* NULL: not attached */
     struct timer retry;          /* runs while requests wait */
     struct process *first, *end; /* in the order of their start */
@@ -347,10 +350,59 @@ void process_signal(struct process *p, int signal)
     (void)send(p->fd, &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* What an abandoned process says. It stays known until it and all below it are gone. */
+static void on_silent_start(struct process *p, pid_t pid)
+{
+    (void)p, (void)pid;
+}
+
+static void on_silent_end(struct process *p, int status)
+{
+    (void)p, (void)status;
+}
+
+static void on_silent_gone(struct process *p);
+
+static void on_silent_failure(struct process *p, const char *why)
+{
+    (void)why;
+    on_silent_gone(p);
+}
+
+static const struct process_events silent = {on_silent_start, on_silent_failure, on_silent_end,
+                                             on_silent_gone};
+
+bool keeper_is_clear(const struct keeper *k)
+{
+    for (const struct process *p = k->first; p; p = p->next)
+        if (p->events == &silent && !p->released)
+            return false;
+    return true;
+}
+
+void keeper_tell(struct keeper *k, void (*clear)(void *user), void *user)
+{
+    k->clear = clear;
+    k->user = user;
+}
+
+/* Its last event: `released` is set already. */
+static void on_silent_gone(struct process *p)
+{
+    if (p->keeper->clear && keeper_is_clear(p->keeper))
+        p->keeper->clear(p->keeper->user);
+}
+
 void process_abandon(struct process *p)
 {
-    if (!p->released)
+    if (p->released)
+        return;
+    if (p->waiting || !p->polled || p->keeper->patient) { /* not begun, or has time to end */
         process_release(p);
+        return;
+    }
+    p->events = &silent;
+    process_signal(p, SIGKILL);
 }
 
 /* --- What /proc tells of them ----------------------------------------------------------------- */
@@ -409,6 +461,7 @@ int keeper_new_patient(struct keeper **out, int64_t patience_ns, struct err *e)
     }
     *out = mem_zero(sizeof **out);
     (*out)->fd = pair[0];
+    (*out)->patient = patience_ns > 0;
     (*out)->pid = pid;
     memcpy((*out)->mark, mark, sizeof mark);
     return 0;

@@ -100,4 +100,10 @@ void process_signal(struct process *p, int signal);
 /* No more events of it; kills it and all its descendants now. */
 void process_abandon(struct process *p);
 
+/* Have all that were abandoned ended, with all their descendants? For who needs their ports and files
+ * again; `clear` is called, from the loop, each time that it becomes so. Of a patient keeper nobody
+ * knows. */
+bool keeper_is_clear(const struct keeper *k);
+void keeper_tell(struct keeper *k, void (*clear)(void *user), void *user);
+
 #endif

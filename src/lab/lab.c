@@ -29,6 +29,7 @@
 #include "plan/wrap.h"
 
 #define END_FAULTS_NS  SECONDS(30)
+#define END_WITHIN_NS  SECONDS(20)
 #define READY_AGAIN_NS MS(100)
 
 /* ---- waiting ---- */
@@ -601,6 +602,29 @@ static void close_places(struct lab *lab)
         (void)run_fail(lab, "%s", hosts.text);
 }
 
+static void on_clear(void *user)
+{
+    loop_stop(user);
+}
+
+static bool nobody_is_left(const struct lab *lab)
+{
+    return keeper_is_clear(lab->keeper);
+}
+
+/* Ports and directories belong to what comes next: a killed process may need a while to end. */
+static void end_members(struct lab *lab)
+{
+    for (uint32_t i = 0; i < lab->plan->clients.n; i++)
+        client_stop(&lab->clients[i]);
+    for (uint32_t i = 0; i < lab->plan->nodes.n; i++)
+        node_stop(&lab->nodes[i]);
+    if (!lab_outlast(lab, nobody_is_left, END_WITHIN_NS))
+        (void)run_fail(lab,
+                       "what it had started could not be ended: something waits for a disk, or "
+                       "for a device, that does not answer");
+}
+
 static void run_story(struct lab *lab)
 {
     slice said;
@@ -613,10 +637,7 @@ static void run_story(struct lab *lab)
         (void)run_fail(lab, "`before` failed: %.*s", SLICE_ARG(said));
     else if (!start_nodes(lab) && !await_ready(lab) && !exercise(lab) && !check_commands(lab))
         note_missing(lab);
-    for (uint32_t i = 0; i < p->clients.n; i++)
-        client_stop(&lab->clients[i]);
-    for (uint32_t i = 0; i < p->nodes.n; i++)
-        node_stop(&lab->nodes[i]);
+    end_members(lab);
     close_places(lab);
     if (p->after.n && !lab->signal && !run_command(lab, p->after, p->within_ns, &said))
         (void)run_fail(lab, "`after` failed: %.*s", SLICE_ARG(said));
@@ -740,6 +761,7 @@ static int lab_open(struct lab *lab, struct err *e)
     (void)uv_signal_start(&lab->on_int, on_signal, SIGINT);
     (void)uv_signal_start(&lab->on_term, on_signal, SIGTERM);
     status = keeper_attach(lab->keeper, &lab->loop, e);
+    keeper_tell(lab->keeper, on_clear, &lab->loop);
     if (!status)
         run_all(lab);
     uv_close((uv_handle_t *)&lab->on_int, NULL);

@@ -793,6 +793,45 @@ static void nothing_outlives_us_and_the_keeper(void **state)
     nothing_outlives(true);
 }
 
+static void count_clear(void *user)
+{
+    ++*(int *)user;
+}
+
+static bool is_counted(void *ctx)
+{
+    return *(int *)ctx > 0;
+}
+
+/* What was abandoned is over when all of it has ended, and not when it was told to: its guard, which
+ * waits for that, sleeps here. */
+static void the_abandoned_are_awaited(void **state)
+{
+    (void)state;
+    struct world w;
+    struct seen s;
+    int cleared = 0;
+    world_init(&w);
+    keeper_tell(w.k, count_clear, &cleared);
+    struct process *p = spawn(&w, "exec sleep 110", &with_gone, &s);
+    assert_true(world_run(&w, PATIENCE_NS, is_started, &s));
+    assert_true(keeper_is_clear(w.k));
+    pid_t guard = process_guard(p);
+    assert_int_equal(kill(guard, SIGSTOP), 0);
+    process_abandon(p);
+    assert_false(keeper_is_clear(w.k));
+    (void)world_run(&w, 100 * MS_NS, never, NULL);
+    assert_false(keeper_is_clear(w.k));
+    assert_int_equal(cleared, 0);
+    assert_int_equal(kill(guard, SIGCONT), 0);
+    assert_true(world_run(&w, PATIENCE_NS, is_counted, &cleared));
+    assert_true(keeper_is_clear(w.k));
+    assert_int_equal(kill(s.pid, 0), -1);
+    assert_int_equal(s.ended + s.gone + s.failed, 0);
+    keeper_free(w.k);
+    loop_deinit(&w.l);
+}
+
 /* --- Nothing piles up ------------------------------------------------------------------------- */
 
 static void two_hundred_leave_nothing(void **state)
@@ -934,6 +973,7 @@ int main(void)
         cmocka_unit_test(guard_killed),
         cmocka_unit_test(nothing_outlives_us),
         cmocka_unit_test(nothing_outlives_us_and_the_keeper),
+        cmocka_unit_test(the_abandoned_are_awaited),
         cmocka_unit_test(two_hundred_leave_nothing),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(no_descriptors_left),
