@@ -40,7 +40,9 @@ SUPPORT_SRCS := $(sort $(wildcard tests/support/*.c))
 TEST_SRCS    := $(sort $(wildcard tests/unit/test_*.c))
 FUZZ_SRCS    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRCS   := $(sort $(wildcard bench/*.c))
-FORMATTED    := $(sort $(wildcard src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch]))
+CC_SRCS      := $(sort $(wildcard instrument/cc/*.c))
+RT_SRCS      := $(sort $(wildcard instrument/rt/*.c))
+FORMATTED    := $(sort $(wildcard include/*/*.h instrument/*/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] bench/*.[ch] bench/*/*.[ch]))
 
 GEN := build/gen
 OBJ := build/obj/$(VARIANT)
@@ -55,6 +57,9 @@ AID_OBJS   := $(call objects,$(SUPPORT_SRCS))
 TESTS      := $(TEST_SRCS:tests/unit/%.c=build/$(VARIANT)/tests/%)
 REPLAYS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/$(VARIANT)/tests/%)
 FUZZERS    := $(FUZZ_SRCS:tests/fuzz/%.c=build/fuzz/%)
+COMPILER   := build/outfox-cc
+RT         := build/liboutfox_rt.a
+NATIVE      = $(if $(filter plain,$(VARIANT)),$(if $(RT_SRCS),$(RT)) $(if $(and $(HAS_LLVM),$(CC_SRCS)),$(COMPILER)))
 BENCHES    := $(BENCH_SRCS:bench/%.c=$(OUT)/bench/%)
 PEERS      := $(OUT)/bench/peers/origin $(OUT)/bench/peers/origin_h2
 BARE       := $(OUT)/bench/peers/bare
@@ -66,7 +71,7 @@ UI_HAS := ui/node_modules/.$(if $(filter check-programs bench pictures,$(MAKECMD
 # Nothing here may fail while the file is read: `make demo` and `make test` install first. What is
 # missing is said when something is about to be built.
 
-PKGS     := yaml-0.1 libxxhash libuv libnghttp2 openssl sqlite3 zlib expat
+PKGS     := yaml-0.1 libxxhash libuv libnghttp2 openssl sqlite3 zlib expat libdw libelf
 pkg       = $(shell pkg-config $(1) 2>/dev/null)
 lacks     = $(shell for p in $(1); do pkg-config --exists $$p 2>/dev/null || echo $$p; done)
 no_header = $(shell echo '\#include <$(1)>' | $(CC) -E $(PKG_CFLAGS) -xc - >/dev/null 2>&1 || echo $(1))
@@ -82,6 +87,10 @@ LLHTTP_CFLAGS := $(call pkg,--cflags libllhttp)
 LLHTTP_SRCS   :=
 PKGS          += libllhttp
 endif
+
+# LLVM is for `outfox cc` alone, a program beside outfox; without it all else is built.
+LLVM_CONFIG ?= $(firstword $(foreach v,14 15 16 17 18 19,$(shell command -v llvm-config-$(v))) $(shell command -v llvm-config))
+HAS_LLVM    := $(and $(LLVM_CONFIG),$(wildcard $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)/llvm-c/Core.h))
 
 PKG_CFLAGS  := $(call pkg,--cflags $(PKGS)) $(LLHTTP_CFLAGS)
 PKG_LIBS    := $(call pkg,--libs $(filter-out libxxhash,$(PKGS))) # xxhash is used inline
@@ -126,7 +135,7 @@ LINK_tsan  = -fsanitize=thread
 FLAGS_fuzz = $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined
 LINK_fuzz  = -fsanitize=address,undefined
 
-ALL_CPPFLAGS := -std=c17 -D_GNU_SOURCE -Isrc -I$(GEN) $(PKG_CFLAGS)
+ALL_CPPFLAGS := -std=c17 -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) $(PKG_CFLAGS)
 ALL_CFLAGS   := $(ALL_CPPFLAGS) $(WARN) -fno-common -fvisibility=hidden $(FLAGS_$(VARIANT)) \
     $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS  := $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
@@ -134,6 +143,7 @@ ALL_LDFLAGS  := $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
 # What single files need on top: a fuzz target has no header of ours, only main knows the version.
 MORE :=
 $(OBJ)/tests/%.o $(OBJ)/bench/%.o: MORE := $(TEST_CFLAGS)
+$(OBJ)/instrument/cc/%.o: MORE = -isystem $(shell $(LLVM_CONFIG) --includedir) -DCLANG_MAJOR=$(firstword $(subst ., ,$(shell $(LLVM_CONFIG) --version)))
 $(OBJ)/tests/fuzz/%.o: MORE := -Itests -Wno-missing-prototypes
 $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"' -DOUTFOX_COMMIT='"$(COMMIT)"'
 
@@ -142,7 +152,7 @@ $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"' -DOUTFOX_COMMIT='"
 .PHONY: all demo check test soak check-programs bench labelled quick-table pictures fuzz fuzz-run lint tidy fmt fmt-check clean install uninstall help
 .PHONY: deps deps-test deps-solver FORCE
 
-all: $(BIN) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
+all: $(BIN) $(NATIVE) ## build build/outfox (SAN=1: build/san/outfox, with sanitizers)
 
 demo: ## install what is missing, build, and find the bug of a web shop
 	@tools/install-deps build
@@ -163,7 +173,7 @@ soak: ## run what takes long: most campaigns sanitized, threads, scale, every to
 	+@MAKE='$(MAKE)' tools/run-tests --soak
 
 # Programs that tools/run-tests runs; the replays feed the fuzzers' saved inputs.
-check-programs: $(BIN) $(if $(NO_UI),,$(UI_HAS)) $(TESTS) $(REPLAYS) $(if $(filter plain,$(VARIANT)),$(BENCHES))
+check-programs: $(BIN) $(NATIVE) $(if $(NO_UI),,$(UI_HAS)) $(TESTS) $(REPLAYS) $(if $(filter plain,$(VARIANT)),$(BENCHES))
 
 bench: $(BIN) $(if $(NO_UI),,$(UI_HAS)) $(BENCHES) $(PEERS) $(BARE) ## run the benchmarks; peers: tools/install-deps bench (BENCH_SECONDS=1, _ROUNDS=3)
 	@set -e; for b in $(BENCHES); do echo "== $${b##*/}"; $$b; done
@@ -357,6 +367,25 @@ endef
 $(BIN): $(CMD_OBJS) $(LIB) $(OBJ)/link
 	$(call link,$(CMD_OBJS))
 
+$(COMPILER): $(call objects,$(CC_SRCS)) $(LIB) $(OBJ)/link
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(PKG_LIBS) -lm $(shell $(LLVM_CONFIG) --ldflags --libs --link-shared)
+
+# The runtime is linked into programs of others: it has flags of its own, and nothing of ours.
+RT_FLAGS := -std=c17 -D_GNU_SOURCE -Iinclude $(WARN) -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector \
+    -fno-omit-frame-pointer -U_FORTIFY_SOURCE
+RT_OBJS  := $(RT_SRCS:%.c=build/obj/rt/%.o)
+$(eval $(call stamp,build/obj/rt/flags,$(CC) $(RT_FLAGS)))
+build/obj/rt/%.o: %.c build/obj/rt/flags | deps
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(RT_FLAGS) -MMD -MP -c -o $@ $<
+$(RT): $(RT_OBJS)
+	@rm -f $@
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $(RT_OBJS)
+
 # tests/support holds what several tests share; each program below links all of it.
 $(TESTS): build/$(VARIANT)/tests/%: $(OBJ)/tests/unit/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
 	$(call link,$< $(AID_OBJS),$(TEST_LIBS) $(MORE_LIBS))
@@ -392,4 +421,4 @@ $(OBJ)/tests/unit/test_hitting.o: | deps-solver
 # Objects are kept, also those that only a pattern rule mentions.
 .SECONDARY:
 
--include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d)
+-include $(wildcard $(OBJ)/*/*.d $(OBJ)/*/*/*.d build/obj/rt/*/*/*.d)
