@@ -9,7 +9,9 @@
  *
  * 1. Orders are taken while a script runs, so that a run that lives need not wait for it.
  * 2. All that the run had sent before it was killed is read first: the system keeps it.
- * 3. What failed is not tried twice for one reason: once when its lease is over, once at the end. */
+ * 3. Undoing waits until nobody is left who may be about to begin what is undone: a run that was killed
+ *    leaves commands that are being killed, too, and one of them could have the last word.
+ * 4. What failed is not tried twice for one reason: once when its lease is over, once at the end. */
 #include "harm/undoer.h"
 
 #include <errno.h>
@@ -24,6 +26,8 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "io/process.h"
+#include "io/procs.h"
 #include "io/sys.h"
 
 enum {
@@ -38,6 +42,7 @@ enum {
 
 #define ANSWER_NS    SECONDS(2)
 #define FREE_MOST_NS SECONDS(60)
+#define DEATH_NS     SECONDS(2)
 
 enum order_kind { ORDER_BEGIN = 1, ORDER_ENDED };
 
@@ -67,6 +72,7 @@ struct watch {
     struct undo script;       /* that runs, of this fault: */
     uint32_t id;
     bool gone; /* the run is */
+    struct proc run;
 };
 
 static void fault_remove(struct watch *w, uint32_t id)
@@ -175,6 +181,20 @@ static void script_check(struct watch *w)
     fault_remove(w, w->id);
 }
 
+/* Ends the commands of a run that was killed. One that lives, and only left something undone, has ended its
+ * own. */
+static void commands_end(const struct watch *w)
+{
+    struct proc p;
+    int64_t until_ns = clock_ns() + DEATH_NS;
+    bool alive;
+    while ((alive = proc_read(w->run.pid, &p) && p.start == w->run.start && p.alive) &&
+           clock_ns() < until_ns)
+        (void)poll(NULL, 0, STEP_MS);
+    if (!alive)
+        (void)keeper_clear_up();
+}
+
 /* Until the run is gone and everything was undone, or was tried to be. */
 static void watch_run(struct watch *w)
 {
@@ -190,7 +210,11 @@ static void watch_run(struct watch *w)
             break;
         struct pollfd p = {.fd = w->gone ? -1 : SOCKET_FD, .events = POLLIN};
         (void)poll(&p, 1, pause_ms(w));
-        orders_take(w, room, n_room);
+        if (!w->gone) {
+            orders_take(w, room, n_room);
+            if (w->gone && w->active.n)
+                commands_end(w);
+        }
         if (w->script.pid)
             script_check(w);
     }
@@ -216,7 +240,7 @@ static void descriptors_drop(int sock, int journal)
         sys_close(null);
 }
 
-static _Noreturn void undoer_main(int sock, const struct journal *j)
+static _Noreturn void undoer_main(int sock, const struct journal *j, pid_t run)
 {
     static const int ignored[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
                                   SIGUSR2, SIGALRM, SIGTSTP, SIGTTIN, SIGTTOU};
@@ -233,6 +257,8 @@ static _Noreturn void undoer_main(int sock, const struct journal *j)
     if (chdir("/")) /* what we stand in cannot be unmounted */
         _exit(1);
     struct watch w = {.path = journal_path(j)};
+    if (!proc_read(run, &w.run)) /* then nobody waits for it */
+        w.run = (struct proc){.pid = run};
     watch_run(&w);
     if (!w.active.n)
         (void)unlink(w.path);
@@ -250,9 +276,9 @@ int undoer_new(struct undoer **out, struct journal *j, struct err *e)
     sigset_t all, before; /* our handlers must not run in the undoer */
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t pid = fork();
+    pid_t run = getpid(), pid = fork();
     if (pid == 0)
-        undoer_main(pair[1], j);
+        undoer_main(pair[1], j, run);
     int code = errno;
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     sys_close(pair[1]);
