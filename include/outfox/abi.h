@@ -308,6 +308,8 @@ struct outfox_trial {
     uint32_t chance; /* of 2^32 */
     uint64_t key, nth, seed;
     uint64_t delay_ns;
+    int32_t error; /* OUTFOX_ERROR: this one alone, where it is possible; 0: any, by the seed */
+    uint32_t reserved2;
     uint64_t nodes; /* bits: the nodes that may be harmed */
     uint32_t claimed;
     uint32_t n_points;

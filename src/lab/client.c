@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What exercises the system. A client with `every` is a command that is run again and again: each
- * time is an operation. Others run as long as the run does, and say line by line what they did:
- *
- *   ok [TOOK] [TEXT]       an operation succeeded; TOOK as in 1.5ms, else the time since the last one
- *   fail [TOOK] [TEXT]     one failed
- *   event NAME [VALUE]     something happened, which triggers may wait for
- *
- * It may say the same by the run's socket (socket.c). All else that it prints is a line like any other. */
+ * time is an operation. Others run as long as the run does, and say line by line what they did
+ * (plan/said.h). They may say the same by the run's socket (socket.c). */
 #include <unistd.h>
 
 #include "data/json.h"
 #include "io/sys.h"
 #include "lab/lab_int.h"
 #include "lab/socket.h"
+#include "plan/said.h"
 
 static const struct plan_client *plan_of(const struct lab_client *c)
 {
@@ -61,8 +57,8 @@ static void on_next(struct timer *t);
 /* Does it tell of its operations itself, as clients without `every` do? */
 static bool says_ops(slice line)
 {
-    slice word;
-    return slice_word(&line, &word) && (slice_is(word, "ok") || slice_is(word, "fail"));
+    enum said_kind kind = said_read(line).kind;
+    return kind == SAID_OK || kind == SAID_FAIL;
 }
 
 static void on_done(void *user, const struct command_result *r)
@@ -103,21 +99,15 @@ static void on_next(struct timer *t)
 
 bool client_say(struct lab_client *c, slice line)
 {
-    slice rest = line, word, name;
-    if (!slice_word(&rest, &word))
-        return false;
-    bool ok = slice_is(word, "ok");
-    if (ok || slice_is(word, "fail")) {
-        slice said = rest;
-        int64_t took = clock_ns() - c->last_ns;
-        if (slice_word(&said, &word) && slice_to_ns(word, &took))
-            rest = said;
-        op_add(c, ok, took, slice_trim(rest));
-        return true;
+    struct said said = said_read(line);
+    switch (said.kind) {
+    case SAID_OTHER: return false;
+    case SAID_EVENT: lab_told(c->lab, (int32_t)c->index, said.name, said.text); return true;
+    case SAID_OK:
+    case SAID_FAIL: break;
     }
-    if (!slice_is(word, "event") || !slice_word(&rest, &name))
-        return false;
-    lab_told(c->lab, (int32_t)c->index, name, slice_trim(rest));
+    op_add(c, said.kind == SAID_OK, said.took_ns < 0 ? clock_ns() - c->last_ns : said.took_ns,
+           said.text);
     return true;
 }
 
