@@ -35,7 +35,7 @@ struct unit {
 };
 
 /* Each adds what its file is about. They never fail: what they do not understand stays as it is. */
-void facts_add(struct unit *u);   /* first: it sees the program as it was written */
+void facts_add(struct unit *u); /* first: it sees the program as it was written */
 void states_add(struct unit *u);
 void origins_add(struct unit *u);
 void sites_add(struct unit *u);

@@ -53,7 +53,7 @@ struct native_task {
 struct native {
     struct arena arena;
     slice path;
-    uint64_t id; /* outfox_part_id */
+    uint64_t id;    /* outfox_part_id */
     bool has_lines; /* of code addresses: it has debug information */
     VEC(struct native_site) sites;
     VEC(struct native_function) functions;
