@@ -13,6 +13,8 @@
  *    did. One fault in a trial: who changes `claimed` from 0 to 1 may inject, and nobody else.
  * 3. Between "armed" and "over" outfox writes nothing that processes read but `armed`. A process that
  *    has lost outfox runs on, unharmed and unharming.
+ *    Whatever is wrong with the file, a process runs as if it were not instrumented: it believes no
+ *    number of the file before it has held it against the file's size.
  * 4. The first 32 bytes of the file, and the first 4 of a record, mean the same in every version.
  * 5. Texts are found by offsets from the field that holds them, so records need no relocations. */
 #ifndef OUTFOX_ABI_H
@@ -101,7 +103,10 @@ struct outfox_site {
         uint8_t where;  /* bits of outfox_where */
     } error[OUTFOX_ERRORS];
     int32_t value; /* what is returned; a pointer: 0 */
-    uint32_t reserved[2];
+    uint32_t
+        names; /* a hash of the three texts, any: it tells apart what the same lines of two files
+                       say. 0: none */
+    uint32_t reserved;
 };
 
 enum outfox_reason {
@@ -118,8 +123,9 @@ struct outfox_function {
     int32_t file, name; /* texts */
     uint32_t line;
     uint32_t flags;   /* bits of outfox_function_flag */
-    uint32_t enabled; /* 1: its states count. Written by the runtime, before the trial is armed */
-    uint32_t reserved[2];
+    uint32_t enabled; /* 1: its states count. The runtime writes it, so its section is writable */
+    uint32_t names;   /* as of a site */
+    uint32_t reserved;
 };
 
 enum outfox_function_flag {
@@ -158,33 +164,46 @@ extern "C" {
 #endif
 
 /* The names carry the version, so that parts of a program that were built with another one have a
- * runtime of their own. The first runtime that is loaded serves all parts that have the same. */
+ * runtime of their own. Each program and shared library brings a runtime; the first that is loaded serves
+ * all. For that its data are unique symbols (STB_GNU_UNIQUE), found also across dlopen with RTLD_LOCAL;
+ * a program shows its own to what it loads later if it is linked with
+ *     -Wl,--export-dynamic-symbol=outfox_rt1_*
+ * Without that, what it loads with dlopen has a runtime of its own, to which the states of the program
+ * are not known; faults are still one in a trial, for the file says so. */
 #define outfox_on     outfox_rt1_on
 #define outfox_now    outfox_rt1_now
 #define outfox_hook   outfox_rt1_hook
 #define outfox_module outfox_rt1_module
+#define outfox_gone   outfox_rt1_gone
 
 /* Not 0: this process takes part in a trial. Code looks before it calls the hook. */
 extern int outfox_on;
 
 /* The state that this thread is in; NULL: in none. A function whose record is not enabled writes
- * elsewhere. On return a function restores what was. */
-extern __thread const struct outfox_state *outfox_now;
+ * elsewhere. On return a function restores what was. Signal handlers read it: no model but initial-exec,
+ * which calls nobody. */
+extern __thread const struct outfox_state *outfox_now __attribute__((tls_model("initial-exec")));
 
 /* Before the call of a site. subject: a descriptor, a FILE * or 0. count: NULL, or how much the call
  * is asked for, which may be made less. caller: where the function with the site returns to.
- * 0: go on. Else the call must not be made: errno is set where `result` of the site says so, and *value is
- * what is to be returned. */
+ * 0: go on, errno is as it was. Else the call must not be made: errno is set where `result` of the site
+ * says so, and *value is what is to be returned. It may be called from signal handlers, between vfork
+ * and exec, and on any stack (it needs 1 KiB of it); it waits for nobody unless the fault is a delay. */
 int outfox_hook(const struct outfox_site *site, long subject, unsigned long *count,
                 const void *caller, long *value);
 
-/* Each program and shared library says at its start what it has. */
+/* Each program and shared library says at its start what it has, and before it is unloaded that it goes.
+ * bias: what an address has more than in the file of the module, where it is 0 if the module is loaded
+ * where it was linked to. An unknown one: code and code_end are NULL. */
 struct outfox_part {
     const struct outfox_site *sites, *sites_end;
     const struct outfox_state *states, *states_end;
     struct outfox_function *functions, *functions_end;
+    const char *code, *code_end; /* where it is loaded */
+    uintptr_t bias;
 };
 void outfox_module(const struct outfox_part *part);
+void outfox_gone(const struct outfox_part *part);
 
 #ifdef __cplusplus
 }
@@ -200,16 +219,23 @@ enum {
     OUTFOX_FRAMES = 24,
     OUTFOX_PATH = 240,
     OUTFOX_SOCKET = 108,
+    OUTFOX_PROBES = 64,
 };
 
+#define OUTFOX_NO_MODULE UINT16_MAX
+#define OUTFOX_NO_STATE  UINT32_MAX
+
 /* Which request is granted. A request is a hit of a site, while the trial is armed, at which what the
- * rule wants (`act`) is possible at that moment. */
+ * rule wants (`act`) is possible. What a descriptor is takes a system call to know. So it is asked at the
+ * first hits of a point, until it was possible once: from then on hits of the point are requests. It is
+ * asked again, and more strictly (is it a pipe to oneself?), before a request is granted; a request at
+ * which it is not possible is passed over, and the next one that the rule allows may be granted. */
 enum outfox_rule {
-    OUTFOX_RULE_NONE,    /* none: they are counted */
-    OUTFOX_RULE_POINT,   /* the nth of the point whose key is `key` */
+    OUTFOX_RULE_NONE,    /* none: they are counted. `act` may have several bits, 0 stands for all */
+    OUTFOX_RULE_POINT,   /* the nth of the point whose key is `key`, or a later one */
     OUTFOX_RULE_STATE,   /* in the state `key`: each with the chance `chance` */
-    OUTFOX_RULE_NEW,     /* the first in a state whose `seen` is 0 */
-    OUTFOX_RULE_REQUEST, /* the nth request of all */
+    OUTFOX_RULE_NEW,     /* the first in a state whose `seen` is 0; who has claimed sets it to 1 */
+    OUTFOX_RULE_REQUEST, /* the nth request of all, or a later one */
 };
 
 /* A state of a node: the key of OUTFOX_RULE_STATE. state: index in the module, UINT32_MAX: none. */
@@ -217,15 +243,17 @@ enum outfox_rule {
     ((uint64_t)(node) << 48 | (uint64_t)(module) << 32 | (uint32_t)(state))
 
 /* What is counted: requests of a site, in a state, for a caller. In a table of `n_points` (a power of
- * two) from `points` on: open addressing, the first place is key % n_points, then the next ones. Who
- * changes `key` from 0 to its own fills the rest and sets `filled`. */
+ * two) from `points` on (a multiple of 64: threads that count different points shall not share a line of
+ * the cache): open addressing, the first place is key % n_points, then the next ones, OUTFOX_PROBES in
+ * all. Who changes `key` from 0 to its own fills the rest and sets `filled`. */
 struct outfox_point {
     uint64_t key;    /* outfox_point_key; 0: free */
-    uint64_t caller; /* address in `caller_module`, from where that is loaded; 0: not known */
+    uint64_t caller; /* address in the file of `caller_module`; 0: in none that we know */
     uint32_t filled;
     uint32_t requests;
-    uint16_t node, module, state_module, caller_module; /* UINT16_MAX: none */
-    uint32_t site, state;                               /* indices; state UINT32_MAX: none */
+    uint16_t node, module, state_module, caller_module; /* OUTFOX_NO_MODULE: none */
+    uint32_t site, state;                               /* indices; OUTFOX_NO_STATE */
+    uint64_t reserved[3];
 };
 
 static inline uint64_t outfox_mix(uint64_t h, uint64_t v)
@@ -262,20 +290,23 @@ static inline uint64_t outfox_part_id(const struct outfox_part *part)
 {
     uint64_t h = OUTFOX_TRIAL_MAGIC;
     for (const struct outfox_site *s = part->sites; s < part->sites_end; s++)
-        h = outfox_mix(h, (uint64_t)s->line << 32 | (uint64_t)s->column << 16 | s->kind << 8 |
-                              s->errors);
+        h = outfox_mix(outfox_mix(h, (uint64_t)s->line << 32 | (uint64_t)s->column << 16 |
+                                         (uint64_t)s->kind << 8 | s->errors),
+                       s->names);
     h = outfox_mix(h, (uint64_t)(part->sites_end - part->sites) << 32 |
                           (uint64_t)(part->states_end - part->states));
     for (const struct outfox_state *s = part->states; s < part->states_end; s++)
         h = outfox_mix(h, (uint64_t)s->line << 32 | s->branch);
-    h = outfox_mix(h, (uint64_t)(part->functions_end - part->functions));
+    for (const struct outfox_function *f = part->functions; f < part->functions_end; f++)
+        h = outfox_mix(h, (uint64_t)f->line << 32 | f->names);
     return h ? h : 1;
 }
 
+/* Where a call returns to: the call is before it. */
 struct outfox_frame {
-    uint16_t module; /* UINT16_MAX: in none of ours */
+    uint16_t module; /* OUTFOX_NO_MODULE: in none of ours */
     uint16_t reserved[3];
-    uint64_t address; /* from where the module is loaded; without one: the address itself */
+    uint64_t address; /* in the file of the module; without one: in the process */
 };
 
 /* What was done, written by who has claimed it; whole when `done` is 1. */
@@ -284,8 +315,8 @@ struct outfox_injection {
     uint32_t act;              /* outfox_act */
     struct outfox_point point; /* `requests`: which of the point it was, from 1 */
     int32_t error;             /* errno; 0: none */
-    int32_t pid, tid;
-    uint32_t where;        /* outfox_where: what the subject was */
+    int32_t pid, tid;          /* 0: not known */
+    uint32_t where;        /* outfox_where: what the subject was; 0: no descriptor, or not known */
     int64_t at_ns;         /* CLOCK_MONOTONIC */
     uint64_t asked, given; /* OUTFOX_SHORT: how much */
     uint64_t request;      /* which of all */
@@ -301,23 +332,34 @@ struct outfox_trial {
     uint64_t bytes;   /* of the file */
     uint64_t reserved;
 
+    /* What outfox says. All but `armed` is written while that is 0. */
     uint32_t
-        armed; /* 1: requests count and may be granted; 0 before all nodes are ready, and at the end */
-    uint32_t rule;   /* outfox_rule */
-    uint32_t act;    /* one of outfox_act */
+        armed;     /* 1: requests count and may be granted; 0 before all nodes are ready, and at the
+                        end: delays end then. Processes that find outfox dead set it to 0, too */
+    uint32_t rule; /* outfox_rule */
+    uint32_t act;  /* one of outfox_act */
     uint32_t chance; /* of 2^32 */
     uint64_t key, nth, seed;
     uint64_t delay_ns;
     int32_t error; /* OUTFOX_ERROR: this one alone, where it is possible; 0: any, by the seed */
     uint32_t reserved2;
     uint64_t nodes; /* bits: the nodes that may be harmed */
-    uint32_t claimed;
+    uint64_t quiet; /* bits: nodes whose processes have filters for system calls, which may end them
+                       when they make one that is not theirs: no delays and short counts, no errors
+                       that depend on what a descriptor is, two frames, no process number, no wink */
+    uint64_t points; /* offset */
     uint32_t n_points;
-    uint64_t points;            /* offset */
-    uint64_t requests;          /* so far */
-    uint64_t lost;              /* not counted by point: the table was full */
+    uint32_t reserved_1;
     char socket[OUTFOX_SOCKET]; /* path of a datagram socket for struct outfox_event; empty: none */
-    uint32_t attached;          /* processes that took part */
+    uint32_t reserved_2[9];
+
+    /* What processes change, on a line of the cache that holds nothing else. */
+    uint64_t requests; /* so far */
+    uint64_t lost;     /* not counted by point: the table was full */
+    uint32_t claimed;  /* 1: somebody injects or has injected */
+    uint32_t attached; /* processes that took part; what they have forked is not counted */
+    uint64_t reserved_3[5];
+
     struct outfox_injection injection;
     struct outfox_module_entry module[OUTFOX_MODULES];
 };
