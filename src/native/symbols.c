@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Addresses as places in sources, by libdw: it reads debug information in the file or beside it (build id,
+ * debug link) and, where there is none, symbols. Linking it is the price for not reading DWARF ourselves. */
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "native/native_int.h"
+
+struct native_symbols {
+    Dwfl *dwfl;
+    Dwfl_Module *module;
+    GElf_Addr bias; /* what libdw adds to addresses of the file */
+    char *paths;    /* where debug information of others is searched: as libdw does */
+};
+
+static const Dwfl_Callbacks *callbacks(char **paths)
+{
+    static Dwfl_Callbacks c;
+    c = (Dwfl_Callbacks){.find_elf = dwfl_build_id_find_elf,
+                         .find_debuginfo = dwfl_standard_find_debuginfo,
+                         .section_address = dwfl_offline_section_address,
+                         .debuginfo_path = paths};
+    return &c;
+}
+
+struct native_symbols *native_symbols_open(const char *path)
+{
+    struct native_symbols *s = mem_zero(sizeof *s);
+    s->dwfl = dwfl_begin(callbacks(&s->paths));
+    if (s->dwfl)
+        s->module = dwfl_report_offline(s->dwfl, "", path, -1);
+    if (!s->module || dwfl_report_end(s->dwfl, NULL, NULL) ||
+        !dwfl_module_getelf(s->module, &s->bias)) {
+        native_symbols_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void native_symbols_free(struct native_symbols *s)
+{
+    if (s && s->dwfl)
+        dwfl_end(s->dwfl);
+    mem_free(s);
+}
+
+/* The function that the source has there, also where it was inlined into another. */
+static const char *source_function(struct native_symbols *s, GElf_Addr at)
+{
+    Dwarf_Addr bias;
+    Dwarf_Die *unit = dwfl_module_addrdie(s->module, at, &bias), *scopes = NULL;
+    const char *name = NULL;
+    int n = unit ? dwarf_getscopes(unit, at - bias, &scopes) : 0;
+    for (int i = 0; i < n && !name; i++) {
+        int tag = dwarf_tag(&scopes[i]);
+        Dwarf_Attribute linkage;
+        if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
+            continue;
+        if (dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &linkage))
+            name = dwarf_formstring(&linkage);
+        if (!name)
+            name = dwarf_diename(&scopes[i]);
+    }
+    mem_free(scopes);
+    return name;
+}
+
+struct native_place native_place(struct native_symbols *s, uint64_t address)
+{
+    struct native_place place = {0};
+    GElf_Addr at = address + s->bias;
+    const char *name = source_function(s, at), *file;
+    Dwfl_Line *line = dwfl_module_getsrc(s->module, at);
+    int number = 0;
+    if (!name)
+        name = dwfl_module_addrname(s->module, at);
+    if (name)
+        place.function = slice_of(name);
+    file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    if (file) {
+        place.file = slice_of(file);
+        place.line = number > 0 ? (uint32_t)number : 0;
+    }
+    return place;
+}
+
+/* ---- names of C++ ---- */
+
+typedef char *demangle_function(const char *name, char *room, size_t *n, int *status);
+
+/* The library of C++ knows, where there is one: what is written in C++ needs it anyway. */
+static demangle_function *demangler(void)
+{
+    static demangle_function *found;
+    static bool looked;
+    if (!looked) {
+        void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+        void *symbol = library ? dlsym(library, "__cxa_demangle") : NULL;
+        memcpy(&found, &symbol, sizeof found); /* C has no cast from objects to functions */
+        looked = true;
+    }
+    return found;
+}
+
+enum { MANGLED_MOST = 4096 };
+
+slice native_demangled(slice name, struct arena *a)
+{
+    int status = -1;
+    if (!slice_starts(name, SLICE("_Z")) || name.n > MANGLED_MOST || !demangler())
+        return name;
+    char *plain = demangler()(arena_copy(a, name.p, name.n), NULL, NULL, &status);
+    slice out = status == 0 && plain ? slice_copy(a, slice_of(plain)) : name;
+    mem_free(plain);
+    return out;
+}
