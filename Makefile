@@ -381,10 +381,13 @@ build/obj/rt/%.o: %.c build/obj/rt/flags | deps
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(RT_FLAGS) -MMD -MP -c -o $@ $<
+# One object, so that whatever needs a part has all; of its names programs see those of the ABI.
 $(RT): $(RT_OBJS)
 	@rm -f $@
 	$(call say,AR,$@)
-	$(Q)$(AR) rcs $@ $(RT_OBJS)
+	$(Q)$(CC) -r -nostdlib -o build/obj/rt/all.o $(RT_OBJS)
+	$(Q)objcopy --wildcard --keep-global-symbol='outfox_rt1_*' build/obj/rt/all.o
+	$(Q)$(AR) rcs $@ build/obj/rt/all.o
 
 # tests/support holds what several tests share; each program below links all of it.
 $(TESTS): build/$(VARIANT)/tests/%: $(OBJ)/tests/unit/%.o $(AID_OBJS) $(LIB) $(OBJ)/link
