@@ -75,22 +75,23 @@ struct policy_setup {
     void *user;
 };
 
-struct policy;
+struct trial_policy;
 
 struct policy_ops {
     const char *name;
     const char *doc;
-    size_t bytes; /* of its own struct, which begins with struct policy */
+    size_t bytes; /* of its own struct, which begins with struct trial_policy */
     /* Fills rule, key, nth, chance, error of an order that has all else. False: it has nothing left
      * to try, and will not have unless it is told of more. */
-    bool (*next)(struct policy *p, struct trial_order *order);
-    void (*took)(struct policy *p, const struct trial_order *order, const struct trial_seen *seen);
+    bool (*next)(struct trial_policy *p, struct trial_order *order);
+    void (*took)(struct trial_policy *p, const struct trial_order *order,
+                 const struct trial_seen *seen);
     /* OUTFOX_RULE_NEW: is this state no longer new? NULL: the policy does not use that rule. */
-    bool (*knows)(const struct policy *p, uint64_t state);
-    void (*deinit)(struct policy *p);
+    bool (*knows)(const struct trial_policy *p, uint64_t state);
+    void (*deinit)(struct trial_policy *p);
 };
 
-struct policy {
+struct trial_policy {
     const struct policy_ops *ops;
     struct policy_setup setup;
     struct rng rng;
@@ -99,12 +100,13 @@ struct policy {
 extern const struct policy_ops *const policies[]; /* up to NULL */
 const struct policy_ops *policy_find(slice name); /* NULL: there is none */
 
-struct policy *policy_new(const struct policy_ops *ops, const struct policy_setup *setup);
-void policy_free(struct policy *p);
+struct trial_policy *policy_new(const struct policy_ops *ops, const struct policy_setup *setup);
+void policy_free(struct trial_policy *p);
 
-bool policy_next(struct policy *p, struct trial_order *order);
-void policy_took(struct policy *p, const struct trial_order *order, const struct trial_seen *seen);
-bool policy_knows(const struct policy *p, uint64_t state);
+bool policy_next(struct trial_policy *p, struct trial_order *order);
+void policy_took(struct trial_policy *p, const struct trial_order *order,
+                 const struct trial_seen *seen);
+bool policy_knows(const struct trial_policy *p, uint64_t state);
 
 /* The state of a point: the key of OUTFOX_RULE_STATE. Requests in no state are of one more. */
 static inline uint64_t policy_state(const struct outfox_point *p)
