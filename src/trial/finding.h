@@ -22,7 +22,7 @@ struct finding_variation {
     uint32_t tried, shown; /* trials in which the fault was made; of them, with the symptom */
 };
 
-struct finding {
+struct trial_finding {
     uint32_t number; /* from 1 */
     slice title;
     enum symptom_kind symptom;
@@ -42,7 +42,7 @@ struct findings *findings_new(const struct trials *t, policy_errors *errors, voi
 void findings_free(struct findings *f);
 
 uint32_t findings_n(const struct findings *f);
-const struct finding *findings_at(const struct findings *f, uint32_t i);
+const struct trial_finding *findings_at(const struct findings *f, uint32_t i);
 
 /* Points that can be asked for: of any trial. */
 void findings_learn(struct findings *f, const struct trial_result *r);
@@ -55,7 +55,7 @@ bool findings_next(struct findings *f, struct trial_order *out);
 void findings_took(struct findings *f, const struct trial_result *r);
 
 /* "bsrr found it after 12 trials": the trials of a leg until the finding, 0: it did not. */
-uint64_t finding_trials(const struct finding *f, uint32_t leg);
+uint64_t finding_trials(const struct trial_finding *f, uint32_t leg);
 
 /* An order as text, for the command line, and back: KEY:NTH:error[:ERRNO], KEY:NTH:delay:NS,
  * KEY:NTH:short; KEY in hexadecimal digits, then the seed after a slash. 0, or -1 with *e. */
