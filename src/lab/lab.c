@@ -514,14 +514,16 @@ static int await_ready(struct lab *lab)
 {
     const struct plan *p = lab->plan;
     int64_t until = clock_ns() + p->ready_ns;
-    slice said = {0};
+    slice said = {0}, last;
     while (p->ready.n && !lab->signal && !lab->run->broken.n) {
         int64_t left = until - clock_ns();
         if (left <= 0)
             return run_fail(lab, "the system is not ready: `ready` did not succeed in time%s%.*s",
                             said.n ? ": " : "", SLICE_ARG(said));
-        if (run_command(lab, p->ready, left, &said))
+        if (run_command(lab, p->ready, left, &last))
             break;
+        if (!said.n || clock_ns() < until) /* what was cut off has less to say than the try before */
+            said = last;
         (void)lab_wait(lab, never, READY_AGAIN_NS);
     }
     return lab->signal || lab->run->broken.n ? -1 : 0;
