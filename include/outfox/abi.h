@@ -355,9 +355,9 @@ struct outfox_trial {
     uint32_t n_points;
     uint32_t reserved_1;
     char socket[OUTFOX_SOCKET]; /* path of a datagram socket for struct outfox_event; empty: none */
-    uint32_t reserved_2[9];
+    uint32_t reserved_2[7];
 
-    /* What processes change, on a line of the cache that holds nothing else. */
+    /* At 256. What processes change, on a line of the cache that holds nothing else. */
     uint64_t requests; /* so far */
     uint64_t lost;     /* not counted by point: the table was full */
     uint32_t claimed;  /* 1: somebody injects or has injected */

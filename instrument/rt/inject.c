@@ -123,12 +123,9 @@ static int choose_error(const struct rt_request *r, const struct rt_subject *s)
     const struct outfox_site *site = r->site;
     int fit[OUTFOX_ERRORS];
     unsigned n = 0;
-    bool is_any = site->subject != OUTFOX_SUBJECT_FD && site->subject != OUTFOX_SUBJECT_STREAM;
-    for (unsigned i = 0; i < site->errors && i < OUTFOX_ERRORS; i++) {
-        uint32_t where = site->error[i].where;
-        if (s->where ? where & s->where : is_any || where == OUTFOX_ON_ANY)
+    for (unsigned i = 0; i < site->errors && i < OUTFOX_ERRORS; i++)
+        if (rt_error_fits(site, i, s))
             fit[n++] = site->error[i].number;
-    }
     return n ? fit[rt_random(rt_self.trial, r->request, 1) % n] : 0;
 }
 

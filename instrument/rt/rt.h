@@ -28,6 +28,11 @@ enum {
     RT_PARTS = 64, /* modules of a process, with those that have gone */
 };
 
+/* What is written at each hit shares no line of the cache with what is read at each hit. */
+_Static_assert(offsetof(struct outfox_trial, requests) == 256, "lines of the cache");
+_Static_assert(offsetof(struct outfox_trial, injection) == 320, "lines of the cache");
+_Static_assert(sizeof(struct outfox_point) == 64, "lines of the cache");
+
 /* A module of this process. Its place is kept when it goes, for it alone: so a reader that is late
  * finds addresses that nobody has, and never the tables of another one. */
 struct rt_part {
@@ -79,6 +84,8 @@ struct rt_subject {
     int fd;         /* -1: none */
 };
 
+/* Whether the trial wants the nth of its errors, on such a subject. */
+bool rt_error_fits(const struct outfox_site *site, unsigned n, const struct rt_subject *s);
 /* Which of `acts` are possible at the site now. Strictly: whatever could make a fault there one that no
  * system shows counts against it. Not quiet nodes: with up to three system calls; strictly, with more. */
 uint32_t rt_possible(const struct outfox_site *site, long subject, const unsigned long *count,

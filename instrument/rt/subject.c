@@ -121,34 +121,52 @@ static bool has_descriptor(const struct outfox_site *site)
     return site->subject == OUTFOX_SUBJECT_FD || site->subject == OUTFOX_SUBJECT_STREAM;
 }
 
-/* Where each error is possible, or any of them: 0 if there are none to choose from. */
+static bool is_wanted(const struct outfox_site *site, unsigned n)
+{
+    return !rt_self.trial->error || rt_self.trial->error == site->error[n].number;
+}
+
+/* Where the errors are possible that the trial wants, or any of them. */
 static uint32_t errors_where(const struct outfox_site *site)
 {
     uint32_t all = 0;
-    for (unsigned i = 0; i < site->errors && i < OUTFOX_ERRORS; i++)
-        all |= site->error[i].where;
+    for (unsigned n = 0; n < site->errors && n < OUTFOX_ERRORS; n++)
+        all |= is_wanted(site, n) ? site->error[n].where : 0;
     return all;
+}
+
+bool rt_error_fits(const struct outfox_site *site, unsigned n, const struct rt_subject *s)
+{
+    if (!is_wanted(site, n))
+        return false;
+    if (s->where)
+        return site->error[n].where & s->where;
+    return !has_descriptor(site) || site->error[n].where == OUTFOX_ON_ANY;
+}
+
+/* Those that do not say by a number what has gone wrong have no list of errors. */
+static bool has_wanted_error(const struct outfox_site *site)
+{
+    if (!site->errors)
+        return site->result == OUTFOX_RESULT_VALUE && !rt_self.trial->error;
+    return errors_where(site);
 }
 
 static bool has_error(const struct outfox_site *site, const struct rt_subject *s)
 {
     if (!site->errors)
-        return site->result == OUTFOX_RESULT_VALUE;
-    if (s->where)
-        return errors_where(site) & s->where;
-    for (unsigned i = 0; i < site->errors && i < OUTFOX_ERRORS; i++)
-        if (!has_descriptor(site) || site->error[i].where == OUTFOX_ON_ANY)
+        return has_wanted_error(site);
+    for (unsigned n = 0; n < site->errors && n < OUTFOX_ERRORS; n++)
+        if (rt_error_fits(site, n, s))
             return true;
     return false;
 }
 
 bool rt_must_ask(const struct outfox_site *site, uint32_t acts)
 {
-    if (!has_descriptor(site))
-        return false;
     if (acts & (OUTFOX_DELAY | OUTFOX_SHORT))
         return true;
-    return site->errors && errors_where(site) != OUTFOX_ON_ANY;
+    return has_descriptor(site) ? errors_where(site) != OUTFOX_ON_ANY : rt_self.trial->error;
 }
 
 static int descriptor_of(const struct outfox_site *site, long subject)
@@ -166,6 +184,8 @@ uint32_t rt_possible(const struct outfox_site *site, long subject, const unsigne
 {
     struct stat st;
     *out = (struct rt_subject){.fd = -1};
+    if (acts == OUTFOX_ERROR && !has_wanted_error(site))
+        return 0;
     bool may_ask = rt_may_ask();
     if (has_descriptor(site) && may_ask) {
         out->fd = descriptor_of(site, subject);
