@@ -522,7 +522,8 @@ static int await_ready(struct lab *lab)
                             said.n ? ": " : "", SLICE_ARG(said));
         if (run_command(lab, p->ready, left, &last))
             break;
-        if (!said.n || clock_ns() < until) /* what was cut off has less to say than the try before */
+        /* What was cut off has less to say than the try before. */
+        if (!said.n || clock_ns() < until)
             said = last;
         (void)lab_wait(lab, never, READY_AGAIN_NS);
     }
