@@ -31,6 +31,14 @@ void file_narrow(const char *path)
         (void)chmod(path, file.st_mode & 07777 & ~OTHERS);
 }
 
+slice file_directory(struct arena *a, const char *path)
+{
+    char real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const char *dir = !slash ? "." : arena_copy(a, path, (size_t)(slash - path) + 1);
+    return realpath(dir, real) ? slice_copy(a, slice_of(real)) : slice_of(dir);
+}
+
 int file_make_directories(const char *path)
 {
     struct stat there;

@@ -23,6 +23,9 @@ int file_open_private(const char *path, int flags);
 /* Closes a file that is there to others; nothing when there is none. */
 void file_narrow(const char *path);
 
+/* The directory that a file is in: absolute, where there is such a directory. */
+slice file_directory(struct arena *a, const char *path);
+
 /* Makes the directories of a path, those in front of its last slash, for their owner alone (0700). 0,
  * or -1 with errno. */
 int file_make_directories(const char *path) MUST_USE;

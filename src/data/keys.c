@@ -123,6 +123,27 @@ int keys_word(struct keys_reader *r, const struct key *key, const struct node *v
     return known ? 0 : -1;
 }
 
+int keys_number(struct keys_reader *r, const char *key, const struct node *value, double least,
+                double most, double *out)
+{
+    if (value->type != NODE_NUM || !(value->num >= least && value->num <= most))
+        return keys_fail(r, value, "\"%s\" must be a number from %g to %g", key, least, most);
+    *out = value->num;
+    return 0;
+}
+
+int keys_regex(struct keys_reader *r, const char *key, const struct node *value, slice *pattern,
+               const struct regex **out)
+{
+    struct err inner = {0};
+    if (keys_want_scalar(r, key, value))
+        return -1;
+    *pattern = value->text;
+    if (regex_parse(value->text, r->arena, out, &inner))
+        return keys_fail(r, value, "\"%s\": %s", key, inner.text);
+    return 0;
+}
+
 /* ---- values by their type ---- */
 
 static int read_text(struct keys_reader *r, const char *name, const struct node *value, slice *out)

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "data/node.h"
+#include "data/regex.h"
 
 enum key_type {
     KEY_OTHER,  /* by `read` alone */
@@ -128,6 +129,12 @@ int keys_duration(struct keys_reader *r, const struct key *key, const struct nod
 /* Which of the key's words it is. */
 int keys_word(struct keys_reader *r, const struct key *key, const struct node *value,
               uint32_t *out) MUST_USE;
+
+/* A number from least to most; a regular expression, and its text. */
+int keys_number(struct keys_reader *r, const char *key, const struct node *value, double least,
+                double most, double *out) MUST_USE;
+int keys_regex(struct keys_reader *r, const char *key, const struct node *value, slice *pattern,
+               const struct regex **out) MUST_USE;
 
 /* A name that people give to something of theirs: letters, digits, "-", "_" and perhaps ".". `what`
  * as in "the name of a service". */

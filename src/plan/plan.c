@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A plan as a whole: loading it, what must hold between its parts, and its end. */
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -355,18 +353,6 @@ static int plan_check(struct plan *p, struct err *e)
 
 /* ---- the whole ---- */
 
-/* The directory of the file, where commands are run: absolute, because an undo may be run from
- * anywhere. */
-static slice directory_of(struct plan *p, const char *path)
-{
-    char real[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const char *dir = !slash ? "." : arena_copy(&p->arena, path, (size_t)(slash - path) + 1);
-    if (!realpath(dir, real))
-        return slice_of(dir); /* the file cannot be read either */
-    return slice_copy(&p->arena, slice_of(real));
-}
-
 static void plan_init(struct plan *p)
 {
     *p = (struct plan){.references = 1,
@@ -430,7 +416,7 @@ static int load_root(struct plan *p, const char *path, uint32_t depth, const str
                      struct err *e)
 {
     const struct node *own, *base, *other;
-    p->dir = directory_of(p, path);
+    p->dir = file_directory(&p->arena, path);
     if (yaml_load(path, &p->arena, &own, e))
         return -1;
     *root = own;

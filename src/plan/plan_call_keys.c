@@ -161,7 +161,7 @@ int plan_read_millionths(struct keys_reader *r, const struct key *key, void *int
                          const struct node *value)
 {
     double chance;
-    if (plan_read_number(r, key->name, value, 0, 1, &chance))
+    if (keys_number(r, key->name, value, 0, 1, &chance))
         return -1;
     *(uint32_t *)key_field(key, into) = (uint32_t)(chance * SYSCALL_MILLION + 0.5);
     return 0;

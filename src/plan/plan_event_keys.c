@@ -39,7 +39,7 @@ static int read_trigger_line(struct keys_reader *r, const struct key *key, void 
                              const struct node *value)
 {
     struct plan_trigger *t = into;
-    return plan_read_regex(r, key->name, value, &t->pattern, &t->regex);
+    return keys_regex(r, key->name, value, &t->pattern, &t->regex);
 }
 
 static int read_above(struct keys_reader *r, const struct key *key, void *into,

@@ -7,7 +7,7 @@
 static int read_percentile(struct keys_reader *r, const struct key *key, void *into,
                            const struct node *value)
 {
-    return plan_read_number(r, key->name, value, 0, 100, key_field(key, into));
+    return keys_number(r, key->name, value, 0, 100, key_field(key, into));
 }
 
 /* What a kind's own key holds. */
@@ -61,7 +61,7 @@ static int read_bound(struct keys_reader *r, const struct key *key, void *into,
             r, value,
             "an expectation of a metric has one of most, least, equals, growth and ratio");
     x->bound = bounds[i].bound;
-    return bounds[i].factor ? plan_read_number(r, key->name, value, 1e-6, 1e6, &x->number)
+    return bounds[i].factor ? keys_number(r, key->name, value, 1e-6, 1e6, &x->number)
                             : plan_read_value(r, key->name, value, &x->number);
 }
 
@@ -79,11 +79,11 @@ static int read_expected(struct keys_reader *r, const struct key *key, void *int
     x->kind = expect_kinds[i].kind;
     x->name = slice_of(expect_kinds[i].key);
     switch (expect_kinds[i].value) {
-    case VALUE_PERCENT: return plan_read_number(r, key->name, value, 0, 100, &x->number);
-    case VALUE_COUNT: return plan_read_number(r, key->name, value, 0, 1e9, &x->number);
-    case VALUE_FACTOR: return plan_read_number(r, key->name, value, 1, 1e6, &x->number);
+    case VALUE_PERCENT: return keys_number(r, key->name, value, 0, 100, &x->number);
+    case VALUE_COUNT: return keys_number(r, key->name, value, 0, 1e9, &x->number);
+    case VALUE_FACTOR: return keys_number(r, key->name, value, 1, 1e6, &x->number);
     case VALUE_DURATION: return keys_duration(r, key, value, &x->most_ns);
-    case VALUE_PATTERN: return plan_read_regex(r, key->name, value, &x->pattern, &x->regex);
+    case VALUE_PATTERN: return keys_regex(r, key->name, value, &x->pattern, &x->regex);
     case VALUE_TRUE:
         return value->type == NODE_BOOL && value->boolean
                    ? 0

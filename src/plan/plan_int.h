@@ -63,12 +63,6 @@ const struct node *plan_extend(struct arena *a, const struct node *base, const s
 
 struct plan_place plan_place_of(const struct node *n);
 
-/* A number from least to most. */
-int plan_read_number(struct keys_reader *r, const char *key, const struct node *value, double least,
-                     double most, double *out) MUST_USE;
-int plan_read_regex(struct keys_reader *r, const char *key, const struct node *value,
-                    slice *pattern, const struct regex **out) MUST_USE;
-
 /* A size such as 64K; K is 1024. */
 bool plan_bytes_of(slice text, uint64_t *out) MUST_USE;
 int plan_read_bytes(struct keys_reader *r, const struct key *key, const struct node *value,

@@ -34,32 +34,10 @@ struct plan_place plan_place_of(const struct node *n)
     return (struct plan_place){n->line, n->col};
 }
 
-/* A number from least to most, to a double of the struct. */
-int plan_read_number(struct keys_reader *r, const char *key, const struct node *value, double least,
-                     double most, double *out)
-{
-    if (value->type != NODE_NUM || !(value->num >= least && value->num <= most))
-        return keys_fail(r, value, "\"%s\" must be a number from %g to %g", key, least, most);
-    *out = value->num;
-    return 0;
-}
-
 int plan_read_chance(struct keys_reader *r, const struct key *key, void *into,
                      const struct node *value)
 {
-    return plan_read_number(r, key->name, value, 0, 1, key_field(key, into));
-}
-
-int plan_read_regex(struct keys_reader *r, const char *key, const struct node *value,
-                    slice *pattern, const struct regex **out)
-{
-    struct err inner = {0};
-    if (keys_want_scalar(r, key, value))
-        return -1;
-    *pattern = value->text;
-    if (regex_parse(value->text, r->arena, out, &inner))
-        return keys_fail(r, value, "\"%s\": %s", key, inner.text);
-    return 0;
+    return keys_number(r, key->name, value, 0, 1, key_field(key, into));
 }
 
 /* A size as head and fallocate take it: K is 1024. */

@@ -22,7 +22,7 @@ struct agenda_leg {
     const struct policy_ops *policy;
     enum outfox_act act;
     uint64_t trials, injected, suspicious;
-    uint64_t counts[VERDICTS];
+    uint64_t counts[VERDICTS]; /* trials */
     bool over;
     slice why; /* it is over: in words */
 };
@@ -45,8 +45,8 @@ struct agenda *agenda_new_replay(const struct trials *t, const struct trial_orde
 /* now_ns: since the first trial, for the time limit. */
 enum agenda_answer agenda_next(struct agenda *a, int64_t now_ns, struct trial_order *out);
 
-/* Judges it; the result belongs to the agenda from then on, and is never changed again but for
- * `finding`. */
+/* Judges it; the result belongs to the agenda from then on. Operations, lines and points of those that
+ * nobody looks at again are given back (trial_result_trim). */
 void agenda_took(struct agenda *a, struct trial_result *r);
 
 /* OUTFOX_RULE_NEW of an order: is this state (OUTFOX_STATE_KEY) no longer new? Fills `seen`. */
@@ -64,7 +64,8 @@ struct agenda_view {
     const struct agenda_leg *leg;
     uint32_t n_legs;
     const struct findings *findings;
-    slice sick; /* not empty: references differ so that nothing can be said; why */
+    slice stopped; /* not empty: before the end; why */
+    slice sick;    /* not empty: references differ so that nothing can be said; why */
 };
 struct agenda_view agenda_view(const struct agenda *a);
 void agenda_free(struct agenda *a);

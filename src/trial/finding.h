@@ -57,8 +57,8 @@ void findings_took(struct findings *f, const struct trial_result *r);
 /* "bsrr found it after 12 trials": the trials of a leg until the finding, 0: it did not. */
 uint64_t finding_trials(const struct trial_finding *f, uint32_t leg);
 
-/* An order as text, for the command line, and back: KEY:NTH:error[:ERRNO], KEY:NTH:delay:NS,
- * KEY:NTH:short; KEY in hexadecimal digits, then the seed after a slash. 0, or -1 with *e. */
+/* A request as text, for the command line, and back: KEY:NTH:error:5:SEED, KEY:NTH:delay:3s:SEED,
+ * KEY:NTH:short:0:SEED; KEY and SEED in hexadecimal digits. 0, or -1 with *e. */
 void trial_order_print(const struct trial_order *o, struct buf *out);
 int trial_order_read(slice text, struct trial_order *o, struct err *e) MUST_USE;
 

@@ -41,7 +41,9 @@ struct trial_order {
     uint32_t number; /* of the trial, from 1 */
     enum trial_purpose purpose;
     uint32_t leg;     /* which policy and experiment (agenda.h); UINT32_MAX: none */
+    uint64_t in_leg;  /* EXPLORE: the how manieth of its leg, from 1 */
     uint32_t finding; /* AGAIN, VARY: of which finding; else UINT32_MAX */
+    uint32_t vary;    /* VARY: what of it, enum vary_what (finding.h) */
     enum outfox_rule rule;
     enum outfox_act act;
     uint32_t chance; /* of 2^32 */
@@ -70,6 +72,7 @@ struct policy_setup {
     uint64_t nodes;
     uint32_t budget;
     double epsilon;
+    bool total; /* bsrr: c is of all trials together, as Algorithm 2 reads by the letter */
     struct trial_order point; /* of `point` */
     policy_errors *errors;    /* NULL: one trial for each point, with whichever error */
     void *user;

@@ -142,6 +142,9 @@ struct trial_result {
 struct trial_result *trial_result_new(const struct trials *t, const struct trial_order *order);
 void trial_result_free(struct trial_result *r);
 
+/* Gives back what only judges need of a trial that is not suspicious: operations, lines, points. */
+void trial_result_trim(struct trial_result *r);
+
 /* The place of a client in `clients`. */
 uint32_t trial_client_at(const struct trials *t, uint32_t phase, uint32_t client);
 
@@ -150,5 +153,6 @@ struct trial_seen trial_result_seen(const struct trial_result *r);
 const char *trial_verdict_name(enum trial_verdict v);
 const char *trial_purpose_name(enum trial_purpose p);
 const char *symptom_name(enum symptom_kind k);
+const char *symptom_doc(enum symptom_kind k);
 
 #endif

@@ -66,6 +66,7 @@ struct trials_node {
     struct text_pairs env;
     struct trials_alive alive;
     bool harmed; /* may faults be made in it? */
+    const struct node *written;
     struct plan_place at;
 };
 
@@ -90,6 +91,7 @@ struct trials_client {
     int64_t every_ns;   /* between the beginnings of two; 0: one after the other */
     int64_t timeout_ns; /* of one operation */
     struct text_pairs env;
+    const struct node *written;
     struct plan_place at;
 };
 
@@ -113,12 +115,17 @@ struct trials_pattern {
     const struct regex *regex;
 };
 
+struct trials_patterns {
+    struct trials_pattern *at;
+    uint32_t n, cap;
+};
+
 struct trials_checkers {
     bool crash, client, log, resources;
     bool restart;       /* a node that has ended is started once more, on its data */
     struct texts clean; /* exit codes of a clean end; of none: all up to 125 */
-    VEC(struct trials_pattern) log_patterns; /* lines that count: warnings and errors */
-    VEC(struct trials_pattern) log_ignore;
+    struct trials_patterns log_patterns; /* lines that count: warnings and errors */
+    struct trials_patterns log_ignore;
     uint32_t threads, descriptors; /* more than any reference had, so many are no growth */
     int64_t slow_ns;               /* an operation that takes longer than any did, and than this */
     VEC(struct trials_invariant) invariants;
@@ -156,9 +163,9 @@ struct trials {
     uint64_t max_trials; /* of each policy and experiment */
     int64_t max_time_ns; /* of all */
     uint64_t seed;
-    uint32_t parallel;                       /* trials at a time */
-    struct texts harmed;                     /* names of nodes; empty: all */
-    VEC(struct trials_pattern) only, except; /* FILE:FUNCTION:CALLEE, each with *; no regex */
+    uint32_t parallel;                   /* trials at a time */
+    struct texts harmed;                 /* names of nodes; empty: all */
+    struct trials_patterns only, except; /* FILE:FUNCTION:CALLEE, each for slice_glob; no regex */
     VEC(struct trials_registrar) registrars; /* besides those that native/ knows */
     uint32_t depth;                          /* of direct calls that belong to a task */
 };
