@@ -91,6 +91,8 @@ endif
 # LLVM is for `outfox cc` alone, a program beside outfox; without it all else is built.
 LLVM_CONFIG ?= $(firstword $(foreach v,14 15 16 17 18 19,$(shell command -v llvm-config-$(v))) $(shell command -v llvm-config))
 HAS_LLVM    := $(and $(LLVM_CONFIG),$(wildcard $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)/llvm-c/Core.h))
+# The clang that made LLVM_CONFIG's bitcode is the one that goes with it.
+LLVM_CLANG  := $(or $(wildcard $(shell $(LLVM_CONFIG) --bindir 2>/dev/null)/clang),clang)
 
 PKG_CFLAGS  := $(call pkg,--cflags $(PKGS)) $(LLHTTP_CFLAGS)
 PKG_LIBS    := $(call pkg,--libs $(filter-out libxxhash,$(PKGS))) # xxhash is used inline
@@ -143,7 +145,7 @@ ALL_LDFLAGS  := $(FLAGS_$(VARIANT)) $(LINK_$(VARIANT)) $(CFLAGS) $(LDFLAGS)
 # What single files need on top: a fuzz target has no header of ours, only main knows the version.
 MORE :=
 $(OBJ)/tests/%.o $(OBJ)/bench/%.o: MORE := $(TEST_CFLAGS)
-$(OBJ)/instrument/cc/%.o: MORE = -isystem $(shell $(LLVM_CONFIG) --includedir) -DCLANG_MAJOR=$(firstword $(subst ., ,$(shell $(LLVM_CONFIG) --version)))
+$(OBJ)/instrument/cc/%.o: MORE = -isystem $(shell $(LLVM_CONFIG) --includedir) -DCLANG_MAJOR=$(firstword $(subst ., ,$(shell $(LLVM_CONFIG) --version))) -DCLANG='"$(LLVM_CLANG)"'
 $(OBJ)/tests/fuzz/%.o: MORE := -Itests -Wno-missing-prototypes
 $(OBJ)/src/cmd/main.o: MORE = -DOUTFOX_VERSION='"$(VERSION)"' -DOUTFOX_COMMIT='"$(COMMIT)"'
 
@@ -248,6 +250,7 @@ clean: ## remove all that was built
 	rm -rf build
 
 SHARE       = $(DESTDIR)$(PREFIX)/share
+NATIVE_DIR  = $(DESTDIR)$(PREFIX)/lib/outfox
 DOC_DIR     = $(SHARE)/doc/outfox
 EXAMPLE_DIR = $(SHARE)/outfox/examples
 BASH_DIR    = $(SHARE)/bash-completion/completions
@@ -256,6 +259,9 @@ FISH_DIR    = $(SHARE)/fish/vendor_completions.d
 
 install: all ## install below DESTDIR and PREFIX=/usr/local
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/outfox
+	$(if $(filter $(COMPILER),$(NATIVE)),install -D -m 755 $(COMPILER) $(NATIVE_DIR)/outfox-cc)
+	$(if $(filter $(RT),$(NATIVE)),install -D -m 644 $(RT) $(NATIVE_DIR)/liboutfox_rt.a)
+	install -D -m 644 include/outfox/abi.h $(DESTDIR)$(PREFIX)/include/outfox/abi.h
 	install -d $(DOC_DIR) $(EXAMPLE_DIR)
 	install -m 644 LICENSE README.md CHANGES.md $(DOC_DIR)
 	cp -R docs/. $(DOC_DIR)
@@ -270,7 +276,8 @@ install: all ## install below DESTDIR and PREFIX=/usr/local
 uninstall: ## remove what install has put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/outfox $(SHARE)/man/man1/outfox.1 $(SHARE)/man/man1/outfox-*.1
 	rm -f $(BASH_DIR)/outfox $(ZSH_DIR)/_outfox $(FISH_DIR)/outfox.fish
-	rm -rf $(DOC_DIR) $(SHARE)/outfox
+	rm -rf $(DOC_DIR) $(SHARE)/outfox $(NATIVE_DIR)
+	rm -f $(DESTDIR)$(PREFIX)/include/outfox/abi.h
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -370,7 +377,7 @@ $(BIN): $(CMD_OBJS) $(LIB) $(OBJ)/link
 $(COMPILER): $(call objects,$(CC_SRCS)) $(LIB) $(OBJ)/link
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(PKG_LIBS) -lm $(shell $(LLVM_CONFIG) --ldflags --libs --link-shared)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ -Wl,--as-needed $(filter %.o,$^) $(LIB) $(shell $(LLVM_CONFIG) --ldflags --libs --link-shared)
 
 # The runtime is linked into programs of others: it has flags of its own, and nothing of ours.
 RT_FLAGS := -std=c17 -D_GNU_SOURCE -Iinclude $(WARN) -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector \

@@ -4,7 +4,7 @@
  * facts to it, and LLVM makes the object of it, in one process.
  *
  *   argv.c      what the words of a command line mean
- *   main.c      the steps: front end, unit, emission, link
+ *   main.c      the steps: front end, unit, emission, link       run.c: the programs that carry them out
  *   unit.c      one module: read, instrumented, verified, optimised, emitted
  *   sites.c     calls that can fail become calls of thunks      calls.list: which those are
  *   origins.c   functions that can find an error themselves fail at their entry
@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "outfox/abi.h"
 
 /* A module while it is being instrumented. */
@@ -46,6 +47,37 @@ LLVMValueRef unit_offset(struct unit *u, LLVMValueRef record, unsigned field, LL
 
 /* A record of `type` in `section`, without an initialiser: who needs offsets into it names it first. */
 LLVMValueRef unit_record(struct unit *u, LLVMTypeRef type, const char *section);
+
+/* `names` of a record: a hash of its texts. */
+static inline uint32_t unit_names(const char *a, const char *b, const char *c)
+{
+    return hash_fold(hash_mix(hash_mix(hash_slice(slice_of(a)), hash_slice(slice_of(b))),
+                              hash_slice(slice_of(c))));
+}
+
+/* A function that several units may define (inline, a template) has its records once in a program: what
+ * differs between two of a section and a function is `index`. */
+void unit_share(struct unit *u, LLVMValueRef record, LLVMValueRef function, unsigned index);
+
+/* What a unit is to become. */
+struct unit_options {
+    const char *file;
+    const char *level; /* of optimisation: "0" to "3", "s", "z" */
+    bool debug;        /* debug information is kept; else it only tells us lines */
+    bool by_clang;     /* clang makes the object: bitcode is wanted */
+    bool plain;        /* not to be instrumented */
+};
+
+enum unit_result {
+    UNIT_OBJECT, /* *out is an object */
+    UNIT_BITCODE, /* *out is bitcode that clang can make it of, and that tells what is wrong, if anything is */
+    UNIT_WRONG,  /* there are mistakes in the source that only show now, as in inline assembler */
+    UNIT_FAILED, /* *e says why */
+};
+
+/* From clang's bitcode to an object, in process. */
+enum unit_result unit_compile(slice bitcode, const struct unit_options *o, struct buf *out,
+                              struct err *e) MUST_USE;
 
 /* File and line of an instruction, or of a function; line 0: not known. The file is copied. */
 unsigned unit_line(LLVMValueRef v, char *file, size_t room, unsigned *column);

@@ -70,9 +70,9 @@ struct verb {
     const char *name;       /* one or two words */
     const char *positional; /* "FILE"; "[FILE]" may be left out; "COMMAND..." is all the rest */
     uint32_t n_positional;
-    const char *about; /* one line; more of it, with examples, in help.txt */
-    uint32_t options;  /* bits of enum option_group */
-    int (*run)(const struct args *args);
+    const char *about;                   /* one line; more of it, with examples, in help.txt */
+    uint32_t options;                    /* bits of enum option_group */
+    int (*run)(const struct args *args); /* NULL: reads its words itself */
 };
 
 /* Verbs of two words that begin with the same one. */
@@ -177,6 +177,9 @@ int cmd_calls(const struct args *args);
 int cmd_no_faults(const struct args *args);
 int cmd_man(const struct args *args);
 int cmd_completion(const struct args *args);
+
+/* outfox cc, outfox c++, with all words from the verb on. Returns only when there is no compiler. */
+int cmd_cc(int argc, char **argv);
 
 /* ---- the options of a search: args.c ---- */
 

@@ -98,6 +98,10 @@ const struct verb verbs[] = {
      cmd_doctor},
     {"agent", "", 0, "run what plans of other machines harm this one with", OPT_COMMON | OPT_AGENT,
      cmd_agent},
+    {"cc", "ARGUMENT...", 1, "compile and link C so that its calls can be made to fail", OPT_COMMON,
+     NULL /* see dispatch */},
+    {"c++", "ARGUMENT...", 1, "compile and link C++ so that its calls can be made to fail",
+     OPT_COMMON, NULL},
     {"init", "[FILE]", 1, "write a first outfox.yaml", OPT_COMMON | OPT_JSON | OPT_INIT, cmd_init},
     {"validate", "[FILE]", 1, "check outfox.yaml", OPT_COMMON | OPT_JSON | OPT_VALIDATE,
      cmd_validate},
@@ -260,6 +264,8 @@ static int dispatch(int argc, char **argv)
     const struct verb *v = find_verb(argc, argv, &words);
     if (!v)
         return unknown_verb(argc, argv);
+    if (!v->run && !(argc == 2 && asks_for_help(argv[1])))
+        return cmd_cc(argc, argv); /* its options are those of compilers */
     if (args_parse(&args, v, argc - words, argv + words, &e))
         code = cmd_fail(&e);
     else if (args.help)

@@ -374,7 +374,7 @@ def check_modes():
 
 def verbs():
     listed = help_of().partition("commands:\n")[2].partition("\n\n")[0]
-    return [re.match(r"  ([\w-]+(?: \w+)?)  ", line)[1] for line in listed.splitlines()]
+    return [re.match(r"  ([\w+-]+(?: \w+)?)  ", line)[1] for line in listed.splitlines()]
 
 
 def check_cli():
