@@ -235,10 +235,10 @@ enum {
  * asked again, and more strictly (is it a pipe to oneself?), before a request is granted; a request at
  * which it is not possible is passed over, and the next one that the rule allows may be granted. */
 enum outfox_rule {
-    OUTFOX_RULE_NONE,    /* none: they are counted. `act` may have several bits, 0 stands for all */
-    OUTFOX_RULE_POINT,   /* the nth of the point whose key is `key`, or a later one */
-    OUTFOX_RULE_STATE,   /* in the state `key`: each with the chance `chance` */
-    OUTFOX_RULE_NEW,     /* the first in a state whose `seen` is 0; who has claimed sets it to 1 */
+    OUTFOX_RULE_NONE,  /* none: they are counted. `act` may have several bits, 0 stands for all */
+    OUTFOX_RULE_POINT, /* the nth of the point whose key is `key`, or a later one */
+    OUTFOX_RULE_STATE, /* in the state `key`: each with the chance `chance`, by seed, point and nth */
+    OUTFOX_RULE_NEW,   /* the first in a state whose `seen` is 0; who has claimed sets it to 1 */
     OUTFOX_RULE_REQUEST, /* the nth request of all, or a later one */
 };
 
@@ -323,7 +323,7 @@ struct outfox_injection {
     uint32_t where;        /* outfox_where: what the subject was; 0: no descriptor, or not known */
     int64_t at_ns;         /* CLOCK_MONOTONIC */
     uint64_t asked, given; /* OUTFOX_SHORT: how much */
-    uint64_t request;      /* which of all */
+    uint64_t request;      /* which of all; 0: not counted */
     uint32_t frames;
     uint32_t reserved;
     struct outfox_frame frame[OUTFOX_FRAMES]; /* from the site's function outwards */
@@ -358,8 +358,9 @@ struct outfox_trial {
     uint32_t reserved_2[7];
 
     /* At 256. What processes change, on a line of the cache that holds nothing else. */
-    uint64_t requests; /* so far */
-    uint64_t lost;     /* not counted by point: the table was full */
+    uint64_t
+        requests;  /* so far; rules but NONE and REQUEST do without: then it is the points' sum */
+    uint64_t lost; /* not counted by point: the table was full */
     uint32_t claimed;  /* 1: somebody injects or has injected */
     uint32_t attached; /* processes that took part; what they have forked is not counted */
     uint64_t reserved_3[5];

@@ -53,18 +53,16 @@ const struct rt_part *rt_part_of_code(const void *address)
     return NULL;
 }
 
-/* State and caller are nearly always of the module that the site is of. */
-static void locate(struct rt_place *place, const struct rt_part *own,
-                   const struct outfox_site *site, const void *caller)
+/* Where a hit belongs. State and caller are nearly always of the module that the site is of. */
+static inline void locate(struct outfox_point *p, const struct rt_part *own,
+                          const struct outfox_site *site, const struct outfox_state *state,
+                          const void *caller)
 {
-    const struct outfox_state *state = outfox_now;
     const struct rt_part *of_state = NULL, *of_caller = own;
     if (state)
         of_state = has_state(own, state) ? own : part_of_state(state);
     if (!is_in((uintptr_t)caller, own->code, own->code_end))
         of_caller = rt_part_of_code(caller);
-    place->state_part = of_state;
-    struct outfox_point *p = &place->point;
     p->node = (uint16_t)rt_self.node;
     p->module = own->module;
     p->site = (uint32_t)(site - own->sites);
@@ -74,29 +72,6 @@ static void locate(struct rt_place *place, const struct rt_part *own,
     p->caller = of_caller ? (uintptr_t)caller - of_caller->bias : 0;
 }
 
-static uint8_t *seen_of(const struct rt_place *place)
-{
-    const struct rt_part *p = place->state_part;
-    return p && p->seen ? &p->seen[place->point.state] : NULL;
-}
-
-static bool grants(const struct outfox_trial *t, const struct rt_request *r)
-{
-    const struct outfox_point *p = &r->place.point;
-    const uint8_t *seen;
-    switch (t->rule) {
-    case OUTFOX_RULE_POINT: return r->point && r->point->key == t->key && r->nth >= t->nth;
-    case OUTFOX_RULE_REQUEST: return r->request >= t->nth;
-    case OUTFOX_RULE_STATE:
-        return OUTFOX_STATE_KEY(p->node, p->state_module, p->state) == t->key &&
-               (rt_random(t, r->request, 0) & UINT32_MAX) < t->chance;
-    case OUTFOX_RULE_NEW:
-        seen = seen_of(&r->place);
-        return seen && !__atomic_load_n(seen, __ATOMIC_RELAXED);
-    default: return false;
-    }
-}
-
 static uint32_t acts_wanted(const struct outfox_trial *t, const struct outfox_site *site,
                             const unsigned long *count)
 {
@@ -104,16 +79,41 @@ static uint32_t acts_wanted(const struct outfox_trial *t, const struct outfox_si
     return count && *count > 1 ? acts : acts & ~(uint32_t)OUTFOX_SHORT;
 }
 
-/* The point of a request; false: it is none. */
-static bool is_request(struct rt_request *r, uint32_t acts)
+/* Whether a state has had its fault, in this trial or before; NULL: nobody keeps that. */
+static uint8_t *seen_of(const struct outfox_state *state)
+{
+    const struct rt_part *p = state ? part_of_state(state) : NULL;
+    return p && p->seen ? &p->seen[state - p->states] : NULL;
+}
+
+/* place: its key says which point it is. */
+static bool grants(const struct outfox_trial *t, const struct outfox_point *place, uint32_t nth,
+                   uint64_t request)
+{
+    const uint8_t *seen;
+    switch (t->rule) {
+    case OUTFOX_RULE_POINT: return place->key == t->key && nth >= t->nth;
+    case OUTFOX_RULE_REQUEST: return request >= t->nth;
+    case OUTFOX_RULE_STATE:
+        return OUTFOX_STATE_KEY(place->node, place->state_module, place->state) == t->key &&
+               (rt_random(place->key, nth, 0) & UINT32_MAX) < t->chance;
+    case OUTFOX_RULE_NEW:
+        seen = seen_of(outfox_now);
+        return seen && !__atomic_load_n(seen, __ATOMIC_RELAXED);
+    default: return false;
+    }
+}
+
+/* A place that is not in the table: is a hit of it a request? *point: entered, or NULL if it is full. */
+static __attribute__((noinline)) bool is_first_request(const struct outfox_site *site, long subject,
+                                                       const unsigned long *count, uint32_t acts,
+                                                       struct outfox_point *place,
+                                                       struct outfox_point **point)
 {
     struct rt_subject s;
-    r->point = rt_point_find(&r->place.point);
-    if (r->point)
-        return true;
-    if (rt_must_ask(r->site, acts) && !rt_possible(r->site, r->subject, r->count, acts, false, &s))
+    if (rt_must_ask(site, acts) && !rt_possible(site, subject, count, acts, false, &s))
         return false;
-    r->point = rt_point_enter(&r->place.point);
+    *point = rt_point_enter(place);
     return true;
 }
 
@@ -128,20 +128,33 @@ int rt_hook(const struct outfox_site *site, long subject, unsigned long *count, 
     if (!own || !acts || (own->muted && own->muted[site - own->sites]))
         return 0;
 
-    struct rt_request r = {.site = site, .subject = subject, .count = count, .caller = caller};
-    r.frame = __builtin_frame_address(0);
-    locate(&r.place, own, site, caller);
-    if (!is_request(&r, acts))
+    struct outfox_point place;
+    locate(&place, own, site, outfox_now, caller);
+    struct outfox_point *point = rt_point_find(&place);
+    if (!point && !is_first_request(site, subject, count, acts, &place, &point))
         return 0;
-    if (r.point)
-        r.nth = __atomic_add_fetch(&r.point->requests, 1, __ATOMIC_RELAXED);
+    uint32_t nth;
+    if (point)
+        nth = __atomic_add_fetch(&point->requests, 1, __ATOMIC_RELAXED);
     else
-        __atomic_fetch_add(&t->lost, 1, __ATOMIC_RELAXED);
-    r.request = __atomic_add_fetch(&t->requests, 1, __ATOMIC_RELAXED);
-    if (t->rule == OUTFOX_RULE_NONE || __atomic_load_n(&t->claimed, __ATOMIC_RELAXED) ||
-        !grants(t, &r))
+        nth = (uint32_t)__atomic_add_fetch(&t->lost, 1, __ATOMIC_RELAXED);
+    uint64_t request = 0;
+    if (t->rule == OUTFOX_RULE_NONE || t->rule == OUTFOX_RULE_REQUEST)
+        request = __atomic_add_fetch(&t->requests, 1, __ATOMIC_RELAXED);
+    if (t->rule == OUTFOX_RULE_NONE || __atomic_load_n(&t->claimed, __ATOMIC_RELAXED))
         return 0;
-    if (t->rule == OUTFOX_RULE_NEW)
-        r.seen = seen_of(&r.place);
+
+    place.key = point ? point->key : outfox_point_key(&place);
+    if (!grants(t, &place, nth, request))
+        return 0;
+    struct rt_request r = {.site = site,
+                           .place = &place,
+                           .nth = nth,
+                           .request = request,
+                           .subject = subject,
+                           .count = count,
+                           .frame = __builtin_frame_address(0),
+                           .caller = caller,
+                           .seen = t->rule == OUTFOX_RULE_NEW ? seen_of(outfox_now) : NULL};
     return rt_inject(&r, acts, value);
 }

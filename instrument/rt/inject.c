@@ -126,15 +126,15 @@ static int choose_error(const struct rt_request *r, const struct rt_subject *s)
     for (unsigned i = 0; i < site->errors && i < OUTFOX_ERRORS; i++)
         if (rt_error_fits(site, i, s))
             fit[n++] = site->error[i].number;
-    return n ? fit[rt_random(rt_self.trial, r->request, 1) % n] : 0;
+    return n ? fit[rt_random(r->place->key, r->nth, 1) % n] : 0;
 }
 
 static void note(struct outfox_injection *i, const struct rt_request *r, uint32_t act,
                  const struct rt_subject *s, bool may_ask)
 {
     i->act = act;
-    i->point = r->place.point;
-    i->point.key = outfox_point_key(&i->point);
+    i->point = *r->place;
+    memset(i->point.reserved, 0, sizeof(i->point.reserved));
     i->point.filled = 1;
     i->point.requests = r->nth;
     i->error = act == OUTFOX_ERROR ? choose_error(r, s) : 0;
@@ -145,7 +145,7 @@ static void note(struct outfox_injection *i, const struct rt_request *r, uint32_
     i->asked = r->count ? *r->count : 0;
     i->given = i->asked;
     if (act == OUTFOX_SHORT)
-        i->given = 1 + rt_random(rt_self.trial, r->request, 2) % (i->asked - 1);
+        i->given = 1 + rt_random(r->place->key, r->nth, 2) % (i->asked - 1);
     i->request = r->request;
     put_frames(i, r, may_ask);
     __atomic_store_n(&i->done, 1, __ATOMIC_RELEASE);

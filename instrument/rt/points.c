@@ -6,16 +6,19 @@
  * 1. The way to a point is its key, four multiplications that wait for each other. The process remembers
  *    where it found the points that it met last, by a cheaper hash of the same; what it remembers is held
  *    against the point itself, so it may be wrong, and need not be written at once. */
+#include <string.h>
+
 #include "rt.h"
 
 enum { REMEMBERED = 2048 };
 static uint32_t remembered[REMEMBERED]; /* index of a point */
 
+_Static_assert(offsetof(struct outfox_point, reserved) == offsetof(struct outfox_point, node) + 16,
+               "what makes a place, but the caller, is in one piece");
+
 static inline bool is_like(const struct outfox_point *p, const struct outfox_point *like)
 {
-    return p->caller == like->caller && p->site == like->site && p->state == like->state &&
-           p->module == like->module && p->node == like->node &&
-           p->state_module == like->state_module && p->caller_module == like->caller_module;
+    return p->caller == like->caller && memcmp(&p->node, &like->node, 16) == 0;
 }
 
 static inline uint32_t *memory_of(const struct outfox_point *like)

@@ -66,12 +66,6 @@ void rt_gone(const struct outfox_part *part);
 
 /* ---- points ---- */
 
-/* Where a request belongs; all but the counter. */
-struct rt_place {
-    const struct rt_part *state_part; /* NULL: in no state */
-    struct outfox_point point;
-};
-
 /* The point of the same place, or NULL: it is not in the table. */
 struct outfox_point *rt_point_find(const struct outfox_point *like);
 /* The same, entered if need be; NULL: no place is left. */
@@ -99,10 +93,9 @@ bool rt_may_ask(void);
 
 struct rt_request {
     const struct outfox_site *site;
-    struct rt_place place;
-    struct outfox_point *point; /* NULL: the table is full */
-    uint32_t nth;               /* of the point, from 1 */
-    uint64_t request;           /* of all, from 1 */
+    const struct outfox_point *place; /* its key, and what that is of */
+    uint32_t nth;                     /* of the point, from 1 */
+    uint64_t request;                 /* of all, from 1; 0: not counted */
     long subject;
     unsigned long *count;
     const void *frame; /* of the hook: [0] the frame before it, [1] where it returns to */
@@ -117,10 +110,12 @@ void rt_wink(uint32_t kind);
 /* The module of an address of code; NULL: none that we know. */
 const struct rt_part *rt_part_of_code(const void *address);
 
-/* A number that depends on the seed and the request alone. */
-static inline uint64_t rt_random(const struct outfox_trial *t, uint64_t request, uint64_t what)
+/* A number that depends on the seed, the point and which of its requests it is: not on what other threads
+ * do at the same time. */
+static inline uint64_t rt_random(uint64_t key, uint32_t nth, uint64_t what)
 {
-    uint64_t h = outfox_mix(outfox_mix(outfox_mix(t->seed, request), what), 0x6f7574666f78ull);
+    uint64_t h = outfox_mix(outfox_mix(rt_self.trial->seed, key), nth);
+    h = outfox_mix(outfox_mix(h, what), 0x6f7574666f78ull);
     return h ^ h >> 32;
 }
 
