@@ -10,6 +10,7 @@
 
 #include "base/outlet.h"
 #include "cmd/plan.h"
+#include "cmd/trials.h"
 #include "proxy/config.h"
 
 #ifndef OUTFOX_VERSION
@@ -94,6 +95,14 @@ const struct verb verbs[] = {
      cmd_plan_fire},
     {"plan tell", "LINE...", 1, "in a node or client: tell the run of an event or an operation",
      OPT_COMMON, cmd_plan_tell},
+    {"trials run", "FILE", 1, "make faults inside processes, one at a time, guided by their states",
+     OPT_COMMON | OPT_JSON | OPT_TRIALS | OPT_TRIALS_REPORT, cmd_trials_run},
+    {"trials check", "[FILE]", 1, "check a file of trials and the programs in it",
+     OPT_COMMON | OPT_TRIALS_CHECK, cmd_trials_check},
+    {"trials report", "NAME", 1, "print what came of trials again",
+     OPT_COMMON | OPT_JSON | OPT_TRIALS_REPORT, cmd_trials_report},
+    {"trials replay", "FINDING", 1, "make the fault of a finding again, NAME/NUMBER",
+     OPT_COMMON | OPT_TRIALS_REPLAY, cmd_trials_replay},
     {"doctor", "", 0, "undo what killed plans have left behind", OPT_COMMON | OPT_DOCTOR,
      cmd_doctor},
     {"agent", "", 0, "run what plans of other machines harm this one with", OPT_COMMON | OPT_AGENT,
@@ -121,7 +130,8 @@ const struct verb verbs[] = {
     {"version", "", 0, "print the version", OPT_COMMON | OPT_JSON, cmd_version},
 };
 
-const struct verb_group verb_groups[] = {{"sim", "simulated systems"}, {"plan", "failure plans"}};
+const struct verb_group verb_groups[] = {
+    {"sim", "simulated systems"}, {"plan", "failure plans"}, {"trials", "faults inside processes"}};
 const size_t n_verb_groups = sizeof verb_groups / sizeof *verb_groups;
 
 const struct verb_group *verb_group_of(const char *name)

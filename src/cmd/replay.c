@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cmd/session.h"
+#include "cmd/trials.h"
 #include "report/report.h"
 #include "report/words.h"
 
@@ -388,5 +389,7 @@ static int replay(struct session *s, struct err *e)
 
 int cmd_replay(const struct args *args)
 {
+    if (args->n_positional == 1 && trials_finding_named(args->positional[0]))
+        return cmd_trials_replay(args);
     return session_do(args, args->positional[1], false, replay);
 }
