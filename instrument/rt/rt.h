@@ -76,6 +76,7 @@ struct outfox_point *rt_point_enter(const struct outfox_point *like);
 struct rt_subject {
     uint32_t where; /* outfox_where; 0: no descriptor, or not known */
     int fd;         /* -1: none */
+    bool waits;     /* not known to return at once whatever happens */
 };
 
 /* Whether the trial wants the nth of its errors, on such a subject. */

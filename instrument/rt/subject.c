@@ -137,8 +137,8 @@ static uint32_t errors_where(const struct outfox_site *site)
 
 bool rt_error_fits(const struct outfox_site *site, unsigned n, const struct rt_subject *s)
 {
-    if (!is_wanted(site, n))
-        return false;
+    if (!is_wanted(site, n) || (site->error[n].number == EINTR && !s->waits))
+        return false; /* who does not wait is not interrupted */
     if (s->where)
         return site->error[n].where & s->where;
     return !has_descriptor(site) || site->error[n].where == OUTFOX_ON_ANY;
@@ -183,7 +183,7 @@ uint32_t rt_possible(const struct outfox_site *site, long subject, const unsigne
                      uint32_t acts, bool strictly, struct rt_subject *out)
 {
     struct stat st;
-    *out = (struct rt_subject){.fd = -1};
+    *out = (struct rt_subject){.fd = -1, .waits = true};
     if (acts == OUTFOX_ERROR && !has_wanted_error(site))
         return 0;
     bool may_ask = rt_may_ask();
@@ -199,6 +199,8 @@ uint32_t rt_possible(const struct outfox_site *site, long subject, const unsigne
     }
     if (strictly && out->fd >= 0 && leads_back(out))
         return 0;
+    if (strictly && out->where & (OUTFOX_ON_SOCKET | OUTFOX_ON_PIPE))
+        out->waits = can_wait(out);
     if (acts & OUTFOX_ERROR && !has_error(site, out))
         acts &= ~(uint32_t)OUTFOX_ERROR;
     if (acts & OUTFOX_DELAY && (!may_ask || (has_descriptor(site) && !can_wait(out))))
