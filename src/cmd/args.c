@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "cmd/native.h"
+
 /* Which verbs have the options of a search. */
 enum { IN_EXPLORE = OPT_SEARCH, IN_ONCE = OPT_SEARCH | OPT_FAULT, IN_CAMPAIGN = OPT_RUN };
 
@@ -177,7 +179,16 @@ const struct option_row option_rows[] = {
     {"schema", 0, NULL, "print the JSON Schema of files of trials instead", OPT_TRIALS_CHECK,
      FLAG(schema)},
     {"dry-run", 0, NULL, "only show what would be undone", OPT_DOCTOR, FLAG(dry_run)},
-    {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS, FLAG(dot)},
+    {"dot", 0, NULL, "print a graph for Graphviz", OPT_DEPS | OPT_STATES, FLAG(dot)},
+    {"only", 0, "PATTERN", "only sites whose file, function or callee matches; *: anything",
+     OPT_SITES, SETTING},
+    {"kind", 0, "KIND", "only sites of a kind: call, origin, descriptor, stream, path or memory",
+     OPT_SITES, SETTING},
+    {"only", 0, "PATTERN", "only tasks whose entry matches; *: anything", OPT_STATES, SETTING},
+    {"registrar", 0, "'FUNCTION N KIND'",
+     "whose argument N (from 0) is a task of this kind; may be repeated", OPT_STATES, SETTING},
+    {"depth", 0, "N", "how many direct calls to follow from a task; default 2", OPT_STATES,
+     SETTING},
     {"all", 0, "DIR", "write all pages to this directory", OPT_MAN, TEXT(all)},
     {"color", 0, "WHEN", "auto (default), always or never; respects NO_COLOR", OPT_COMMON,
      TEXT(color)},
@@ -187,7 +198,7 @@ const struct option_row option_rows[] = {
 /* Are all words from the first that is no option a command of its own? */
 static bool takes_command(const struct verb *verb)
 {
-    return strstr(verb->positional, "...") != NULL;
+    return verb->n_positional == 1 && strstr(verb->positional, "...");
 }
 
 enum { OPTIONS = sizeof option_rows / sizeof *option_rows };

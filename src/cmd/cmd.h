@@ -28,7 +28,7 @@ enum exit_code {
     EXIT_TERMINATED = 143,  /* by SIGTERM */
 };
 
-enum { POSITIONAL_MAX = 2 };
+enum { POSITIONAL_MAX = 16 };
 
 /* An option that is a setting of the configuration. */
 struct setting {
@@ -55,7 +55,7 @@ struct args {
     int64_t max_time_ns;
     bool json, quiet, quick, help, resume, fail_fast;
     bool schema, tests; /* validate */
-    bool dot;           /* deps */
+    bool dot;           /* deps, states */
     bool reference;     /* plan run */
     bool to_yafi;       /* plan convert, and what it extends */
     const char *system;
@@ -67,8 +67,10 @@ struct args {
 };
 
 struct verb {
-    const char *name;       /* one or two words */
-    const char *positional; /* "FILE"; "[FILE]" may be left out; "COMMAND..." is all the rest */
+    const char *name; /* one or two words */
+    const char
+        *positional; /* "FILE"; "[FILE]" may be left out; "COMMAND..." is all the rest, or, with
+                               n_positional above 1, so many words at most */
     uint32_t n_positional;
     const char *about;                   /* one line; more of it, with examples, in help.txt */
     uint32_t options;                    /* bits of enum option_group */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/outlet.h"
+#include "cmd/native.h"
 #include "cmd/plan.h"
 #include "cmd/trials.h"
 #include "proxy/config.h"
@@ -119,6 +120,12 @@ const struct verb verbs[] = {
     {"calls", "[PATTERN]", 1, "in a test: count the calls of this run", OPT_COMMON, cmd_calls},
     {"no-faults", "COMMAND...", 1, "in a test: run a command without faults", OPT_COMMON,
      cmd_no_faults},
+    {"sites", "BINARY...", POSITIONAL_MAX,
+     "list the calls that can fail in programs built with outfox cc",
+     OPT_COMMON | OPT_JSON | OPT_SITES, cmd_sites},
+    {"states", "BINARY...", POSITIONAL_MAX,
+     "show the tasks of such programs, and the states they go through",
+     OPT_COMMON | OPT_JSON | OPT_STATES, cmd_states},
     {"modes", "", 0, "list the ways a call can fail", OPT_COMMON | OPT_JSON, cmd_modes},
     {"oracles", "[NAME]", 1, "list the oracles, or explain one of them", OPT_COMMON | OPT_JSON,
      cmd_oracles},

@@ -39,6 +39,8 @@ struct native_function {
     uint32_t first_state, n_states; /* of its states: these of `native.states` */
     uint32_t task;  /* the task that it belongs to (the nearest one), or NATIVE_NONE */
     uint32_t depth; /* from that task's entry: 0 is the entry itself */
+    uint32_t
+        caller; /* index of the function that it was reached from; NATIVE_NONE: of none with a record */
 };
 
 struct native_state {

@@ -103,8 +103,11 @@ static int read_function(struct reader *r, uint64_t i)
     memcpy(&f, r->functions.bytes.p + i * sizeof f, sizeof f);
     if (check_magic(r, f.magic, OUTFOX_FUNCTION, "function", i))
         return -1;
-    struct native_function out = {
-        .line = f.line, .flags = f.flags, .task = NATIVE_NONE, .depth = NATIVE_NONE};
+    struct native_function out = {.line = f.line,
+                                  .flags = f.flags,
+                                  .task = NATIVE_NONE,
+                                  .depth = NATIVE_NONE,
+                                  .caller = NATIVE_NONE};
     if (TEXT(r->functions, f, i, file, &out.file) || TEXT(r->functions, f, i, name, &out.name))
         return damaged(r, "function", i);
     vec_push(&r->native->functions, out);

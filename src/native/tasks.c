@@ -253,12 +253,14 @@ static bool is_glue(slice name)
     return false;
 }
 
-static void take(struct finder *f, uint32_t function, uint32_t task, uint32_t depth)
+static void take(struct finder *f, uint32_t function, uint32_t from, uint32_t task, uint32_t depth)
 {
+    uint32_t caller = from == NATIVE_NONE ? NATIVE_NONE : f->record_of.at[from];
     f->task_of.at[function] = task;
     for (uint32_t r = f->record_of.at[function]; r != NATIVE_NONE; r = f->next_record.at[r]) {
         f->native->functions.at[r].task = task;
         f->native->functions.at[r].depth = depth;
+        f->native->functions.at[r].caller = caller;
     }
 }
 
@@ -276,7 +278,7 @@ static void follow(struct finder *f, functions *now, functions *next, uint32_t d
                         is_glue(f->facts.functions.at[from].name);
             if (f->task_of.at[to] != NATIVE_NONE || (!free && depth == f->options->depth))
                 continue;
-            take(f, to, f->task_of.at[from], free ? depth : depth + 1);
+            take(f, to, from, f->task_of.at[from], free ? depth : depth + 1);
             if (free)
                 vec_push(now, to);
             else
@@ -295,7 +297,7 @@ static void spread(struct finder *f)
             f->native->functions.at[f->native->tasks.at[task].function].depth = 0;
             continue;
         }
-        take(f, entry, task, 0);
+        take(f, entry, NATIVE_NONE, task, 0);
         vec_push(&now, entry);
     }
     for (uint32_t depth = 0; now.n; depth++) {

@@ -828,7 +828,7 @@ def check_walk():
 
 def check_files():
     """Every file that ARCHITECTURE.md or a comment of the source names is there."""
-    there = {path.name for folder in ("src", "tests", "tools", "bench", "examples")
+    there = {path.name for folder in ("src", "include", "instrument", "tests", "tools", "bench", "examples")
              for path in (TOP / folder).rglob("*")}
     here = re.compile(r"(?<![\w*{}/.-])(?:\w+/)*(\w{3,}\.(?:c|h|list))\b")
     for path in [TOP / "ARCHITECTURE.md", *sorted((TOP / "src").rglob("*.[ch]"))]:

@@ -9,7 +9,8 @@
 static void add_record(struct native *n, slice word)
 {
     slice name, line = {NULL, 0};
-    struct native_function f = {.task = NATIVE_NONE, .depth = NATIVE_NONE, .file = SLICE("a.c")};
+    struct native_function f = {
+        .task = NATIVE_NONE, .caller = NATIVE_NONE, .depth = NATIVE_NONE, .file = SLICE("a.c")};
     uint64_t number = 0;
     assert_true(slice_cut(&word, ':', &name));
     if (slice_cut(&word, ':', &line)) {
