@@ -79,7 +79,7 @@ static void exhaustive_took(struct trial_policy *p, const struct trial_order *or
         for (uint32_t k = 0; k < (n ? n : 1); k++) {
             vec_reserve_one(&self->todo);
             self->todo.at[self->todo.n].key = point->key;
-            self->todo.at[self->todo.n++].error = errors[k];
+            self->todo.at[self->todo.n++].error = n ? errors[k] : 0;
         }
     }
 }

@@ -123,14 +123,16 @@ static void bsrr_took(struct trial_policy *p, const struct trial_order *order,
         uint64_t key = policy_state(point);
         if (!point->requests)
             continue;
-        struct info *info = &self->state.at[place_of(self, key)];
+        uint32_t at = place_of(self, key);
+        struct info *info = &self->state.at[at];
         info->requests += point->requests;
         info->trials += map_count(&met, key) == 1;
     }
     map_deinit(&met);
     if (!seen->injection)
         return;
-    struct info *harmed = &self->state.at[place_of(self, policy_state(&seen->injection->point))];
+    uint32_t at = place_of(self, policy_state(&seen->injection->point));
+    struct info *harmed = &self->state.at[at];
     harmed->trials += !harmed->trials; /* it was met, even if its requests were lost */
     harmed->budget -= harmed->budget > 0;
 }
