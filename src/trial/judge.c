@@ -44,6 +44,12 @@ static bool waited(const struct scene *s, const struct facts *f)
     return delay_of(s) && !f->partial;
 }
 
+/* What does not need the delayed call goes on, what fails waits for it without need. */
+static bool held_up(const struct scene *s, const struct facts *f)
+{
+    return delay_of(s) && f->partial;
+}
+
 static bool short_time(const struct scene *s, const struct facts *f)
 {
     return !delay_of(s) && f->lasted_ns <= s->t->checkers.slow_ns;
@@ -92,6 +98,9 @@ static const struct ruling {
     {SYMPTOM_DESCRIPTORS, always, true, "always", "descriptors are left over"},
     {SYMPTOM_FAILURES, missing, false, "the node with the fault has ended, nobody hangs",
      "a node is missing, and who asks is told so"},
+    {SYMPTOM_FAILURES, held_up, true,
+     "the fault is a delay, and other operations of the node succeeded meanwhile",
+     "one part of the node holds up another that still works"},
     {SYMPTOM_FAILURES, few, false, "at most 2 operations of a client",
      "the operations under way were refused, the next ones succeeded"},
     {SYMPTOM_FAILURES, waited, false, "the fault is a delay, and nothing succeeded meanwhile",
