@@ -8,7 +8,9 @@
  *   unit.c      one module: read, instrumented, verified, optimised, emitted
  *   sites.c     calls that can fail become calls of thunks      calls.list: which those are
  *   origins.c   functions that can find an error themselves fail at their entry
- *   states.c    stores that say which state a task is in         cfg.c, depend.c: control and data dependence
+ *   states.c    stores that say which state a task is in
+ *   analyse.h   what these share: cfg.c control dependence, depend.c data dependence, returns.c what is
+ *               returned and why, names.c names of state variables, calls.c what calls are
  *   facts.c     what outfox needs to know of a unit to find tasks over all of them
  *
  * What is instrumented in what order: states and origins are analysed before sites are rewritten, so that no
