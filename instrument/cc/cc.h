@@ -5,7 +5,7 @@
  *
  *   argv.c      what the words of a command line mean
  *   main.c      the steps: front end, unit, emission, link       run.c: the programs that carry them out
- *   unit.c      one module: read, instrumented, verified, optimised, emitted
+ *   unit.c      one module: read, instrumented, verified, optimised, emitted      relax.c: its relocations
  *   sites.c     calls that can fail become calls of thunks      calls.list: which those are
  *   origins.c   functions that can find an error themselves fail at their entry
  *   states.c    stores that say which state a task is in
@@ -76,6 +76,9 @@ enum unit_result {
     UNIT_WRONG,  /* there are mistakes in the source that only show now, as in inline assembler */
     UNIT_FAILED, /* *e says why */
 };
+
+/* relax.c: what clang asks of linkers and LLVM's C interface does not. */
+void unit_relax(struct buf *object);
 
 /* From clang's bitcode to an object, in process. */
 enum unit_result unit_compile(slice bitcode, const struct unit_options *o, struct buf *out,

@@ -186,21 +186,6 @@ static void declare_runtime(struct unit *u)
 
 /* ---- the steps ---- */
 
-__attribute__((weak)) void facts_add(struct unit *u)
-{
-    (void)u;
-}
-
-__attribute__((weak)) void states_add(struct unit *u)
-{
-    (void)u;
-}
-
-__attribute__((weak)) void origins_add(struct unit *u)
-{
-    (void)u;
-}
-
 static void take_error(LLVMErrorRef error, struct err *e)
 {
     if (!error)
@@ -210,12 +195,16 @@ static void take_error(LLVMErrorRef error, struct err *e)
     LLVMDisposeErrorMessage(text);
 }
 
+/* level: of optimisation, which decides about loops as clang's does. */
 static void run_passes(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef machine,
-                       bool vectorize, struct err *e)
+                       char level, struct err *e)
 {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetSLPVectorization(options, vectorize);
-    LLVMPassBuilderOptionsSetLoopVectorization(options, vectorize);
+    bool more = level != '0' && level != '1';
+    LLVMPassBuilderOptionsSetSLPVectorization(options, more);
+    LLVMPassBuilderOptionsSetLoopVectorization(options, more && level != 'z');
+    LLVMPassBuilderOptionsSetLoopUnrolling(options, more);
+    LLVMPassBuilderOptionsSetLoopInterleaving(options, more);
     take_error(LLVMRunPasses(m, passes, machine, options), e);
     LLVMDisposePassBuilderOptions(options);
 }
@@ -223,7 +212,7 @@ static void run_passes(LLVMModuleRef m, const char *passes, LLVMTargetMachineRef
 static void instrument(struct unit *u)
 {
     struct err e = {0};
-    run_passes(u->module, "function(mem2reg)", NULL, false, &e);
+    run_passes(u->module, "function(mem2reg)", NULL, '0', &e);
     if (e.text[0])
         return;
     declare_types(u);
@@ -372,7 +361,7 @@ static int emit(LLVMModuleRef m, const char *level, struct buf *out, struct err 
     if (!machine)
         return err_set(e, 0, 0, "LLVM does not know the machine \"%s\"", LLVMGetTarget(m));
     snprintf(passes, sizeof passes, "default<O%c>", *level);
-    run_passes(m, passes, machine, *level != '0' && *level != '1' && *level != 'z', e);
+    run_passes(m, passes, machine, *level, e);
     place_constructors(m, "llvm.global_ctors", ".init_array");
     place_constructors(m, "llvm.global_dtors", ".fini_array");
     if (!e->text[0] &&
@@ -381,6 +370,7 @@ static int emit(LLVMModuleRef m, const char *level, struct buf *out, struct err 
     LLVMDisposeMessage(wrong);
     if (object && !e->text[0])
         buf_add(out, (slice){LLVMGetBufferStart(object), LLVMGetBufferSize(object)});
+    unit_relax(out);
     if (object)
         LLVMDisposeMemoryBuffer(object);
     LLVMDisposeTargetMachine(machine);
