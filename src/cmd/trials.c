@@ -317,14 +317,15 @@ int cmd_trials_check(const struct args *args)
                  plural(t->nodes.n, "node", "nodes"), t->phases.n,
                  plural(t->phases.n, "phase", "phases"), t->policy_names.n,
                  plural(t->policy_names.n, "policy", "policies"));
+        trials_print(t, &out);
+        buf_adds(&out, "programs\n");
         for (uint32_t i = 0; i < programs_n(s.programs); i++) {
             const struct native *n = programs_at(s.programs, i);
-            buf_addf(&out, "%.*s: %u sites, %u states, %u tasks\n", SLICE_ARG(n->path), n->sites.n,
-                     n->states.n, n->tasks.n);
+            buf_addf(&out, "  %.*s: %u sites, %u states, %u tasks\n", SLICE_ARG(n->path),
+                     n->sites.n, n->states.n, n->tasks.n);
         }
         if (!programs_n(s.programs))
-            buf_adds(&out, "its programs are not known before the first trial; `binary` of a node "
-                           "names them\n");
+            buf_adds(&out, "  not known before the first trial; `binary` of a node names them\n");
     }
     cmd_print(&out, stdout);
     close_all(&s);

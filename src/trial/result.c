@@ -112,7 +112,7 @@ const char *trial_purpose_name(enum trial_purpose p)
 const char *symptom_name(enum symptom_kind k)
 {
     static const char *const names[SYMPTOMS] = {
-#define SYMPTOM(ID, name, doc) [SYMPTOM_##ID] = name,
+#define SYMPTOM(ID, name, doc) [SYMPTOM_##ID] = (name),
 #include "trial/symptom.list"
     };
     return names[k];
@@ -121,7 +121,7 @@ const char *symptom_name(enum symptom_kind k)
 const char *symptom_doc(enum symptom_kind k)
 {
     static const char *const docs[SYMPTOMS] = {
-#define SYMPTOM(ID, name, doc) [SYMPTOM_##ID] = doc,
+#define SYMPTOM(ID, name, doc) [SYMPTOM_##ID] = (doc),
 #include "trial/symptom.list"
     };
     return docs[k];

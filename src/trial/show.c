@@ -50,15 +50,14 @@ static void add_phase(const struct trials *t, const struct trials_phase *p, stru
 static void add_what(const struct trials *t, struct buf *out)
 {
     buf_adds(out, "faults\n");
-    buf_addf(out, "  %-12s", "experiments");
+    buf_addf(out, "  %-11s", "experiments");
     if (t->acts & OUTFOX_ERROR)
-        buf_adds(out, "error ");
+        buf_adds(out, " error");
     if (t->acts & OUTFOX_DELAY) {
-        buf_adds(out, "delay ");
+        buf_adds(out, " delay ");
         buf_add_ns(out, t->delay_ns);
-        buf_addc(out, ' ');
     }
-    buf_adds(out, t->acts & OUTFOX_SHORT ? "short\n" : "\n");
+    buf_adds(out, t->acts & OUTFOX_SHORT ? " short\n" : "\n");
     add_list("policies", &t->policy_names, "", out);
     add_list("essential", &t->essential, "all operations", out);
     buf_addf(out, "  %-12s%u without faults, %u control, %llu for each policy and experiment\n",
@@ -75,9 +74,9 @@ static void add_checkers(const struct trials_checkers *c, struct buf *out)
         bool on;
     } all[] = {
         {"crash", c->crash}, {"client", c->client}, {"log", c->log}, {"resources", c->resources}};
-    buf_addf(out, "checkers\n  ");
+    buf_adds(out, "checkers\n ");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        buf_addf(out, "%s%s", all[i].on ? all[i].name : "", all[i].on ? " " : "");
+        buf_addf(out, "%s%s", all[i].on ? " " : "", all[i].on ? all[i].name : "");
     buf_addc(out, '\n');
     for (uint32_t i = 0; i < c->invariants.n; i++)
         buf_addf(out, "  invariant   %.*s\n", SLICE_ARG(c->invariants.at[i].name));

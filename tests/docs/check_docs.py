@@ -5,8 +5,9 @@
   yaml blocks     one that begins with `system:` is written to <system>.yaml; it must pass
                   `sim check` and be explorable. One that begins with `# file: NAME` is written to
                   NAME, as is a python block; one that goes on with `version:` is the configuration
-                  of a campaign, or with `plan:` a failure plan: it must pass `validate` or `plan
-                  check`, or fail if its name begins with `wrong`
+                  of a campaign, or with `plan:` a failure plan, or with `trials:` one of trials: it must
+                  pass `validate`, `plan check` or `trials check`, or fail if its name begins with
+                  `wrong`
   console blocks  each `$ outfox ...` and `$ examples/...` is run where the files of its document
                   are, a directory `shop`, with a copy of `examples`. What follows, up to the next
                   `$ `, must be its exact output; a line `...` stands for any lines. A trailing
@@ -144,7 +145,8 @@ def check_systems(systems, folder):
 
 def check_configurations(configurations, folder):
     for file, where in configurations:
-        verb = "plan check" if "\nplan: " in file.read_text(encoding="utf-8") else "validate"
+        text = file.read_text(encoding="utf-8")
+        verb = "plan check" if "\nplan: " in text else "trials check" if "\ntrials: " in text else "validate"
         code, _, said = shell(f"outfox {verb} {file.name}", folder)
         wanted = 2 if file.name.startswith("wrong") else 0
         check(code == wanted, where, f"`outfox {verb} {file.name}` gives {code}: {said.strip()}")
@@ -599,6 +601,27 @@ def check_plans():
         check(f"| `{fault['name']}` | {fault['about']} |" in text, "docs/plans.md", f"no row for the fault {fault['name']}")
 
 
+# Which section of docs/native.md has the keys of which part of the schema.
+TRIALS_PLACES = {"trials": None, "nodes": "node", "alive": "alive", "workload": "phase", "clients": "client",
+                 "checkers": "checkers", "invariants": "invariant", "experiments": "experiments",
+                 "registrars": "registrar"}
+
+
+def check_trials():
+    """Every key of files of trials has a row with its default, and every symptom is there."""
+    text = read("docs/native.md")
+    schema = json.loads(shell("outfox trials check --schema", WORK)[1])
+    for heading, part in TRIALS_PLACES.items():
+        known = (schema["$defs"][part] if part else schema)["properties"]
+        rows = re.findall(r"^\| `([\w-]+)` \| *([^|]*?) *\|", section(text, heading), re.MULTILINE)
+        for key, about in known.items():
+            default = re.search(r"\(default: (.*)\)$", about["description"])
+            check((key, default[1] if default else "") in rows, "docs/native.md",
+                  f"`{key}` below `{heading}` has no row with the default {default and default[1]}")
+    for name, about in re.findall(r'^SYMPTOM\(\w+, "([\w-]+)", "(.*)"\)$', read("src/trial/symptom.list"), re.MULTILINE):
+        check(f"| `{name}`: {about} |" in text, "docs/native.md", f"no row for the symptom {name}")
+
+
 # ---- oracles ----
 
 PAGE = ["What it sees", "Why it matters", "Example", "What to do", "When it is silent"]
@@ -851,7 +874,7 @@ def main():
         for n, failed in pool.imap(check_one_of, range(len(DOCUMENTS)), chunksize=1):
             checks += n
             failures.extend(failed)
-    for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config, check_plans,
+    for part in (check_modes, check_cli, check_json, check_campaign_json, check_keys, check_config, check_plans, check_trials,
                  check_oracles,
                  check_limits, check_api, check_bounds, check_proxy_words, check_rules, check_log, check_links,
                  check_walk, check_files):
