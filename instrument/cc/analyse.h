@@ -95,6 +95,10 @@ bool is_intrinsic(LLVMValueRef function);
 /* A function of the C library that looks at memory or changes memory that it is given, and does nothing else. */
 bool is_pure(slice name);
 
+/* Of C++'s standard library; the function of it that runs a thread. */
+bool is_plumbing(slice name);
+bool is_thread_run(slice name);
+
 /* Does a word of the list (of small letters) occur in the name? */
 bool name_has(slice name, const char *const *words);
 bool has_attribute(LLVMValueRef function, unsigned at, const char *name);
@@ -105,10 +109,31 @@ enum { RECORD_FIELDS_MOST = 24 };
 unsigned record_begin(LLVMTypeRef type, LLVMValueRef field[RECORD_FIELDS_MOST]);
 LLVMValueRef number(LLVMTypeRef record, unsigned field, uint64_t value);
 
+/* ---- fields.c: names of fields, from sources ---- */
+
+struct fields {
+    LLVMTargetDataRef layout;
+    struct map known; /* variable and offset -> index of its text */
+    VEC(slice) text;
+    struct arena arena;
+    struct buf path, source; /* of the file that was read last */
+    slice rest, line;
+    uint32_t at_line;
+};
+
+/* What the field at an offset of a variable is called, with the variable's name; "": nobody says so. */
+slice fields_name(struct fields *f, LLVMValueRef global, uint64_t bytes);
+void fields_deinit(struct fields *f);
+
+/* How far an address is from its base; *outer: the type that it steps into. */
+bool is_gep(LLVMValueRef v);
+uint64_t gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep, LLVMTypeRef *outer);
+
 /* ---- names.c: names of state variables, from debug information ---- */
 
 struct names {
     LLVMTargetDataRef layout;
+    struct fields fields;
     struct map local; /* value -> index of its variable */
     VEC(LLVMValueRef) variable;
 };

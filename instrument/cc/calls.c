@@ -200,3 +200,16 @@ LLVMValueRef number(LLVMTypeRef record, unsigned field, uint64_t value)
 {
     return LLVMConstInt(LLVMStructGetTypeAtIndex(record, field), value, true);
 }
+
+bool is_plumbing(slice name)
+{
+    return slice_starts(name, SLICE("_ZSt")) || slice_starts(name, SLICE("_ZNSt")) ||
+           slice_starts(name, SLICE("_ZNKSt"));
+}
+
+bool is_thread_run(slice name)
+{
+    static const slice head = {"_ZNSt6thread11_State_impl", 25}, tail = {"6_M_runEv", 9};
+    return slice_starts(name, head) && name.n > tail.n &&
+           slice_eq(slice_from(name, name.n - tail.n), tail);
+}

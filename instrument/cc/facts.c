@@ -137,12 +137,6 @@ static void add_constant_facts(struct place *p, LLVMValueRef constant)
 
 /* ---- C++ threads ---- */
 
-static bool is_plumbing(slice name)
-{
-    return slice_starts(name, SLICE("_ZSt")) || slice_starts(name, SLICE("_ZNSt")) ||
-           slice_starts(name, SLICE("_ZNKSt"));
-}
-
 /* What a thread of the standard library runs is some calls of its templates away: said as if it were called
  * directly, so that a bounded depth reaches it. */
 static void add_thread_facts(struct facts *f, LLVMValueRef run)
@@ -162,13 +156,6 @@ static void add_thread_facts(struct facts *f, LLVMValueRef run)
                     add_call(f, value_name(run), value_name(target));
             }
     vec_deinit(&work);
-}
-
-static bool is_thread_run(slice name)
-{
-    static const slice head = {"_ZNSt6thread11_State_impl", 25}, tail = {"6_M_runEv", 9};
-    return slice_starts(name, head) && name.n > tail.n &&
-           slice_eq(slice_from(name, name.n - tail.n), tail);
 }
 
 /* ---- the section ---- */

@@ -145,40 +145,40 @@ static bool add_fields(LLVMValueRef *type, uint64_t bits, const char *dot, struc
 
 /* ---- offsets ---- */
 
-static LLVMTypeRef step_into(const struct names *n, LLVMTypeRef type, LLVMValueRef index,
+static LLVMTypeRef step_into(LLVMTargetDataRef layout, LLVMTypeRef type, LLVMValueRef index,
                              uint64_t *bytes)
 {
     bool number = LLVMIsAConstantInt(index);
     if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
         unsigned i = (unsigned)LLVMConstIntGetZExtValue(index);
-        *bytes += LLVMOffsetOfElement(n->layout, type, i);
+        *bytes += LLVMOffsetOfElement(layout, type, i);
         return LLVMStructGetTypeAtIndex(type, i);
     }
     if (LLVMGetTypeKind(type) != LLVMArrayTypeKind && LLVMGetTypeKind(type) != LLVMVectorTypeKind)
         return type;
     LLVMTypeRef item = LLVMGetElementType(type);
     if (number)
-        *bytes += LLVMConstIntGetZExtValue(index) * LLVMABISizeOfType(n->layout, item);
+        *bytes += LLVMConstIntGetZExtValue(index) * LLVMABISizeOfType(layout, item);
     return item;
 }
 
-static bool is_gep(LLVMValueRef v)
+bool is_gep(LLVMValueRef v)
 {
     return LLVMIsAGetElementPtrInst(v) ||
            (LLVMIsAConstantExpr(v) && LLVMGetConstOpcode(v) == LLVMGetElementPtr);
 }
 
 /* How far into its base an address is; *name: the struct that its outermost step goes into. */
-static uint64_t gep_offset(const struct names *n, LLVMValueRef gep, LLVMTypeRef *outer)
+uint64_t gep_offset(LLVMTargetDataRef layout, LLVMValueRef gep, LLVMTypeRef *outer)
 {
     uint64_t bytes = 0;
     LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
     *outer = type;
     LLVMValueRef first = LLVMGetOperand(gep, 1);
     if (LLVMIsAConstantInt(first) && LLVMTypeIsSized(type))
-        bytes += (uint64_t)LLVMConstIntGetSExtValue(first) * LLVMABISizeOfType(n->layout, type);
+        bytes += (uint64_t)LLVMConstIntGetSExtValue(first) * LLVMABISizeOfType(layout, type);
     for (int i = 2; i < LLVMGetNumOperands(gep); i++)
-        type = step_into(n, type, LLVMGetOperand(gep, (unsigned)i), &bytes);
+        type = step_into(layout, type, LLVMGetOperand(gep, (unsigned)i), &bytes);
     return bytes;
 }
 
@@ -263,7 +263,7 @@ static LLVMValueRef add_address(struct names *n, LLVMValueRef p, struct buf *out
     uint64_t bytes = 0;
     LLVMTypeRef outer = NULL;
     while (is_gep(p)) {
-        bytes += gep_offset(n, p, &outer);
+        bytes += gep_offset(n->layout, p, &outer);
         p = peel(n, LLVMGetOperand(p, 0));
     }
     bool object = LLVMIsAGlobalVariable(p) || LLVMIsAAllocaInst(p);
@@ -272,6 +272,11 @@ static LLVMValueRef add_address(struct names *n, LLVMValueRef p, struct buf *out
         object ? add_address(n, p, out, depth - 1) : pointed(add_value(n, p, out, depth - 1));
     if (out->n == before)
         add_type(outer, out);
+    slice known = !type && LLVMIsAGlobalVariable(p) ? fields_name(&n->fields, p, bytes) : SLICE("");
+    if (known.n) {
+        buf_add(out, slice_from(known, value_name(p).n));
+        return NULL;
+    }
     if (!type || !add_fields(&type, bytes * 8, object || out->n == before ? "." : "->", out)) {
         buf_addf(out, "+%llu", (unsigned long long)bytes);
         return NULL;
@@ -353,7 +358,7 @@ void names_field(struct names *n, LLVMValueRef address, struct buf *out)
             add_global(p, out);
         return;
     }
-    uint64_t bytes = gep_offset(n, p, &outer);
+    uint64_t bytes = gep_offset(n->layout, p, &outer);
     p = strip_casts(LLVMGetOperand(p, 0));
     if (LLVMIsAGlobalVariable(p)) {
         type = add_global(p, out);
@@ -370,6 +375,7 @@ void names_field(struct names *n, LLVMValueRef address, struct buf *out)
 void names_init(struct names *n, LLVMModuleRef module)
 {
     *n = (struct names){.layout = LLVMGetModuleDataLayout(module)};
+    n->fields.layout = n->layout;
 }
 
 /* Which values are which variables: the notes that clang leaves. Of several of a value the
@@ -400,4 +406,5 @@ void names_deinit(struct names *n)
 {
     map_deinit(&n->local);
     vec_deinit(&n->variable);
+    fields_deinit(&n->fields);
 }

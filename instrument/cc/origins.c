@@ -478,6 +478,7 @@ static void rewrite(struct unit *u, LLVMValueRef function, struct verdict v)
 static bool is_left_alone(LLVMValueRef f)
 {
     return LLVMGetLinkage(f) == LLVMAvailableExternallyLinkage || slice_is(value_name(f), "main") ||
+           slice_starts(value_name(f), SLICE("outfox.")) ||
            has_attribute(f, LLVMAttributeFunctionIndex, "naked") ||
            has_attribute(f, LLVMAttributeFunctionIndex, "presplitcoroutine") ||
            has_attribute(f, LLVMAttributeFunctionIndex, "readnone");

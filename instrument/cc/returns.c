@@ -4,8 +4,6 @@
  * and what happens between such a branch and the return. */
 #include "returns.h"
 
-#include "outfox/abi.h"
-
 enum { PHIS_MOST = 8, STEPS_MOST = 64 };
 
 /* ---- the constants ---- */
@@ -114,14 +112,6 @@ static bool touches_caller(LLVMValueRef call)
     return false;
 }
 
-/* States are entered by stores of their records, which are ours. */
-static bool is_record(LLVMValueRef v)
-{
-    v = strip_casts(v);
-    const char *section = LLVMIsAGlobalVariable(v) ? LLVMGetSection(v) : NULL;
-    return section && strcmp(section, OUTFOX_SECTION_STATES) == 0;
-}
-
 static void look_at_instruction(LLVMValueRef i, struct path *p)
 {
     if (LLVMIsAStoreInst(i)) {
@@ -129,13 +119,14 @@ static void look_at_instruction(LLVMValueRef i, struct path *p)
         LLVMValueRef target = is_call(base) ? call_target(base) : NULL;
         if (target && slice_is(value_name(target), "__errno_location"))
             p->sets_errno = true;
-        else if (!LLVMIsAAllocaInst(base) && !is_record(LLVMGetOperand(i, 0)))
+        else if (!LLVMIsAAllocaInst(base))
             p->effects++;
     } else if (is_call(i)) {
         LLVMValueRef target = call_target(i);
         if (!target)
             p->effects += touches_caller(i);
-        else if (is_intrinsic(target) || is_pure(value_name(target)) || tidies_up(target))
+        else if (slice_starts(value_name(target), SLICE("outfox.")) || is_intrinsic(target) ||
+                 is_pure(value_name(target)) || tidies_up(target))
             return;
         else if (is_utterance(target) && !touches_caller(i))
             p->says = true;

@@ -12,8 +12,8 @@
  *       return n;                                        now = what it was before
  *   }
  *
- * 1. A function looks once at its record's `enabled`: then its states go to outfox_now, or to a place of its own
- *    that nobody looks at.
+ * 1. Only where a function's record says `enabled` its states go to outfox_now. It looks each time, since that is
+ *    cheaper for the many whose states do not count than to remember.
  * 2. Whichever way a function is left, what was in outfox_now before is there again: by return, by a tail call, by an
  *    exception. Who catches an exception puts back what was when it called; functions without states
  *    do that too, since those that an exception passes by do nothing.
@@ -281,14 +281,27 @@ static LLVMValueRef state_record(struct states *s, const struct candidate *c, LL
 
 /* ---- rewriting ---- */
 
-/* A function while it is rewritten. */
+/* A function while it is rewritten. What it does about states is in small functions of ours that are inlined always:
+ * each looks whether the states count, so that functions whose states do not keep nothing in registers. */
 struct emission {
+    struct unit *unit;
     LLVMBuilderRef builder;
-    LLVMTypeRef pointer; /* of outfox_now: to a state */
-    LLVMValueRef slot;   /* where its states go */
-    LLVMValueRef saved;  /* what was there */
-    LLVMValueRef mine;   /* the state that it is in; NULL: it does not catch anything */
+    LLVMTypeRef pointer;  /* of outfox_now: to a state */
+    LLVMValueRef enabled; /* where the function's record says it */
+    LLVMValueRef saved;   /* what was in outfox_now */
+    LLVMValueRef mine;    /* the state that it is in; NULL: it does not catch anything */
 };
+
+static void set_unlikely(struct unit *u, LLVMValueRef branch)
+{
+    LLVMTypeRef word = LLVMInt32TypeInContext(u->context);
+    LLVMMetadataRef of[] = {LLVMMDStringInContext2(u->context, "branch_weights", 14),
+                            LLVMValueAsMetadata(LLVMConstInt(word, 1, false)),
+                            LLVMValueAsMetadata(LLVMConstInt(word, 2000, false))};
+    LLVMMetadataRef weights = LLVMMDNodeInContext2(u->context, of, 3);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(u->context, "prof", 4),
+                    LLVMMetadataAsValue(u->context, weights));
+}
 
 static LLVMValueRef first_place(LLVMBasicBlockRef block)
 {
@@ -318,33 +331,83 @@ static bool has_pads(LLVMValueRef function, bool that_catch)
     return false;
 }
 
+/* "put": if (*enabled) outfox_now = state; "get": *enabled ? outfox_now : NULL. */
+static LLVMValueRef piece(struct unit *u, LLVMTypeRef pointer, LLVMTypeRef word, bool get)
+{
+    const char *name = get ? "outfox.get" : "outfox.put";
+    LLVMValueRef f = LLVMGetNamedFunction(u->module, name);
+    if (f)
+        return f;
+    LLVMTypeRef of[] = {LLVMPointerType(word, 0), pointer};
+    LLVMTypeRef result = get ? pointer : LLVMVoidTypeInContext(u->context);
+    f = LLVMAddFunction(u->module, name, LLVMFunctionType(result, of, 2, false));
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+    LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(u->context, always, 0));
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(u->context, f, "");
+    LLVMBasicBlockRef yes = LLVMAppendBasicBlockInContext(u->context, f, "");
+    LLVMBasicBlockRef no = LLVMAppendBasicBlockInContext(u->context, f, "");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(u->context);
+    LLVMPositionBuilderAtEnd(b, entry);
+    LLVMValueRef is = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildLoad2(b, word, LLVMGetParam(f, 0), ""),
+                                    LLVMConstNull(word), "");
+    set_unlikely(u, LLVMBuildCondBr(b, is, yes, no));
+    LLVMPositionBuilderAtEnd(b, yes);
+    LLVMValueRef was = get ? LLVMBuildLoad2(b, pointer, u->now, "") : NULL;
+    if (!get)
+        LLVMBuildStore(b, LLVMGetParam(f, 1), u->now);
+    LLVMBuildBr(b, no);
+    LLVMPositionBuilderAtEnd(b, no);
+    if (get) {
+        LLVMValueRef phi = LLVMBuildPhi(b, pointer, ""), values[] = {LLVMGetParam(f, 1), was};
+        LLVMBasicBlockRef from[] = {entry, yes};
+        LLVMAddIncoming(phi, values, from, 2);
+        LLVMBuildRet(b, phi);
+    } else {
+        LLVMBuildRetVoid(b);
+    }
+    LLVMDisposeBuilder(b);
+    return f;
+}
+
+static LLVMValueRef call_piece(struct emission *e, bool get, LLVMValueRef with)
+{
+    LLVMTypeRef word = LLVMInt32TypeInContext(e->unit->context);
+    LLVMValueRef f = piece(e->unit, e->pointer, word, get), given[] = {e->enabled, with};
+    return LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(f), f, given, 2, "");
+}
+
 static void put(struct emission *e, LLVMValueRef state)
 {
     LLVMValueRef value = LLVMConstPointerCast(state, e->pointer);
-    LLVMBuildStore(e->builder, value, e->slot);
+    call_piece(e, false, value);
     if (e->mine)
         LLVMBuildStore(e->builder, value, e->mine);
 }
 
 static void begin(struct emission *e, LLVMValueRef function)
 {
-    LLVMClearInsertionPosition(e->builder);
     LLVMPositionBuilderBefore(e->builder, first_place(LLVMGetEntryBasicBlock(function)));
     LLVMSetCurrentDebugLocation2(e->builder, NULL);
 }
 
-static void enter(struct emission *e, struct unit *u, LLVMValueRef function, LLVMValueRef owner)
+static void enter(struct emission *e, LLVMValueRef function, LLVMValueRef owner)
 {
     enum { ENABLED = 5 };
     begin(e, function);
-    LLVMTypeRef word = LLVMStructGetTypeAtIndex(u->function_type, ENABLED);
-    LLVMValueRef spare = LLVMBuildAlloca(e->builder, e->pointer, "");
     e->mine = has_pads(function, false) ? LLVMBuildAlloca(e->builder, e->pointer, "") : NULL;
-    LLVMValueRef at = LLVMBuildStructGEP2(e->builder, u->function_type, owner, ENABLED, "");
-    LLVMValueRef enabled = LLVMBuildLoad2(e->builder, word, at, "");
-    LLVMValueRef is = LLVMBuildICmp(e->builder, LLVMIntNE, enabled, LLVMConstNull(word), "");
-    e->slot = LLVMBuildSelect(e->builder, is, u->now, spare, "");
-    e->saved = LLVMBuildLoad2(e->builder, e->pointer, e->slot, "");
+    e->enabled = LLVMBuildStructGEP2(e->builder, e->unit->function_type, owner, ENABLED, "");
+    e->saved = call_piece(e, true, LLVMConstNull(e->pointer));
+}
+
+/* outfox_now = value, if the states count; those of a function without states always do. */
+static void put_back(struct emission *e, LLVMValueRef value)
+{
+    if (e->enabled)
+        call_piece(e, false, value);
+    else
+        LLVMBuildStore(e->builder, value, e->unit->now);
 }
 
 /* What is put back when the function is left, and when an exception is caught in it. */
@@ -357,39 +420,40 @@ static void leave(struct emission *e, LLVMValueRef function)
             pad = LLVMGetNextInstruction(pad);
         if (pad && LLVMIsALandingPadInst(pad) && e->mine) {
             LLVMPositionBuilderBefore(e->builder, first_place(b));
-            LLVMBuildStore(e->builder, LLVMBuildLoad2(e->builder, e->pointer, e->mine, ""),
-                           e->slot);
+            put_back(e, LLVMBuildLoad2(e->builder, e->pointer, e->mine, ""));
         }
-        if (end && (LLVMIsAReturnInst(end) || LLVMIsAResumeInst(end))) {
+        if (e->enabled && end && (LLVMIsAReturnInst(end) || LLVMIsAResumeInst(end))) {
             LLVMPositionBuilderBefore(e->builder, last_place(end));
-            LLVMBuildStore(e->builder, e->saved, e->slot);
+            put_back(e, e->saved);
         }
     }
 }
 
 /* A function without states of its own that catches exceptions. */
-static void keep_when_caught(struct emission *e, struct unit *u, LLVMValueRef function)
+static void keep_when_caught(struct unit *u, LLVMValueRef function)
 {
-    begin(e, function);
-    e->slot = u->now;
-    e->mine = LLVMBuildAlloca(e->builder, e->pointer, "");
-    LLVMValueRef was = LLVMBuildLoad2(e->builder, e->pointer, u->now, "");
-    LLVMBuildStore(e->builder, was, e->mine);
-    e->saved = was;
-    leave(e, function);
+    struct emission e = {.unit = u,
+                         .builder = LLVMCreateBuilderInContext(u->context),
+                         .pointer = LLVMGlobalGetValueType(u->now)};
+    begin(&e, function);
+    e.mine = LLVMBuildAlloca(e.builder, e.pointer, "");
+    LLVMBuildStore(e.builder, LLVMBuildLoad2(e.builder, e.pointer, u->now, ""), e.mine);
+    leave(&e, function);
+    LLVMDisposeBuilder(e.builder);
 }
 
 static void rewrite(struct states *s, const struct candidate *c, const found_list *found)
 {
     struct unit *u = s->unit;
-    struct emission e = {.builder = LLVMCreateBuilderInContext(u->context),
+    struct emission e = {.unit = u,
+                         .builder = LLVMCreateBuilderInContext(u->context),
                          .pointer = LLVMGlobalGetValueType(u->now)};
     LLVMValueRef owner = function_record(u, c->function);
     LLVMValueRef *state = mem_alloc((found->n + 1) * sizeof *state);
     names_function(&s->names, c->function);
     for (uint32_t i = 0; i <= found->n; i++)
         state[i] = state_record(s, c, owner, i ? &found->at[i - 1] : NULL, i);
-    enter(&e, u, c->function, owner);
+    enter(&e, c->function, owner);
     put(&e, state[0]);
     for (uint32_t i = 0; i < found->n; i++) {
         LLVMPositionBuilderBefore(e.builder, first_place(c->flow->block[found->at[i].block]));
@@ -400,6 +464,23 @@ static void rewrite(struct states *s, const struct candidate *c, const found_lis
     LLVMDisposeBuilder(e.builder);
 }
 
+/* Is it given away while the program runs: to a call, or into a field? Or called by the standard library's
+ * templates? What stands in a table of constants only is the method of something. */
+static bool is_registered(LLVMValueRef v)
+{
+    for (LLVMUseRef u = LLVMGetFirstUse(v); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u);
+        if (LLVMIsAConstantExpr(user) && is_registered(user))
+            return true;
+        if (!LLVMIsAInstruction(user))
+            continue;
+        LLVMValueRef in = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
+        if (!is_call(user) || LLVMGetCalledValue(user) != v || is_plumbing(value_name(in)))
+            return true;
+    }
+    return false;
+}
+
 /* Is it worth its cost? A task, or what may be one for others; else a function that has many states, as a step of
  * a task that is one by itself. What is called for every request has few. */
 static bool is_worth_it(const struct candidate *c, const found_list *found)
@@ -407,14 +488,17 @@ static bool is_worth_it(const struct candidate *c, const found_list *found)
     uint32_t flags = flags_of(c->function);
     LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(c->function));
     LLVMTypeKind kind = LLVMGetTypeKind(result);
-    bool other = kind == LLVMIntegerTypeKind
-                     ? LLVMGetIntTypeWidth(result) != 32
-                     : kind != LLVMVoidTypeKind && kind != LLVMPointerTypeKind;
-    if (flags & OUTFOX_FUNCTION_MAIN)
+    bool runs = kind == LLVMIntegerTypeKind
+                    ? LLVMGetIntTypeWidth(result) == 32
+                    : kind == LLVMVoidTypeKind || kind == LLVMPointerTypeKind;
+    if (flags & OUTFOX_FUNCTION_MAIN || is_thread_run(value_name(c->function)))
         return true;
-    if (flags & OUTFOX_FUNCTION_ADDRESS)
-        return !other;
-    return found->n + 1 >= STATES_OF_A_STEP || (found->n && names_callback(c->function));
+    if (is_plumbing(value_name(c->function)))
+        return false;
+    if (runs && is_registered(c->function))
+        return true;
+    bool known = flags & OUTFOX_FUNCTION_LOCAL;
+    return found->n + 1 >= STATES_OF_A_STEP || (found->n && !known && names_callback(c->function));
 }
 
 static void add_to(struct states *s, const struct candidate *c)
@@ -427,10 +511,7 @@ static void add_to(struct states *s, const struct candidate *c)
     if (c->out && is_worth_it(c, &found)) {
         rewrite(s, c, &found);
     } else if (has_pads(c->function, true)) {
-        struct emission e = {.builder = LLVMCreateBuilderInContext(s->unit->context),
-                             .pointer = LLVMGlobalGetValueType(s->unit->now)};
-        keep_when_caught(&e, s->unit, c->function);
-        LLVMDisposeBuilder(e.builder);
+        keep_when_caught(s->unit, c->function);
     }
     vec_deinit(&found);
 }

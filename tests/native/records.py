@@ -12,7 +12,7 @@ Fact = namedtuple("Fact", "unit words")
 
 ORIGIN = 2
 REASONS = ["none", "negative", "null", "code", "annotated"]
-SITE_BYTES, STATE_BYTES, FUNCTION_BYTES = 68, 32, 32
+SITE_BYTES, STATE_BYTES, FUNCTION_BYTES = 64, 32, 32
 
 
 class Binary:
