@@ -154,10 +154,10 @@ struct outfox_state {
  *   call     CALLER CALLEE              a direct call; each pair once
  *   passed   CALLER CALLEE N FUNCTION   a function's address is argument N (from 0) of a call
  *   stored   WHERE FUNCTION             it is kept: in a global's initialiser or a field, WHERE is its name
- *   forwards CALLER M CALLEE N          CALLER gives its own parameter M, a pointer, on as argument N: what
+ *   forwards CALLER M CALLEE N          CALLER gives its own parameter M, a function, on as argument N: what
  *                                       wraps pthread_create starts threads
- *   loop     CALLER CALLEE              a direct call in a loop of CALLER, of a function that is only
- *                                       declared in this unit; each pair once
+ *   loop     CALLER CALLEE              a call in a loop of CALLER, of a function of others that waits (by
+ *                                       its name: epoll_wait, poll); each pair once
  *
  * An unknown first word is skipped. */
 

@@ -93,6 +93,81 @@ static bool may_be_function(LLVMValueRef v)
     return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMPointerTypeKind;
 }
 
+/* Which parameter of its function a value is; -1: none. */
+static int parameter_of(LLVMValueRef function, LLVMValueRef v)
+{
+    unsigned i = 0, n = LLVMCountParams(function);
+    v = strip_casts(v);
+    while (LLVMIsAArgument(v) && i < n && LLVMGetParam(function, i) != v)
+        i++;
+    return LLVMIsAArgument(v) && i < n ? (int)i : -1;
+}
+
+/* A pointer to data can be no function. LLVM 15 and later do not say to what a pointer is. */
+static bool may_point_to_function(LLVMTypeRef pointer)
+{
+#if CLANG_MAJOR < 15
+    LLVMTypeRef to = LLVMGetElementType(pointer);
+    return LLVMGetTypeKind(to) == LLVMFunctionTypeKind;
+#else
+    (void)pointer;
+    return true;
+#endif
+}
+
+static void say_forwards(struct facts *f, LLVMValueRef caller, slice callee, unsigned argument,
+                         LLVMValueRef v)
+{
+    char own_digits[DIGITS_MOST], digits[DIGITS_MOST];
+    int own = parameter_of(caller, v);
+    if (own < 0 || !may_point_to_function(LLVMTypeOf(LLVMGetParam(caller, (unsigned)own))))
+        return;
+    buf_adds(&f->text, "forwards");
+    add_word(f, value_name(caller));
+    add_word(f, slice_of_u64((uint64_t)own, own_digits));
+    add_word(f, callee);
+    add_word(f, slice_of_u64(argument, digits));
+    buf_addc(&f->text, '\n');
+}
+
+/* ---- loops that wait ---- */
+
+/* Does the flow of control come back to this block? */
+static bool in_loop(LLVMBasicBlockRef block)
+{
+    struct map seen = {0};
+    VEC(LLVMBasicBlockRef) work = {0};
+    bool found = false;
+    vec_push(&work, block);
+    while (work.n && !found) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(work.at[--work.n]);
+        for (unsigned i = 0, n = end ? LLVMGetNumSuccessors(end) : 0; i < n; i++) {
+            LLVMBasicBlockRef to = LLVMGetSuccessor(end, i);
+            found = found || to == block;
+            if (map_count(&seen, (uint64_t)(uintptr_t)to) == 1)
+                vec_push(&work, to);
+        }
+    }
+    vec_deinit(&work);
+    map_deinit(&seen);
+    return found;
+}
+
+static void add_loop(struct facts *f, LLVMValueRef caller, slice callee, LLVMValueRef call)
+{
+    static const char *const waits[] = {"wait", "poll", NULL};
+    uint64_t pair = hash_mix(hash_mix(hash_slice(value_name(caller)), hash_slice(callee)), 1);
+    if (!name_has(callee, waits) || !in_loop(LLVMGetInstructionParent(call)) ||
+        map_count(&f->said, pair) > 1)
+        return;
+    buf_adds(&f->text, "loop");
+    add_word(f, value_name(caller));
+    add_word(f, callee);
+    buf_addc(&f->text, '\n');
+}
+
+/* ---- calls ---- */
+
 static void add_call_facts(struct facts *f, LLVMValueRef caller, LLVMValueRef call)
 {
     LLVMValueRef target = call_target(call);
@@ -101,10 +176,15 @@ static void add_call_facts(struct facts *f, LLVMValueRef caller, LLVMValueRef ca
     slice callee = target ? value_name(target) : SLICE("*");
     if (target && !is_pure(callee))
         add_call(f, value_name(caller), callee);
+    if (target && LLVMIsDeclaration(target))
+        add_loop(f, caller, callee, call);
     for (unsigned i = 0, n = call_arguments(call); i < n; i++) {
         struct place p = {f, value_name(caller), callee, i, SLICE("")};
-        if (may_be_function(LLVMGetOperand(call, i)))
-            each_function(LLVMGetOperand(call, i), 2, say_passed, &p);
+        if (!may_be_function(LLVMGetOperand(call, i)))
+            continue;
+        each_function(LLVMGetOperand(call, i), 2, say_passed, &p);
+        if (target)
+            say_forwards(f, caller, callee, i, LLVMGetOperand(call, i));
     }
 }
 
