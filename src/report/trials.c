@@ -126,6 +126,43 @@ static void add_summary(const struct node *doc, struct buf *out)
     }
 }
 
+/* After how many trials a policy had a finding; 0: it had not. */
+static uint64_t trials_until(const struct node *finding, const struct node *leg)
+{
+    const struct node *by = doc_list(finding, "found_by");
+    for (uint32_t i = 0; i < by->n; i++)
+        if (slice_eq(doc_text(by->list[i], "policy"), doc_text(leg, "policy")) &&
+            slice_eq(doc_text(by->list[i], "experiment"), doc_text(leg, "experiment")))
+            return whole(by->list[i], "after_trials");
+    return 0;
+}
+
+/* A row for each finding, a column for each policy, if there are several to compare. */
+static void add_race(const struct node *doc, struct buf *out)
+{
+    const struct node *legs = doc_list(doc, "policies"), *findings = doc_list(doc, "findings");
+    char digits[DIGITS_MOST];
+    if (legs->n < 2 || !findings->n)
+        return;
+    buf_adds(out, "\ntrials until found");
+    for (uint32_t k = 0; k < legs->n; k++) {
+        struct buf name = BUF_INIT(200);
+        buf_addf(&name, "%.*s (%.*s)", SHORT(doc_text(legs->list[k], "policy")),
+                 SHORT(doc_text(legs->list[k], "experiment")));
+        buf_addf(out, "  %18s", buf_text(&name));
+        buf_deinit(&name);
+    }
+    for (uint32_t i = 0; i < findings->n; i++) {
+        buf_addf(out, "\n%17.0f.", doc_number(findings->list[i], "number"));
+        for (uint32_t k = 0; k < legs->n; k++) {
+            uint64_t n = trials_until(findings->list[i], legs->list[k]);
+            slice shown = n ? slice_of_u64(n, digits) : SLICE("-");
+            buf_addf(out, "  %18.*s", SLICE_ARG(shown));
+        }
+    }
+    buf_addc(out, '\n');
+}
+
 /* ---- for people ---- */
 
 static void text_finding(const struct node *doc, const struct node *f, const struct style *style,
@@ -183,6 +220,7 @@ void trials_document_text(const struct node *doc, const struct style *style, str
     add_summary(doc, out);
     for (uint32_t i = 0; i < findings->n; i++)
         text_finding(doc, findings->list[i], style, out);
+    add_race(doc, out);
 }
 
 /* ---- Markdown ---- */
@@ -205,6 +243,7 @@ void trials_document_markdown(const struct node *doc, struct buf *out)
         buf_adds(out, "\n\n");
     }
     add_summary(doc, &text);
+    add_race(doc, &text);
     code(&text, out);
     for (uint32_t i = 0; i < findings->n; i++) {
         buf_clear(&text);
@@ -280,6 +319,7 @@ void trials_document_html(const struct node *doc, struct buf *out)
     buf_addf(out, "</h1>\n<p>%u %s</p>\n<pre>", findings->n,
              plural(findings->n, "finding", "findings"));
     add_summary(doc, &text);
+    add_race(doc, &text);
     escape_xml(buf_slice(&text), out);
     buf_adds(out, "</pre>\n");
     for (uint32_t i = 0; i < findings->n; i++) {

@@ -109,7 +109,12 @@ static slice title_of(struct findings *f, const struct trial_result *r)
         buf_addf(&text, " of %.*s in %.*s", SHORT(in->callee), SHORT(in->site.function));
     else
         buf_addf(&text, " of %.*s", SHORT(in->site.function));
-    buf_addf(&text, ": %.*s", SHORT(r->symptoms.at[0].text));
+    const struct trial_symptom *first = &r->symptoms.at[0];
+    if (first->kind == SYMPTOM_INVARIANT) /* its text begins with its name */
+        buf_addf(&text, ": \"%.*s\" does not hold", (int)slice_find(first->text, ':'),
+                 first->text.p);
+    else
+        buf_addf(&text, ": %s", symptom_doc(first->kind));
     return buf_keep(&text, &f->arena);
 }
 

@@ -296,7 +296,7 @@ static void judge_invariants(struct scene *s)
                                    .phase = TRIALS_NONE,
                                    .shape = hash_slice(name),
                                    .text = slice_of(arena_printf(&s->r->arena, "%.*s: %.*s",
-                                                                 SHORT(name), SHORT(v->said)))},
+                                                                 SHORT(name), QUOTED(v->said)))},
             &none);
     }
 }

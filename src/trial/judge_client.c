@@ -85,7 +85,7 @@ static void add_gathered(struct scene *s, enum symptom_kind kind, int32_t phase,
                          const struct gathered *g, struct buf *text)
 {
     if (g->said.n)
-        buf_addf(text, ": %.*s", SHORT(g->said));
+        buf_addf(text, ": %.*s", QUOTED(g->said));
     scene_add(s,
               (struct trial_symptom){.kind = kind,
                                      .nodes = (uint32_t)g->nodes,
@@ -100,7 +100,7 @@ static void judge_others(struct scene *s)
 {
     struct gathered g = {0};
     bool has_clients = false, fails = false;
-    struct buf text = BUF_INIT(500);
+    struct buf text = BUF_INIT(1000);
     if (s->harmed == TRIALS_NONE)
         return;
     for (uint32_t i = 0; i < s->r->clients.n; i++) {
@@ -123,7 +123,7 @@ static void judge_alive(struct scene *s)
 {
     for (uint32_t node = 0; node < s->r->nodes.n; node++) {
         struct gathered g = {0};
-        struct buf text = BUF_INIT(500);
+        struct buf text = BUF_INIT(1000);
         if (s->r->nodes.at[node].alive != ALIVE_YES || is_gone(s, node))
             continue;
         for (uint32_t i = 0; i < s->r->clients.n; i++) {
@@ -146,7 +146,7 @@ static void judge_phase(struct scene *s, uint32_t phase)
 {
     struct gathered g = {0};
     uint32_t started = 0;
-    struct buf text = BUF_INIT(500);
+    struct buf text = BUF_INIT(1000);
     slice name = s->t->phases.at[phase].name;
     for (uint32_t i = 0; i < s->r->clients.n; i++) {
         if (s->r->clients.at[i].phase != phase || !s->r->clients.at[i].started)
@@ -222,7 +222,7 @@ static void add_ops(const struct scene *s, uint32_t client, bool second, struct 
 
 static void add_lasting(struct scene *s, const struct kind *k)
 {
-    struct buf text = BUF_INIT(500);
+    struct buf text = BUF_INIT(1000);
     bool usual = true; /* fails without faults, too */
     struct gathered g = {.nodes = UINT64_C(1) << k->node, .said = k->said};
     for (uint32_t i = 0; i < s->r->clients.n; i++) {
@@ -283,7 +283,7 @@ static bool is_partial(const struct scene *s, uint32_t node, int64_t first_ns, i
 static void judge_failures(struct scene *s, uint32_t node)
 {
     struct gathered g = {0};
-    struct buf text = BUF_INIT(500);
+    struct buf text = BUF_INIT(1000);
     uint32_t failures = 0;
     int64_t first = INT64_MAX, last = -1;
     for (uint32_t i = 0; i < s->r->clients.n; i++) {
@@ -311,7 +311,7 @@ static void judge_failures(struct scene *s, uint32_t node)
 static void judge_slow(struct scene *s, uint32_t node)
 {
     struct gathered g = {0};
-    struct buf text = BUF_INIT(500);
+    struct buf text = BUF_INIT(1000);
     uint32_t slow = 0;
     int64_t slowest = 0;
     for (uint32_t i = 0; i < s->r->clients.n; i++) {

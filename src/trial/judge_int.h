@@ -11,6 +11,9 @@ enum {
     LAST_LEAST = 3, /* so many one after the other up to the end are no accident */
 };
 
+/* For printf "%.*s": as much of what somebody said as a symptom quotes. */
+#define QUOTED(s) (int)((s).n < 300 ? (s).n : 300), (s).p
+
 /* What a client saw after the fault. */
 struct client_sum {
     uint32_t node;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "report/trials.h"
 #include "support/unit.h"
 #include "trial/agenda.h"
 
@@ -676,6 +677,36 @@ static void test_legs(void **state)
     buf_deinit(&text);
 }
 
+/* The document says what the agenda knows, and the text what the document says. */
+static void test_report(void **state)
+{
+    struct trials t;
+    struct buf text = BUF_INIT(4000), json = BUF_INIT(1 << 20), out = BUF_INIT(1 << 20);
+    struct arena arena = {0};
+    const struct node *doc;
+    struct err e = {0};
+    (void)state;
+    buf_addf(&text, "%spolicies: [exhaustive, bsrr]\ncontrol: 2\n", file);
+    load(&t, buf_text(&text));
+    struct system s = {.t = &t, .a = agenda_new(&t, errors_of, NULL)};
+    (void)go(&s, 1);
+    struct agenda_view v = agenda_view(s.a);
+    trials_print_json(&v, "0", SECONDS(3), (slice){0}, &json);
+    assert_int_equal(trials_document_read(&arena, "x", buf_slice(&json), &doc, &e), 0);
+    trials_document_text(doc, &style_plain, &out);
+    const char *says = buf_text(&out);
+    assert_non_null(strstr(says, "control: 2 without faults, 0 suspicious"));
+    assert_non_null(strstr(says, "EIO of fsync in flush: operations fail from the fault"));
+    assert_non_null(strstr(says, "again: 3 of 3"));
+    assert_non_null(strstr(says, "trials until found  exhaustive (error)        bsrr (error)\n"));
+    agenda_free(s.a);
+    buf_deinit(&text);
+    buf_deinit(&json);
+    buf_deinit(&out);
+    arena_deinit(&arena);
+    trials_free(&t);
+}
+
 static void test_replay(void **state)
 {
     struct trial_order o, again;
@@ -752,7 +783,7 @@ int main(void)
         cmocka_unit_test(test_rulings), cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_sick),    cmocka_unit_test(test_agenda),
         cmocka_unit_test(test_legs),    cmocka_unit_test(test_replay),
-        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_stopped), cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
