@@ -110,6 +110,7 @@ struct trials_session {
     uint32_t n;
     uint32_t unsure; /* trials that say nothing */
     bool replays;    /* nothing is kept */
+    slice until; /* exploring ends with a suspicious trial whose line has this; empty: it goes on */
     struct arena arena;
 };
 
@@ -162,18 +163,25 @@ static void progress(struct trials_session *s)
             (long long)((rest > 0 ? rest : 0) / SECONDS(1)));
 }
 
+static void tell_suspicious(struct trials_session *s, const struct trial_result *r)
+{
+    struct buf line = BUF_INIT(4000);
+    trials_line(r, &line);
+    if (!s->args->quiet)
+        fprintf(stderr, "outfox: %s\n", buf_text(&line));
+    if (s->until.n && r->order.purpose == TRIAL_EXPLORE && slice_glob(s->until, buf_slice(&line)))
+        agenda_stop(s->agenda, "what was looked for is found");
+    buf_deinit(&line);
+}
+
 static void told(void *user, const struct trial_result *r)
 {
     struct trials_session *s = user;
     s->n++;
     s->unsure += r->verdict == VERDICT_NOT_SURE;
     journal_add(s, r);
-    if (!s->args->quiet && (r->verdict == VERDICT_SUSPICIOUS || r->broken.n)) {
-        struct buf line = BUF_INIT(4000);
-        trials_line(r, &line);
-        fprintf(stderr, "outfox: %s\n", buf_text(&line));
-        buf_deinit(&line);
-    }
+    if (r->verdict == VERDICT_SUSPICIOUS || r->broken.n)
+        tell_suspicious(s, r);
     if (!s->args->quiet && clock_ns() - s->told_ns > PROGRESS_NS)
         progress(s);
     if (!s->replays && clock_ns() - s->kept_ns > KEEP_NS) {
@@ -194,6 +202,8 @@ static int apply(struct trials_session *s, struct err *e)
         const struct setting *g = &args->settings.at[i];
         if (strcmp(g->name, "seed") == 0 && !slice_to_u64(slice_of(g->value), UINT64_MAX, &t->seed))
             return err_set(e, 0, 0, "--seed takes a number, not \"%s\"", g->value);
+        if (strcmp(g->name, "until") == 0)
+            s->until = slice_of(arena_printf(&s->arena, "*%s*", g->value));
         if (strcmp(g->name, "policy") != 0)
             continue;
         if (!policy_find(slice_of(g->value)))
