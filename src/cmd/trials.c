@@ -131,6 +131,9 @@ static int keep(struct trials_session *s, slice json)
 static void journal_add(struct trials_session *s, const struct trial_result *r)
 {
     struct buf line = BUF_INIT(1 << 20);
+    if (s->journal < 0 && !s->replays) /* only now: until then another outfox may hold the place */
+        s->journal = file_open_private(arena_printf(&s->arena, "%s/journal.jsonl", s->dir),
+                                       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND);
     trials_line_json(r, &line);
     buf_addc(&line, '\n');
     if (s->journal >= 0 && write(s->journal, line.p, line.n) < 0 && !s->args->quiet)
@@ -290,9 +293,6 @@ int cmd_trials_run(const struct args *args)
         return cmd_fail(&e);
     }
     s.agenda = agenda_new(&s.trials, programs_errors, s.programs);
-    const char *path = arena_printf(&s.arena, "%s/journal.jsonl", s.dir);
-    if (file_make_directories(path) == 0)
-        s.journal = file_open_private(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND);
     enum status status = carry_out(&s, s.dir, &signal, &e);
     if (status == STATUS_FAILED) {
         (void)cmd_fail(&e);
