@@ -42,6 +42,15 @@ static void node_ready(struct rig_node *n)
 static void again(struct rig_node *n)
 {
     struct loop *l = &n->slot->rig->loop;
+    if (clock_ns() > n->ready_by_ns) {
+        struct buf why = BUF_INIT(200);
+        buf_adds(&why, "it was not ready within ");
+        buf_add_ns(&why, what_of(n)->ready_ns);
+        buf_adds(&why, " (ready-within)");
+        node_fail(n, buf_text(&why));
+        buf_deinit(&why);
+        return;
+    }
     timer_start(l, &n->again, l->now_ns + PROBE_AGAIN_NS);
 }
 
@@ -97,10 +106,12 @@ static void ask_built_in(struct rig_node *n, int64_t within_ns)
 static void on_again(struct timer *t)
 {
     struct rig_node *n = OWNER(t, struct rig_node, again);
+    int64_t left = n->ready_by_ns - clock_ns();
+    int64_t within = left > PROBE_WITHIN_NS ? PROBE_WITHIN_NS : left > MS(1) ? left : MS(1);
     if (what_of(n)->ready.n)
-        ask_command(n, what_of(n)->ready, PROBE_WITHIN_NS);
+        ask_command(n, what_of(n)->ready, within);
     else
-        ask_built_in(n, PROBE_WITHIN_NS);
+        ask_built_in(n, within);
 }
 
 static void stop_asking(struct rig_node *n)
@@ -200,6 +211,7 @@ void rig_node_start(struct rig_node *n)
     n->again.fire = on_again;
     n->ready = n->failed = n->ordered = n->ended = n->asking = false;
     n->why[0] = 0;
+    n->ready_by_ns = clock_ns() + what->ready_ns;
     if (!n->log)
         n->log =
             arena_printf(&s->arena, "%.*s/%.*s.log", SLICE_ARG(s->base), SLICE_ARG(what->name));

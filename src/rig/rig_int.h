@@ -40,6 +40,7 @@ struct rig_node {
     struct caller *asked; /* the built-in question: ready, or alive? */
     bool asking, answered;
     struct timer again;
+    int64_t ready_by_ns; /* the last moment for it to become ready */
     int log_fd;
     const char *log;
     VEC(struct follow) follows;

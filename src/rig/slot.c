@@ -20,6 +20,7 @@
 #define TICK_NS         MS(50)
 #define TERM_NS         SECONDS(3)
 #define KILL_NS         SECONDS(20)
+#define READY_LATE_NS   SECONDS(15) /* nodes know their own time limits */
 #define RESTART_MOST_NS SECONDS(30)
 
 enum { TRIES = 3 };
@@ -140,6 +141,14 @@ static bool ready_or_failed(const struct slot *s)
     return all;
 }
 
+static bool one_ended(const struct slot *s)
+{
+    for (uint32_t i = 0; i < s->rig->trials->nodes.n; i++)
+        if (s->nodes[i].failed && s->nodes[i].ended)
+            return true;
+    return false;
+}
+
 static int64_t ready_most(const struct trials *t)
 {
     int64_t most = 0;
@@ -153,7 +162,7 @@ static int start_nodes(struct slot *s)
     const struct trials *t = s->rig->trials;
     for (uint32_t i = 0; i < t->nodes.n; i++)
         rig_node_start(&s->nodes[i]);
-    bool in_time = slot_wait(s, ready_or_failed, ready_most(t));
+    (void)slot_wait(s, ready_or_failed, ready_most(t) + READY_LATE_NS);
     if (s->rig->signal)
         return -1;
     for (uint32_t i = 0; i < t->nodes.n; i++) {
@@ -162,14 +171,8 @@ static int start_nodes(struct slot *s)
             return slot_broken(s, "node %.*s: %s; what it printed is in %.*s/%.*s.log",
                                SLICE_ARG(t->nodes.at[i].name), n->why, SLICE_ARG(s->result->dir),
                                SLICE_ARG(t->nodes.at[i].name));
-        if (!in_time && !n->ready)
-            return slot_broken(s,
-                               "node %.*s was not ready in time; what it printed is in "
-                               "%.*s/%.*s.log, and ready_within is its time limit",
-                               SLICE_ARG(t->nodes.at[i].name), SLICE_ARG(s->result->dir),
-                               SLICE_ARG(t->nodes.at[i].name));
     }
-    return 0;
+    return ready_or_failed(s) ? 0 : slot_broken(s, "the nodes were not ready in time");
 }
 
 static bool nodes_gone(const struct slot *s)
@@ -440,8 +443,8 @@ static int trial_once(struct slot *s)
             exercise(s);
             if (!s->rig->signal)
                 look(s);
-        } else if (s->nodes[0].slot && s->share) {
-            again = 1; /* a port may have been taken meanwhile */
+        } else {
+            again = one_ended(s); /* a port may have been taken meanwhile */
         }
         end_nodes(s);
         if (t->after.n && !s->rig->signal && !run_command(s, t->after, t->within_ns))
