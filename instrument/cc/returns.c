@@ -4,7 +4,7 @@
  * and what happens between such a branch and the return. */
 #include "returns.h"
 
-enum { PHIS_MOST = 8, STEPS_MOST = 64 };
+enum { PHIS_MOST = 8, STEPS_MOST = 64, VALUES_MOST = 128 };
 
 /* ---- the constants ---- */
 
@@ -43,8 +43,10 @@ static enum cause worse(enum cause a, enum cause b)
     return a > b ? a : b;
 }
 
-static enum cause cause_of(LLVMValueRef v, int depth)
+/* Of this value alone; where it follows from others, *follows. */
+static enum cause cause_here(LLVMValueRef v, bool *follows)
 {
+    *follows = false;
     if (LLVMIsAArgument(v))
         return CAUSE_ARGUMENT;
     if (!LLVMIsAInstruction(v))
@@ -60,10 +62,30 @@ static enum cause cause_of(LLVMValueRef v, int depth)
     LLVMValueRef target = call ? call_target(v) : NULL;
     if (call && !(target && (is_intrinsic(target) || is_pure(value_name(target)))))
         return CAUSE_CALL;
-    enum cause all = call ? CAUSE_OWN : CAUSE_NONE;
-    int n = call ? (int)call_arguments(v) : LLVMGetNumOperands(v);
-    for (int i = 0; i < n && depth > 0; i++)
-        all = worse(all, cause_of(LLVMGetOperand(v, (unsigned)i), depth - 1));
+    *follows = true;
+    return call ? CAUSE_OWN : CAUSE_NONE;
+}
+
+/* Each value is looked at once: those of a loop follow from each other. */
+static enum cause cause_of(LLVMValueRef v)
+{
+    LLVMValueRef seen[VALUES_MOST] = {v};
+    enum cause all = CAUSE_NONE;
+    bool follows;
+    for (uint32_t at = 0, n = 1; at < n; at++) {
+        all = worse(all, cause_here(seen[at], &follows));
+        int operands = !follows            ? 0
+                       : is_call(seen[at]) ? (int)call_arguments(seen[at])
+                                           : LLVMGetNumOperands(seen[at]);
+        for (int i = 0; i < operands && n < VALUES_MOST; i++) {
+            LLVMValueRef one = LLVMGetOperand(seen[at], (unsigned)i);
+            uint32_t k = 0;
+            while (k < n && seen[k] != one)
+                k++;
+            if (k == n)
+                seen[n++] = one;
+        }
+    }
     return all;
 }
 
@@ -160,7 +182,7 @@ static void add_path(struct returns *r, const struct source *s, struct control c
     LLVMValueRef condition = condition_of(r->flow, c.at);
     if (!condition)
         return;
-    struct path p = {.value = s->value, .at = c.at, .to = c.to, .cause = cause_of(condition, 12)};
+    struct path p = {.value = s->value, .at = c.at, .to = c.to, .cause = cause_of(condition)};
     p.only_argument = asks_for_argument(condition);
     look_at_path(r, s, c, &p);
     vec_push(&r->path, p);
