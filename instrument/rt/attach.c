@@ -238,10 +238,9 @@ static bool add(struct outfox_part part)
 
 void rt_module(const struct outfox_part *part)
 {
-    static bool has_tried;
-    if (!has_tried)
+    if (!rt_self.has_tried)
         attach();
-    has_tried = true;
+    rt_self.has_tried = true;
     if (!rt_self.trial || !add(*part) || outfox_on)
         return;
     __atomic_fetch_add(&rt_self.trial->attached, 1, __ATOMIC_RELAXED);

@@ -47,6 +47,7 @@ struct rt_part {
 
 /* What this process knows of the trial; it does not change after the start but by new parts. */
 struct rt_self {
+    bool has_tried;             /* to take part */
     struct outfox_trial *trial; /* NULL: it takes no part */
     uint64_t bytes;             /* of it */
     struct outfox_point *points;
