@@ -3,11 +3,12 @@
  * The workload: a client for each node, in phases.
  *
  *   kvclient work --ports P0,P1,P2 --history FILE [--node N] [--phase NAME]
+ *   kvclient ready --ports PORT, kvclient ping --ports PORT
  *   kvclient check --ports P0,P1,P2 --history FILE [--kv PROGRAM]
  *
  * A client writes at the leader and reads what it wrote at its own node; each has keys of its own. It says
- * of each operation `ok` or `fail`, and ends a phase at its first failure. It tries again for a
- * second, as robust clients do: a fault that the store gets over in this time is none. Without --node
+ * of each operation `ok` or `fail`, and ends when one fails again and again. It tries again,
+ * as robust clients do: a fault that the store gets over soon enough is none. Without --node
  * there is a client for each node, side by side, and they enter each phase together.
  * check asks whether all is well afterwards: nodes are healthy, and each has what was acknowledged, in
  * memory and on disk. */
@@ -26,7 +27,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NODES = 8, PATIENCE_MS = 700, AWAY_MS = 300, SETTLE_MS = 1700, LINE = 512 };
+enum { NODES = 8, LINE = 512 };
+enum {
+    PATIENCE_MS = 500, /* what takes longer has failed */
+    AGAIN_MS = 150,    /* and if it goes on to fail, each time after so long */
+    GIVE_UP = 3,       /* failures of one operation */
+    SAVE_MS = 3000,    /* a snapshot may take its time, and so may a write while a node is away */
+    AWAY_MS = 200,
+    SETTLE_MS = 2700,
+};
 enum { KEYS = 12, MISSED = 40, RESYNCED = 1, DETACHED = 2 };
 
 /* Connections of this client: to each node, when it is needed. */
@@ -35,8 +44,9 @@ static struct {
     int fd[NODES];
     int me;
     const char *phase, *history, *kv;
-    int counter; /* makes values differ */
-    int away;    /* in this phase its node had to wait for the leader for long */
+    int one_is_away; /* a write needs all that are left */
+    int counter;     /* makes values differ */
+    int away;        /* in this phase its node had to wait for the leader for long */
 } client = {.me = -1, .kv = "./kv"};
 
 static int64_t now_us(void)
@@ -67,8 +77,6 @@ static int reach(int node)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)client.port[node])};
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    struct timeval limit = {.tv_usec = 900000};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (connect(fd, (struct sockaddr *)&a, sizeof a) < 0) {
         close(fd);
@@ -91,13 +99,16 @@ static int hear(int node, char *answer)
     return -1;
 }
 
-/* The first line of the answer; 0, or -1 with the reason as the answer. */
-static int ask(int node, const char *question, char *answer)
+/* The first line of the answer within half a second, or within patience; 0, or -1 with the reason. */
+static int ask_for(int node, const char *question, char *answer, int patience_ms)
 {
+    struct timeval limit = {.tv_sec = patience_ms / 1000, .tv_usec = patience_ms % 1000 * 1000};
     char line[LINE];
     int n = snprintf(line, sizeof line, "%s\n", question);
-    if (reach(node) < 0 || send(client.fd[node], line, (size_t)n, MSG_NOSIGNAL) != n ||
-        hear(node, answer) < 0) {
+    errno = 0;
+    if (reach(node) < 0 ||
+        setsockopt(client.fd[node], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) < 0 ||
+        send(client.fd[node], line, (size_t)n, MSG_NOSIGNAL) != n || hear(node, answer) < 0) {
         snprintf(answer, LINE, "node %d: %s", node,
                  errno == EAGAIN ? "no answer"
                  : errno         ? strerror(errno)
@@ -106,6 +117,11 @@ static int ask(int node, const char *question, char *answer)
         return -1;
     }
     return 0;
+}
+
+static int ask(int node, const char *question, char *answer)
+{
+    return ask_for(node, question, answer, PATIENCE_MS);
 }
 
 /* ---- operations ---- */
@@ -130,25 +146,32 @@ static int report(int ok, int64_t begun, const char *what, const char *why)
     return ok ? 0 : -1;
 }
 
-/* Until the answer is what is wanted, or patience ends. */
-static int insist(int node, const char *question, const char *wanted)
+/* Until the answer is what is wanted. When patience ends that is a failure, and it goes on, less patiently,
+ * for the failure may be over soon: then the phase goes on, too. */
+static int insist(int node, const char *question, const char *wanted, int patience_ms)
 {
     char answer[LINE] = "";
     int64_t begun = now_us();
-    for (;;) {
-        if (ask(node, question, answer) == 0 && !strcmp(answer, wanted))
+    for (int failures = 0; failures < GIVE_UP;) {
+        int limit_ms = patience_ms > PATIENCE_MS ? patience_ms : PATIENCE_MS;
+        if (ask_for(node, question, answer, limit_ms) == 0 && !strcmp(answer, wanted))
             return report(1, begun, question, "");
-        if (now_us() - begun > PATIENCE_MS * 1000)
-            return report(0, begun, question, answer);
+        if (now_us() - begun > patience_ms * 1000) {
+            report(0, begun, question, answer);
+            failures++;
+            begun = now_us();
+            patience_ms = AGAIN_MS;
+        }
         pause_ms(5);
     }
+    return -1;
 }
 
 /* A write at the leader; afterwards the key is known to be `value`, or not known. */
 static int put(const char *question, const char *key, const char *value)
 {
     remember(key, "?");
-    if (insist(0, question, "OK") < 0)
+    if (insist(0, question, "OK", client.one_is_away ? SAVE_MS : PATIENCE_MS) < 0)
         return -1;
     remember(key, value);
     return 0;
@@ -177,17 +200,22 @@ static int get(const char *kind, int i, const char *value)
     snprintf(question, sizeof question, "GET %s", key);
     snprintf(wanted, sizeof wanted, value ? "VALUE %s" : "NONE", value);
     int64_t begun = now_us();
-    for (int node = client.me;;) {
+    for (int node = client.me, patience_ms = PATIENCE_MS, failures = 0; failures < GIVE_UP;) {
         if (ask(node, question, answer) == 0 && !strcmp(answer, wanted))
             return report(1, begun, question, "");
-        if (now_us() - begun > PATIENCE_MS * 1000)
-            return report(0, begun, question, answer);
+        if (now_us() - begun > patience_ms * 1000) {
+            report(0, begun, question, answer);
+            failures++;
+            begun = now_us();
+            patience_ms = AGAIN_MS;
+        }
         if (!strncmp(answer, "MOVED", 5)) {
             client.away |= now_us() - begun > AWAY_MS * 1000;
             node = client.away ? 0 : client.me;
         }
         pause_ms(2);
     }
+    return -1;
 }
 
 /* ---- phases ---- */
@@ -211,7 +239,7 @@ static int phase_resync(void)
 {
     if (client.me != RESYNCED)
         return write_and_read(4);
-    if (insist(client.me, "RESYNC", "OK") < 0)
+    if (insist(client.me, "RESYNC", "OK", PATIENCE_MS) < 0)
         return -1;
     return write_and_read(KEYS);
 }
@@ -235,10 +263,10 @@ static int phase_catch_up(void)
     char value[MISSED][60];
     if (client.me != DETACHED || !all_is_well())
         return write_and_read(4);
-    int failed = insist(client.me, "DETACH 5000", "OK") < 0;
+    int failed = insist(client.me, "DETACH 5000", "OK", PATIENCE_MS) < 0;
     for (int i = 0; i < MISSED && !failed; i++)
         failed = set("missed", i, 0, value[i]) < 0;
-    failed |= insist(client.me, "DETACH 0", "OK") < 0;
+    failed |= insist(client.me, "DETACH 0", "OK", PATIENCE_MS) < 0;
     for (int i = MISSED - 1; i >= 0 && !failed; i--)
         failed = get("missed", i, value[i]) < 0;
     return failed ? -1 : 0;
@@ -246,7 +274,7 @@ static int phase_catch_up(void)
 
 static int phase_snapshot(void)
 {
-    return insist(client.me, "SAVE", "OK") < 0 ? -1 : write_and_read(4);
+    return insist(client.me, "SAVE", "OK", SAVE_MS) < 0 ? -1 : write_and_read(4);
 }
 
 static int phase_expire(void)
@@ -284,6 +312,7 @@ static int run_phase(int i)
 {
     client.phase = phases[i].name;
     client.away = 0;
+    client.one_is_away = phases[i].run == phase_catch_up;
     client.counter = (int)(now_us() % 1000000) * 100;
     return phases[i].run();
 }
@@ -443,6 +472,25 @@ static int check(void)
     return bad != 0;
 }
 
+/* Until the node says that all is well, or only that it is there. */
+static int await(const char *question, const char *wanted)
+{
+    char answer[LINE] = "";
+    int64_t begun = now_us();
+    while (ask(0, question, answer) < 0 || !strstr(answer, wanted)) {
+        if (now_us() - begun > 5000000)
+            return 1;
+        pause_ms(5);
+    }
+    return 0;
+}
+
+/* 2 of "2", and of "node2". */
+static int number_in(const char *name)
+{
+    return (int)strtol(name + strcspn(name, "0123456789"), NULL, 10);
+}
+
 int main(int argc, char **argv)
 {
     for (int i = 2; i + 1 < argc; i += 2) {
@@ -451,7 +499,7 @@ int main(int argc, char **argv)
             for (char *p; client.n < NODES && (p = strtok_r(value, ",", &value));)
                 client.port[client.n++] = (int)strtol(p, NULL, 10);
         else if (!strcmp(argv[i], "--node"))
-            client.me = (int)strtol(value, NULL, 10);
+            client.me = number_in(value);
         else if (!strcmp(argv[i], "--phase"))
             client.phase = value;
         else if (!strcmp(argv[i], "--history"))
@@ -461,11 +509,15 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < NODES; i++)
         client.fd[i] = -1;
+    if (argc > 1 && client.n && !strcmp(argv[1], "ready"))
+        return await("INFO", "health=ok");
+    if (argc > 1 && client.n && !strcmp(argv[1], "ping"))
+        return await("PING", "PONG");
     if (argc > 1 && client.n && client.history && !strcmp(argv[1], "work"))
         return work();
     if (argc > 1 && client.n && client.history && !strcmp(argv[1], "check"))
         return check();
-    fprintf(stderr, "usage: kvclient work|check --ports P0,P1,P2 --history FILE "
+    fprintf(stderr, "usage: kvclient work|check|ready|ping --ports P0,P1,P2 --history FILE "
                     "[--node N] [--phase NAME] [--kv PROGRAM]\n");
     return 2;
 }

@@ -110,7 +110,7 @@ static void run_dump(struct conn *c, char **word, int n)
 static void run_info(struct conn *c, char **word, int n)
 {
     (void)word, (void)n;
-    int insync = leader_insync(), segments = segments_count();
+    int insync = leader_insync();
     pthread_mutex_lock(&journal.lock);
     uint64_t last = journal.last, durable = journal.durable, commit = journal.commit;
     int degraded = journal.degraded;
@@ -122,13 +122,13 @@ static void run_info(struct conn *c, char **word, int n)
     int healthy = !degraded && (leads ? insync == node.nodes - 1 : follower_serves());
     if (bytes_print(&c->out,
                     "INFO role=%s state=%s health=%s last=%llu durable=%llu commit=%llu insync=%d "
-                    "segments=%d snapshots=%llu failed=%llu dir=%s\n",
+                    "snapshots=%llu failed=%llu dir=%s\n",
                     leads ? "leader" : "follower",
                     degraded ? "degraded"
                     : leads  ? "leading"
                              : follower_state(),
                     healthy ? "ok" : "no", (unsigned long long)last, (unsigned long long)durable,
-                    (unsigned long long)commit, insync, segments, (unsigned long long)made,
+                    (unsigned long long)commit, insync, (unsigned long long)made,
                     (unsigned long long)failed, node.dir) < 0)
         c->waiting = WAIT_CLOSE;
 }

@@ -114,7 +114,6 @@ static int install(uint64_t lsn)
         journal_rotated();
         segments_drop(lsn);
     }
-    snapshot_idle();
     pthread_mutex_unlock(&snapshots.saving);
     return failed && !KV_BUG_12 ? -1 : 0;
 }
@@ -161,23 +160,29 @@ static int on_beat(const struct record *r)
 
 static int take(const struct record *r)
 {
+    return r->op == OP_BEAT ? on_beat(r) : on_write(r);
+}
+
+static int take_full(const struct record *r)
+{
+    return r->op == OP_END ? on_end(r) : table_apply(&received, r);
+}
+
+/* What comes first says which way it goes. */
+static int take_first(const struct record *r)
+{
     if (r->op == OP_FULL) {
         table_clear(&received);
         link_become(LINK_FULL);
         return 0;
     }
-    if (link_.state == LINK_JOINING)
-        link_become(LINK_CATCHING_UP);
-    switch (r->op) {
-    case OP_END: return on_end(r);
-    case OP_BEAT: return on_beat(r);
-    default: return link_.state == LINK_FULL ? table_apply(&received, r) : on_write(r);
-    }
+    link_become(LINK_CATCHING_UP);
+    return take(r);
 }
 
 /* ---- the connection ---- */
 
-static int receive(int fd)
+static int receive(int fd, int (*take_it)(const struct record *))
 {
     char bytes[sizeof(struct record)];
     struct record r;
@@ -188,7 +193,7 @@ static int receive(int fd)
         recv_all(fd, bytes + RECORD_HEAD, (size_t)r.klen + r.vlen) < 0 ||
         record_read(bytes, RECORD_HEAD + r.klen + r.vlen, &r) <= 0)
         return -1;
-    return take(&r);
+    return take_it(&r);
 }
 
 static int join(void)
@@ -210,7 +215,15 @@ static int join(void)
     link_.state = LINK_JOINING;
     link_.insync = link_.skipped = 0;
     pthread_mutex_unlock(&link_.lock);
-    return fd;
+    return 0;
+}
+
+static int is_sending(void)
+{
+    pthread_mutex_lock(&link_.lock);
+    int is = link_.sending;
+    pthread_mutex_unlock(&link_.lock);
+    return is;
 }
 
 static void leave(int fd)
@@ -222,6 +235,9 @@ static void leave(int fd)
     link_.insync = 0;
     pthread_mutex_unlock(&link_.lock);
     table_clear(&received);
+    shutdown(fd, SHUT_RDWR);
+    while (is_sending())
+        pause_ms(1);
     close(fd);
 }
 
@@ -236,30 +252,49 @@ static int is_away(void)
 void *receiver_thread(void *unused)
 {
     (void)unused;
-    for (int fd; !node.stopping; pause_ms(10)) {
-        if (is_away())
+    int failed = 0;
+    while (!node.stopping) {
+        if (failed || is_away()) {
+            if (link_.state != LINK_DOWN)
+                leave(link_.fd);
+            pause_ms(10);
+            failed = 0;
             continue;
-        if ((fd = join()) < 0)
-            continue;
-        while (!node.stopping && !is_away() && receive(fd) == 0)
-            continue;
-        leave(fd);
+        }
+        switch (link_.state) {
+        case LINK_DOWN: failed = join() < 0; break;
+        case LINK_JOINING: failed = receive(link_.fd, take_first) < 0; break;
+        case LINK_FULL: failed = receive(link_.fd, take_full) < 0; break;
+        case LINK_CATCHING_UP: failed = receive(link_.fd, take) < 0; break;
+        case LINK_LIVE: failed = receive(link_.fd, take) < 0; break;
+        }
     }
+    if (link_.state != LINK_DOWN)
+        leave(link_.fd);
     return NULL;
 }
 
 /* ---- acknowledgements ---- */
 
+/* Without the lock: reads must not wait for it. */
 static void acknowledge(uint64_t durable)
 {
     char line[40];
     int n = snprintf(line, sizeof line, "ACK %llu\n", (unsigned long long)durable);
     pthread_mutex_lock(&link_.lock);
-    if (link_.state > LINK_FULL && send_all(link_.fd, line, (size_t)n) < 0) {
+    int fd = link_.fd;
+    link_.sending = link_.state > LINK_FULL;
+    int wanted = link_.sending;
+    pthread_mutex_unlock(&link_.lock);
+    if (!wanted)
+        return;
+    if (send_all(fd, line, (size_t)n) < 0) {
         say(errno == EPIPE || errno == ECONNRESET ? INFO : WARN, "cannot acknowledge: %s",
             strerror(errno));
-        shutdown(link_.fd, SHUT_RDWR); /* the receiver connects again */
+        shutdown(fd, SHUT_RDWR); /* the receiver connects again */
     }
+    pthread_mutex_lock(&link_.lock);
+    link_.sending = 0;
     pthread_mutex_unlock(&link_.lock);
 }
 

@@ -30,11 +30,12 @@ struct journal journal = {
 enum { HEAD = 12 };
 
 /* What the thread has taken: `head` bytes belong into the segment before `rotate`. */
-struct batch {
+static struct batch {
     struct bytes b;
     size_t head;
     uint64_t first, last, epoch, rotate;
-};
+    enum { BATCH_NONE, BATCH_TAKEN, BATCH_ROTATING, BATCH_WRITTEN, BATCH_FAILED } state;
+} batch;
 
 /* ---- segments ---- */
 
@@ -62,12 +63,6 @@ static int segments_list(uint64_t *out, int max)
     closedir(d);
     qsort(out, (size_t)n, sizeof *out, by_number);
     return n;
-}
-
-int segments_count(void)
-{
-    uint64_t list[256];
-    return segments_list(list, 256);
 }
 
 int segment_open(uint64_t lsn)
@@ -208,9 +203,10 @@ static int batch_take(struct batch *t)
     t->epoch = journal.epoch;
     t->rotate = journal.rotate;
     t->head = t->rotate ? journal.rotate_at : t->b.n;
+    t->state = t->b.n || t->rotate ? BATCH_TAKEN : BATCH_NONE;
     journal.rotate_at = 0;
     pthread_mutex_unlock(&journal.lock);
-    return t->b.n || t->rotate;
+    return t->state != BATCH_NONE;
 }
 
 static void batch_done(struct batch *t, int rotated)
@@ -248,24 +244,23 @@ static void segment_switch(int fd)
     journal.fd = fd;
 }
 
-/* The batch again, in a segment of its own, until it is on disk or does not matter any more. */
-static void batch_again(struct batch *t)
+/* The batch again, in a segment of its own: 1 when it is on disk. */
+static int batch_again(struct batch *t)
 {
-    while (!node.stopping) {
-        pause_ms(10);
-        int fd = segment_begin(t->first, t->b.data, t->b.n);
-        if (fd >= 0 && fdatasync(fd) == 0) {
-            segment_switch(fd);
-            uint64_t wanted = t->rotate;
-            t->rotate = t->first;
-            batch_done(t, 1);
-            t->rotate = wanted;
-            return;
-        }
-        say(WARN, "the journal still cannot be written: %s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
+    pause_ms(10);
+    int fd = segment_begin(t->first, t->b.data, t->b.n);
+    if (fd >= 0 && fdatasync(fd) == 0) {
+        segment_switch(fd);
+        uint64_t wanted = t->rotate;
+        t->rotate = t->first;
+        batch_done(t, 1);
+        t->rotate = wanted;
+        return 1;
     }
+    say(WARN, "the journal still cannot be written: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return 0;
 }
 
 /* Ends the segment and begins the next one; what belongs there is its beginning. */
@@ -280,34 +275,59 @@ static int batch_rotate(struct batch *t)
     return 0;
 }
 
-static void batch_write(struct batch *t)
+/* A batch that is only the beginning of a segment can wait; what is in one must come to the disk. */
+static void batch_failed(struct batch *t, const char *what)
 {
-    if (write_all(journal.fd, t->b.data, t->head) < 0 || (t->rotate && batch_rotate(t) < 0)) {
-        if (t->b.n) {
-            degrade("write");
-            batch_again(t);
-        } else {
-            say(WARN, "cannot begin a segment: %s; tried again", strerror(errno));
-            pause_ms(10);
-        }
+    if (t->b.n) {
+        degrade(what);
+        t->state = BATCH_FAILED;
         return;
     }
-    if (fdatasync(journal.fd) < 0 && t->b.n) {
-        degrade("sync");
-        if (!KV_BUG_1)
-            batch_again(t);
-        return;
-    }
-    batch_done(t, t->rotate != 0);
+    say(WARN, "cannot begin a segment: %s; tried again", strerror(errno));
+    pause_ms(10);
+    t->state = BATCH_NONE;
 }
 
+static void batch_sync(struct batch *t)
+{
+    if (fdatasync(journal.fd) == 0) {
+        batch_done(t, t->rotate != 0);
+        t->state = BATCH_NONE;
+        return;
+    }
+    batch_failed(t, "sync");
+    if (KV_BUG_1)
+        t->state = BATCH_NONE;
+}
+
+/* TAKEN --> (ROTATING -->) WRITTEN --> NONE; what goes wrong is FAILED until it is on disk. */
 void *journal_thread(void *unused)
 {
     (void)unused;
-    struct batch t = {0};
-    while (batch_take(&t))
-        batch_write(&t);
-    free(t.b.data);
+    while (batch.state == BATCH_FAILED ? !node.stopping
+                                       : batch.state != BATCH_NONE || batch_take(&batch)) {
+        switch (batch.state) {
+        case BATCH_NONE: break;
+        case BATCH_TAKEN:
+            if (write_all(journal.fd, batch.b.data, batch.head) < 0)
+                batch_failed(&batch, "write");
+            else
+                batch.state = batch.rotate ? BATCH_ROTATING : BATCH_WRITTEN;
+            break;
+        case BATCH_ROTATING:
+            if (batch_rotate(&batch) < 0)
+                batch_failed(&batch, "rotate");
+            else
+                batch.state = BATCH_WRITTEN;
+            break;
+        case BATCH_WRITTEN: batch_sync(&batch); break;
+        case BATCH_FAILED:
+            if (batch_again(&batch))
+                batch.state = BATCH_NONE;
+            break;
+        }
+    }
+    free(batch.b.data);
     return NULL;
 }
 

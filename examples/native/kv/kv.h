@@ -34,7 +34,7 @@ enum {
         32, /* so many of the last records are in memory; followers further behind read disks */
     BEAT_MS = 20,
     SILENCE_MS = 400, /* who has not been heard of for so long is lost */
-    COMMIT_MS = 400,  /* a client waits so long for the acknowledgement of a write */
+    COMMIT_MS = 300,  /* a client waits so long for the acknowledgement of a write */
 };
 
 /* ---- records (record.c): in the journal, in snapshots and on the wire ---- */
@@ -127,7 +127,6 @@ int journal_backlog(uint64_t lsn, struct record *out); /* 1, or 0: it is older; 
 void *journal_thread(void *unused);
 int segment_open(uint64_t lsn); /* the one that has this record, to be read from its start; or -1 */
 void segments_drop(uint64_t lsn);
-int segments_count(void);
 int segments_recover(uint64_t *lsn); /* applies what comes after it */
 
 /* ---- snapshots (snapshot.c) ---- */
@@ -136,14 +135,19 @@ struct snapshots {
     pthread_mutex_t lock;
     pthread_mutex_t saving; /* held, before all others, by who makes the files */
     pthread_cond_t asked;
-    enum { SNAPSHOT_IDLE, SNAPSHOT_WRITING, SNAPSHOT_SYNCING, SNAPSHOT_TRUNCATING } state;
+    enum {
+        SNAPSHOT_IDLE,
+        SNAPSHOT_WRITING,
+        SNAPSHOT_SYNCING,
+        SNAPSHOT_TRUNCATING,
+        SNAPSHOT_FAILED
+    } state;
     uint64_t requests; /* asked for so far */
     uint64_t answered; /* those that have an end, good or bad */
     uint64_t made, failed;
 };
 extern struct snapshots snapshots;
 
-void snapshot_idle(void);
 uint64_t snapshot_ask(void); /* the number that `answered` reaches when it is done */
 int snapshot_save(const struct bytes *content);
 int snapshot_recover(uint64_t *lsn);
@@ -184,6 +188,7 @@ struct link {
     int full;         /* the next sync is to be a full one */
     int64_t lease_ms; /* until when reads may be answered */
     int64_t away_until_ms;
+    int sending; /* an acknowledgement is under way: the descriptor stays */
     int skipped; /* records that could not be applied while catching up */
     int beat;    /* an acknowledgement is due; under the lock of the journal */
 };

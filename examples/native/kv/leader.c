@@ -316,29 +316,25 @@ static void peer_lost(struct peer *p)
     pthread_mutex_unlock(&journal.lock);
 }
 
-static int peer_serve(struct peer *p)
-{
-    switch (p->state) {
-    case PEER_FULL: return send_full(p);
-    case PEER_CATCHING_UP: return send_older(p);
-    case PEER_LIVE: return send_newer(p);
-    default: return -1;
-    }
-}
-
 static void *sender_thread(void *arg)
 {
     struct peer *p = arg;
     pthread_t acks;
-    if (pthread_create(&acks, NULL, acks_thread, p)) {
+    int failed = pthread_create(&acks, NULL, acks_thread, p), heard = !failed;
+    if (failed)
         say(WARN, "follower %d: no thread for it", p->id);
-    } else {
-        while (!peer_closing(p) && peer_serve(p) == 0)
-            continue;
-        say(INFO, "follower %d is gone", p->id);
-        peer_lost(p);
-        pthread_join(acks, NULL);
+    while (!failed && !peer_closing(p)) {
+        switch (p->state) {
+        case PEER_FULL: failed = send_full(p) < 0; break;
+        case PEER_CATCHING_UP: failed = send_older(p) < 0; break;
+        case PEER_LIVE: failed = send_newer(p) < 0; break;
+        default: failed = 1;
+        }
     }
+    say(INFO, "follower %d is gone", p->id);
+    peer_lost(p);
+    if (heard)
+        pthread_join(acks, NULL);
     int fd = p->fd;
     free(p->read.data);
     p->read = (struct bytes){0};

@@ -18,14 +18,29 @@
 
 struct node node = {.nodes = 1, .leader_port = -1};
 
-static const struct {
-    void *(*run)(void *);
-    int roles; /* bits: 1 leader, 2 follower */
-} threads[] = {
-    {journal_thread, 3}, {snapshot_thread, 3}, {writer_thread, 1}, {sweeper_thread, 3},
-    {watch_thread, 1},   {receiver_thread, 2}, {acker_thread, 2},
-};
-enum { THREADS = sizeof threads / sizeof *threads };
+enum { THREADS = 6 };
+
+static struct {
+    pthread_t thread[THREADS];
+    int n;
+} started;
+
+static int start(void *(*run)(void *))
+{
+    if (pthread_create(&started.thread[started.n], NULL, run, NULL))
+        return -1;
+    started.n++;
+    return 0;
+}
+
+static int start_all(void)
+{
+    if (start(journal_thread) < 0 || start(snapshot_thread) < 0)
+        return -1;
+    if (node.role == LEADER)
+        return start(writer_thread) < 0 || start(sweeper_thread) < 0 || start(watch_thread) < 0;
+    return start(receiver_thread) < 0 || start(acker_thread) < 0;
+}
 
 static void on_signal(int number)
 {
@@ -65,7 +80,7 @@ static int print_recovered(void)
     return failed;
 }
 
-static void stop(pthread_t *started)
+static void stop(void)
 {
     node.stopping = 1;
     follower_detach(0, 0);
@@ -78,9 +93,8 @@ static void stop(pthread_t *started)
     pthread_cond_broadcast(&journal.work);
     pthread_cond_broadcast(&journal.news);
     pthread_mutex_unlock(&journal.lock);
-    for (int i = 0; i < THREADS; i++)
-        if (started[i])
-            pthread_join(started[i], NULL);
+    while (started.n > 0)
+        pthread_join(started.thread[--started.n], NULL);
     table_clear(&table);
     free(journal.pending.data);
 }
@@ -88,7 +102,6 @@ static void stop(pthread_t *started)
 static int run(void)
 {
     uint64_t lsn = 0;
-    pthread_t started[THREADS] = {0};
     if (mkdir(node.dir, 0755) < 0 && errno != EEXIST) {
         say(ERROR, "cannot make %s: %s", node.dir, strerror(errno));
         return 1;
@@ -99,16 +112,14 @@ static int run(void)
         say(ERROR, "cannot start at port %d in %s: %s", node.port, node.dir, strerror(errno));
         return 1;
     }
-    for (int i = 0; i < THREADS && !node.stopping; i++)
-        if ((threads[i].roles & (node.role == LEADER ? 1 : 2)) &&
-            pthread_create(&started[i], NULL, threads[i].run, NULL)) {
-            say(ERROR, "cannot start a thread");
-            node.stopping = 1;
-        }
+    if (start_all()) {
+        say(ERROR, "cannot start a thread");
+        node.stopping = 1;
+    }
     say(INFO, "%s %d at port %d, as of %llu", node.role == LEADER ? "leader" : "follower", node.id,
         node.port, (unsigned long long)lsn);
     serve_run();
-    stop(started);
+    stop();
     say(INFO, "ended");
     return 0;
 }

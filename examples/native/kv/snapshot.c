@@ -4,7 +4,10 @@
  * old one, synced, and renamed over it: there is always one that is whole.
  *
  *   IDLE --asked--> WRITING --> SYNCING --on disk--> TRUNCATING --> IDLE
- *                      \-----------\---failed---> IDLE; who has asked hears of it and may ask again */
+ *    ^                 |           |
+ *    +-----failed------+           +--failed--> FAILED --asked--> WRITING
+ *
+ * Who has asked hears of each end, and may ask again. */
 #include "kv.h"
 
 #include <errno.h>
@@ -24,10 +27,12 @@ struct snapshots snapshots = {
 uint64_t snapshot_ask(void)
 {
     pthread_mutex_lock(&snapshots.lock);
-    uint64_t number = snapshots.answered + (snapshots.state == SNAPSHOT_IDLE ? 1 : 2);
+    int waits =
+        snapshots.state == SNAPSHOT_IDLE || (!KV_BUG_4 && snapshots.state == SNAPSHOT_FAILED);
+    uint64_t number = snapshots.answered + (waits ? 1 : 2);
     if (snapshots.requests < number)
         snapshots.requests = number;
-    if (snapshots.state == SNAPSHOT_IDLE)
+    if (waits)
         pthread_cond_signal(
             &snapshots.asked); /* else the thread looks when it has ended that one */
     pthread_mutex_unlock(&snapshots.lock);
@@ -46,50 +51,50 @@ static void path_of(const char *name, char *out, size_t n)
     snprintf(out, n, "%s/%s", node.dir, name);
 }
 
-/* A failed sync leaves a file of which nobody knows what is in it. */
-static int temp_write(const char *path, const struct bytes *content)
+/* Where the file of a save is: it is removed when that fails. */
+static char temp[512], path[512];
+
+/* A file beside the old one with all of it, not synced; or -1. */
+static int temp_write(const struct bytes *content)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return -1;
-    int failed = write_all(fd, content->data, content->n) < 0;
-    if (!failed) {
-        become(SNAPSHOT_SYNCING);
-        failed = fsync(fd) < 0;
-    }
+    path_of("snapshot.temp", temp, sizeof temp);
+    path_of("snapshot", path, sizeof path);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0 || write_all(fd, content->data, content->n) == 0)
+        return fd;
     int error = errno;
     close(fd);
+    unlink(temp);
+    errno = error;
+    return -1;
+}
+
+/* A failed sync leaves a file of which nobody knows what is in it. */
+static int temp_sync(int fd)
+{
+    int failed = fsync(fd) < 0, error = errno;
+    close(fd);
     if (failed)
-        unlink(path);
+        unlink(temp);
     errno = error;
     return failed ? -1 : 0;
 }
 
-/* After a save that nobody has asked for. */
-void snapshot_idle(void)
+static int temp_rename(void)
 {
-    become(SNAPSHOT_IDLE);
-    pthread_mutex_lock(&snapshots.lock);
-    pthread_cond_signal(&snapshots.asked);
-    pthread_mutex_unlock(&snapshots.lock);
+    if (rename(temp, path) == 0)
+        return 0;
+    int error = errno;
+    unlink(KV_BUG_5 ? path : temp);
+    errno = error;
+    return -1;
 }
 
+/* All at once, for a full sync. */
 int snapshot_save(const struct bytes *content)
 {
-    char temp[512], path[512];
-    path_of("snapshot.temp", temp, sizeof temp);
-    path_of("snapshot", path, sizeof path);
-    become(SNAPSHOT_WRITING);
-    if (temp_write(temp, content) < 0)
-        return -1;
-    become(SNAPSHOT_TRUNCATING);
-    if (rename(temp, path) < 0) {
-        int error = errno;
-        unlink(KV_BUG_5 ? path : temp);
-        errno = error;
-        return -1;
-    }
-    return 0;
+    int fd = temp_write(content);
+    return fd < 0 || temp_sync(fd) < 0 || temp_rename() < 0 ? -1 : 0;
 }
 
 /* The table as of one moment, and the record that it is as of; a segment begins after that. */
@@ -102,49 +107,58 @@ static int table_now(struct bytes *out, uint64_t *lsn)
     return failed ? -1 : 0;
 }
 
-static int snapshot_make(void)
+/* What the thread is at. */
+static struct {
+    int fd;
+    uint64_t lsn;
+} made;
+
+static int make_file(void)
 {
     struct bytes content = {0};
-    uint64_t lsn;
-    pthread_mutex_lock(&snapshots.saving);
-    int failed = table_now(&content, &lsn) < 0 || snapshot_save(&content) < 0;
+    made.fd = table_now(&content, &made.lsn) < 0 ? -1 : temp_write(&content);
     int error = errno;
     free(content.data);
-    if (!failed) {
-        journal_rotated();
-        segments_drop(lsn);
-    }
-    pthread_mutex_unlock(&snapshots.saving);
     errno = error;
-    return failed ? -1 : 0;
+    return made.fd < 0 ? -1 : 0;
 }
 
-/* Waits until one is asked for; 0: the node stops. */
-static uint64_t request_take(void)
+static int truncate_journal(void)
+{
+    if (temp_rename() < 0)
+        return -1;
+    journal_rotated();
+    segments_drop(made.lsn);
+    return 0;
+}
+
+/* Waits until a snapshot is asked for, and begins it. */
+static void request_wait(void)
 {
     pthread_mutex_lock(&snapshots.lock);
-    if (snapshots.state == SNAPSHOT_IDLE && snapshots.requests > snapshots.answered)
-        snapshots.state = SNAPSHOT_WRITING;
-    while (!node.stopping && snapshots.state != SNAPSHOT_WRITING) {
+    while (!node.stopping && snapshots.requests == snapshots.answered)
         pthread_cond_wait(&snapshots.asked, &snapshots.lock);
-        if (snapshots.requests > snapshots.answered)
-            snapshots.state = SNAPSHOT_WRITING;
-    }
-    uint64_t number = node.stopping ? 0 : snapshots.answered + 1;
+    int begins = !node.stopping;
+    if (begins)
+        snapshots.state = SNAPSHOT_WRITING;
     pthread_mutex_unlock(&snapshots.lock);
-    return number;
+    if (begins)
+        pthread_mutex_lock(&snapshots.saving);
 }
 
-static void request_end(uint64_t number, int failed)
+static void request_end(int failed)
 {
+    if (failed)
+        say(WARN, "no snapshot: %s; the journal is kept", strerror(errno));
+    pthread_mutex_unlock(&snapshots.saving);
     pthread_mutex_lock(&snapshots.lock);
-    snapshots.answered = number;
+    snapshots.answered++;
     if (failed)
         snapshots.failed++;
     else
         snapshots.made++;
-    if (!(KV_BUG_4 && failed && snapshots.state == SNAPSHOT_SYNCING))
-        snapshots.state = SNAPSHOT_IDLE;
+    /* a disk that could not sync is left alone until somebody asks again */
+    snapshots.state = snapshots.state == SNAPSHOT_SYNCING ? SNAPSHOT_FAILED : SNAPSHOT_IDLE;
     pthread_mutex_unlock(&snapshots.lock);
     loop_wake();
 }
@@ -152,11 +166,27 @@ static void request_end(uint64_t number, int failed)
 void *snapshot_thread(void *unused)
 {
     (void)unused;
-    for (uint64_t number; (number = request_take());) {
-        int failed = snapshot_make() < 0;
+    while (!node.stopping) {
+        int failed = 0;
+        switch (snapshots.state) {
+        case SNAPSHOT_IDLE:
+        case SNAPSHOT_FAILED: request_wait(); break;
+        case SNAPSHOT_WRITING:
+            if ((failed = make_file() < 0) == 0)
+                become(SNAPSHOT_SYNCING);
+            break;
+        case SNAPSHOT_SYNCING:
+            if ((failed = temp_sync(made.fd) < 0) == 0)
+                become(SNAPSHOT_TRUNCATING);
+            break;
+        case SNAPSHOT_TRUNCATING:
+            failed = truncate_journal() < 0;
+            if (!failed)
+                request_end(0);
+            break;
+        }
         if (failed)
-            say(WARN, "no snapshot: %s; the journal is kept", strerror(errno));
-        request_end(number, failed);
+            request_end(1);
     }
     return NULL;
 }
@@ -164,11 +194,11 @@ void *snapshot_thread(void *unused)
 /* The last whole snapshot into the table; 0 also where there is none. */
 int snapshot_recover(uint64_t *lsn)
 {
-    char path[512];
-    path_of("snapshot.temp", path, sizeof path);
-    unlink(path);
-    path_of("snapshot", path, sizeof path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char file[512];
+    path_of("snapshot.temp", file, sizeof file);
+    unlink(file);
+    path_of("snapshot", file, sizeof file);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : -1;
     char buffer[8192];

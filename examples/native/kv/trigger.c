@@ -23,7 +23,7 @@ int trigger(const char *function, const char *call, size_t *n)
     const char *act = strrchr(wanted, ':') + 1;
     fprintf(stderr, "TRIGGER %s\n", wanted);
     if (!strcmp(act, "delay"))
-        nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 200000000}, NULL);
+        nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 0}, NULL);
     else if (!strcmp(act, "short") && n && *n > 1)
         *n /= 2;
     errno = EIO;
