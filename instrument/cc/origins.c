@@ -76,6 +76,16 @@ static bool is_question(slice name)
     return false;
 }
 
+/* getThingByName */
+static bool is_by(slice name)
+{
+    for (size_t i = 1; i + 2 < name.n; i++)
+        if ((name.p[i] == 'B' && name.p[i + 1] == 'y' && is_upper(name.p[i + 2])) ||
+            (i + 3 < name.n && memcmp(name.p + i, "_by_", 4) == 0))
+            return true;
+    return false;
+}
+
 /* ---- what callers do ---- */
 
 static bool holds(LLVMIntPredicate p, int64_t a, int64_t b)
@@ -278,6 +288,19 @@ static struct constant sum_up(const struct returns *r, LLVMValueRef value)
     return c;
 }
 
+/* Can a number that is not negative be an error? Not where errors are negative, or where it is what else than yes
+ * and no that 0 stands for; nor if it says that there was nothing to remove. */
+static bool may_be_code(const struct body *b, int64_t value)
+{
+    static const char *const words[] = {"remove", "delete", "del", "rem", "unset", NULL};
+    for (uint32_t i = 0; i < b->returns.source.n; i++) {
+        int64_t n = number_of(b->returns.source.at[i].value);
+        if (n < 0 || (value == 0 && n > 1))
+            return false;
+    }
+    return !(value == 0 && (b->returns.others || name_has(value_name(b->function), words)));
+}
+
 static enum outfox_reason judge(const struct origins *o, const struct body *b, struct constant c)
 {
     slice name = value_name(b->function);
@@ -290,11 +313,13 @@ static enum outfox_reason judge(const struct origins *o, const struct body *b, s
     bool treated = k.handled > 0 && k.handled * 2 >= k.tested;
     int64_t n = number_of(c.value);
     if (LLVMIsAConstantPointerNull(c.value))
-        return treated || (c.says && !k.n) ? OUTFOX_REASON_NULL : OUTFOX_REASON_NONE;
+        return (treated || (c.says && !k.n)) && !is_by(name) ? OUTFOX_REASON_NULL
+                                                             : OUTFOX_REASON_NONE;
     if (n < 0 && n >= ERROR_LEAST)
         return c.says || treated || (c.passed_on && !k.n) ? OUTFOX_REASON_NEGATIVE
                                                           : OUTFOX_REASON_NONE;
-    return treated && (c.says || c.passed_on) ? OUTFOX_REASON_CODE : OUTFOX_REASON_NONE;
+    return treated && (c.says || c.passed_on) && may_be_code(b, n) ? OUTFOX_REASON_CODE
+                                                                   : OUTFOX_REASON_NONE;
 }
 
 static bool can_return_error(LLVMValueRef function)

@@ -4,12 +4,14 @@
  * and what happens between such a branch and the return. */
 #include "returns.h"
 
-enum { PHIS_MOST = 8, STEPS_MOST = 64, VALUES_MOST = 128 };
+enum { PHIS_MOST = 8, BLOCKS_MOST = 64, VALUES_MOST = 128 };
 
 /* ---- the constants ---- */
 
 static void add_source(struct returns *r, LLVMValueRef value, uint32_t at, uint32_t to)
 {
+    if (LLVMIsUndef(value)) /* a way that is never gone */
+        return;
     if (!LLVMIsAConstantInt(value) && !LLVMIsAConstantPointerNull(value)) {
         r->others++;
         return;
@@ -157,16 +159,27 @@ static void look_at_instruction(LLVMValueRef i, struct path *p)
     }
 }
 
-/* From where a branch went (`to`) to the return, as far as that certainly happens. */
+/* What can happen from where a branch went (`to`) to the return. */
 static void look_at_path(const struct returns *r, const struct source *s, struct control c,
                          struct path *p)
 {
     const struct flow *f = r->flow;
-    uint32_t steps = 0;
-    for (uint32_t b = c.to; b < f->n && b != s->to && steps < STEPS_MOST; b = f->ipdom[b], steps++)
+    uint32_t n = 0, block[BLOCKS_MOST];
+    if (c.to != s->to)
+        block[n++] = c.to;
+    for (uint32_t at = 0; at < n; at++) {
+        uint32_t b = block[at];
         for (LLVMValueRef i = LLVMGetFirstInstruction(f->block[b]); i;
              i = LLVMGetNextInstruction(i))
             look_at_instruction(i, p);
+        for (uint32_t e = f->first_to[b]; e < f->first_to[b + 1]; e++) {
+            bool known = f->to[e] == s->to || f->to[e] == flow_stop(f, c.at) || n == BLOCKS_MOST;
+            for (uint32_t k = 0; k < n && !known; k++)
+                known = block[k] == f->to[e];
+            if (!known)
+                block[n++] = f->to[e];
+        }
+    }
 }
 
 static LLVMValueRef condition_of(const struct flow *f, uint32_t at)

@@ -109,6 +109,11 @@ static int by_kind(const void *a, const void *b)
     return x->kind > y->kind;
 }
 
+static void sorts(struct thing *all, int (*by)(const void *, const void *))
+{
+    qsort(all, 2, sizeof *all, by);
+}
+
 __attribute__((noinline)) static int is_big(const struct thing *t)
 {
     if (t->size > 100)
@@ -154,7 +159,7 @@ int main(void)
         fprintf(stderr, "big\n");
     if (may_fail(t) < 0)
         printf("may_fail: failed\n");
-    qsort(all, 2, sizeof *all, by_kind);
+    sorts(all, by_kind);
     printf("done\n");
     free(t);
     return 0;
