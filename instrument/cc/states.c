@@ -128,6 +128,19 @@ static void list_functions(struct states *s)
 
 /* ---- which blocks ---- */
 
+/* Is it called only for somebody to read what it returns? */
+static bool is_told(LLVMValueRef call)
+{
+    bool any = false;
+    for (LLVMUseRef u = LLVMGetFirstUse(call); u; u = LLVMGetNextUse(u)) {
+        LLVMValueRef user = LLVMGetUser(u), target = is_call(user) ? call_target(user) : NULL;
+        if (!target || !(is_utterance(target) || is_intrinsic(target)))
+            return false;
+        any = any || is_utterance(target);
+    }
+    return any;
+}
+
 static bool is_action(LLVMValueRef i)
 {
     switch (LLVMGetInstructionOpcode(i)) {
@@ -136,7 +149,8 @@ static bool is_action(LLVMValueRef i)
     case LLVMAtomicCmpXchg: return address_is_state(LLVMGetOperand(i, 0));
     case LLVMCall:
     case LLVMInvoke:
-        return call_reaches(i) != NOWHERE && !(call_target(i) && is_utterance(call_target(i)));
+        return call_reaches(i) != NOWHERE && !is_told(i) &&
+               !(call_target(i) && is_utterance(call_target(i)));
     default: return false;
     }
 }
