@@ -281,7 +281,6 @@ static LLVMValueRef make_record(struct unit *u, const struct site *s, unsigned i
         number(u, 32, 0),
     };
     LLVMSetInitializer(record, LLVMConstNamedStruct(u->site_type, fields, 16));
-    LLVMSetGlobalConstant(record, true);
     unit_share(u, record, s->caller, index);
     return record;
 }

@@ -57,6 +57,7 @@ LLVMValueRef unit_record(struct unit *u, LLVMTypeRef type, const char *section)
     LLVMValueRef global = LLVMAddGlobal(u->module, type, "outfox.record");
     LLVMSetLinkage(global, LLVMInternalLinkage);
     LLVMSetSection(global, section);
+    LLVMSetGlobalConstant(global, strcmp(section, OUTFOX_SECTION_FUNCTIONS) != 0); /* enabled */
     LLVMSetAlignment(global, 4); /* one behind the other, as an array */
     return global;
 }

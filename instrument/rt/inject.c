@@ -151,8 +151,14 @@ static void note(struct outfox_injection *i, const struct rt_request *r, uint32_
     __atomic_store_n(&i->done, 1, __ATOMIC_RELEASE);
 }
 
-static int fail(const struct outfox_site *site, int error, long *value)
+/* What ferror looks at: the first word of a FILE, in glibc and in musl. */
+enum { STREAM_ERROR = 0x20 };
+
+static int fail(const struct rt_request *r, int error, long *value)
 {
+    const struct outfox_site *site = r->site;
+    if (site->subject == OUTFOX_SUBJECT_STREAM && r->subject)
+        *(int *)r->subject |= STREAM_ERROR; // NOLINT
     *value = site->result == OUTFOX_RESULT_NUMBER ? error : site->value;
     if (site->result == OUTFOX_RESULT_ERRNO)
         errno = error;
@@ -187,7 +193,7 @@ int rt_inject(const struct rt_request *r, uint32_t acts, long *value)
     if (socket >= 0)
         tell(socket, OUTFOX_EVENT_INJECTED);
     if (act == OUTFOX_ERROR)
-        return fail(r->site, error, value);
+        return fail(r, error, value);
     if (act == OUTFOX_DELAY)
         delay(t->delay_ns);
     else
