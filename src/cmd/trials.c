@@ -322,13 +322,7 @@ int cmd_trials_check(const struct args *args)
     }
     int code = open_file(&s, args->positional[0], &e) ? cmd_fail(&e) : EXIT_OK;
     if (!code) {
-        const struct trials *t = &s.trials;
-        buf_addf(&out, "%s: ok: %u %s, %u %s, %u %s\n", args->positional[0], t->nodes.n,
-                 plural(t->nodes.n, "node", "nodes"), t->phases.n,
-                 plural(t->phases.n, "phase", "phases"), t->policy_names.n,
-                 plural(t->policy_names.n, "policy", "policies"));
-        trials_print(t, &out);
-        buf_adds(&out, "programs\n");
+        trials_print(&s.trials, &out);
         for (uint32_t i = 0; i < programs_n(s.programs); i++) {
             const struct native *n = programs_at(s.programs, i);
             buf_addf(&out, "  %.*s: %u sites, %u states, %u tasks\n", SLICE_ARG(n->path),

@@ -17,7 +17,7 @@ void trials_print_json(const struct agenda_view *v, const char *version, int64_t
 void trials_line(const struct trial_result *r, struct buf *out);
 void trials_line_json(const struct trial_result *r, struct buf *out);
 
-/* "EIO of fdatasync in bioProcessBackgroundJobs (src/bio.c:230)": what was made. */
+/* "EIO of fdatasync in sync_once (pair.c:33), request 1": what was made. */
 void trials_add_fault(const struct trial_injection *in, enum outfox_act act, struct buf *out);
 
 /* Reads such a document. 0, or -1 with *e. */
