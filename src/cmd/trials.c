@@ -32,18 +32,18 @@
 
 static const struct wanted {
     const char *option;
-    size_t field;
     enum outlet_kind kind;
     void (*print)(const struct node *doc, struct buf *out);
 } wanted[] = {
-    {"--junit", offsetof(struct args, junit), OUTLET_BYTES, trials_document_junit},
-    {"--markdown", offsetof(struct args, markdown), OUTLET_TEXT, trials_document_markdown},
-    {"--html", offsetof(struct args, html), OUTLET_BYTES, trials_document_html},
+    {"--junit", OUTLET_BYTES, trials_document_junit},
+    {"--markdown", OUTLET_TEXT, trials_document_markdown},
+    {"--html", OUTLET_BYTES, trials_document_html},
 };
 
-static const char *file_of(const struct args *args, const struct wanted *w)
+static const char *file_of(const struct args *args, size_t i)
 {
-    return *(const char *const *)((const char *)args + w->field);
+    const char *const all[] = {args->junit, args->markdown, args->html};
+    return all[i];
 }
 
 /* 0, or an exit code after the error was printed: before anything is started. */
@@ -51,7 +51,7 @@ static int check_reports(const struct args *args)
 {
     const char *on_stdout = args->json ? "--json" : NULL;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        const char *file = file_of(args, &wanted[i]);
+        const char *file = file_of(args, i);
         if (!file)
             continue;
         bool here = report_to_stdout(file);
@@ -75,7 +75,7 @@ static int print_reports(const struct args *args, const struct node *doc, slice 
     bool taken = args->json;
     int code = EXIT_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        const char *file = file_of(args, &wanted[i]);
+        const char *file = file_of(args, i);
         struct buf text = BUF_INIT(SIZE_MAX);
         if (!file)
             continue;
@@ -369,8 +369,8 @@ int cmd_trials_report(const struct args *args)
 {
     struct arena a = {0};
     struct err e = {0};
-    const struct node *doc;
-    slice json;
+    const struct node *doc = NULL;
+    slice json = {0};
     int code = check_reports(args);
     if (!code && read_result(&a, args->positional[0], &doc, &json, &e))
         code = cmd_fail(&e);
@@ -472,9 +472,12 @@ int cmd_trials_replay(const struct args *args)
         s.replays = true;
         const char *dir = arena_printf(&s.arena, "%s/replay", s.dir);
         enum status status = carry_out(&s, dir, &signal, &e);
-        code = status == STATUS_FAILED ? (cmd_fail(&e), EXIT_ENVIRONMENT)
-               : signal                ? 128 + signal
-                                       : replay_code(&s, title);
+        if (status == STATUS_FAILED) {
+            (void)cmd_fail(&e);
+            code = EXIT_ENVIRONMENT;
+        } else {
+            code = signal ? 128 + signal : replay_code(&s, title);
+        }
     }
     close_all(&s);
     return code;
