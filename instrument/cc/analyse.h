@@ -23,7 +23,7 @@ struct values {
  * but the program's end can follow (a failed assertion): what comes after a call that may throw, or
  * after an assertion, does not depend on it, in the sense of this analysis. */
 
-enum { FLOW_NONE = UINT32_MAX };
+#define FLOW_NONE UINT32_MAX
 
 struct flow {
     LLVMValueRef function;
