@@ -122,6 +122,10 @@ static void say_forwards(struct facts *f, LLVMValueRef caller, slice callee, uns
     int own = parameter_of(caller, v);
     if (own < 0 || !may_point_to_function(LLVMTypeOf(LLVMGetParam(caller, (unsigned)own))))
         return;
+    uint64_t said = hash_mix(hash_mix(hash_slice(value_name(caller)), hash_slice(callee)),
+                             2 + ((uint64_t)own << 32 | argument));
+    if (map_count(&f->said, said) > 1)
+        return;
     buf_adds(&f->text, "forwards");
     add_word(f, value_name(caller));
     add_word(f, slice_of_u64((uint64_t)own, own_digits));

@@ -11,7 +11,7 @@
  *      which is that of the linker for records and facts alike. */
 #include "native/native_int.h"
 
-enum row { ROW_ARGUMENT, ROW_STORED, ROW_LOOP };
+enum row { ROW_ARGUMENT, ROW_STORED, ROW_LOOP, ROW_WAITS };
 
 static const struct {
     enum row row;
@@ -22,10 +22,12 @@ static const struct {
 #define REGISTRAR(function, argument, kind) {ROW_ARGUMENT, function, argument, kind},
 #define STORED(place, kind)                 {ROW_STORED, place, NATIVE_STORED, kind},
 #define LOOP(function)                      {ROW_LOOP, function, 0, "loop"},
+#define WAITS(function)                     {ROW_WAITS, function, 0, "loop"},
 #include "native/registrar.list"
 #undef REGISTRAR
 #undef STORED
 #undef LOOP
+#undef WAITS
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -110,7 +112,7 @@ static void link_records(struct finder *f)
 static slice kind_of_name(const struct finder *f, enum row row, slice name, uint32_t argument)
 {
     const struct native_options *o = f->options;
-    for (uint32_t i = 0; i < o->n_registrars && row != ROW_LOOP; i++)
+    for (uint32_t i = 0; i < o->n_registrars && row <= ROW_STORED; i++)
         if (o->registrars[i].argument == (row == ROW_STORED ? NATIVE_STORED : argument) &&
             slice_glob(o->registrars[i].function, name))
             return o->registrars[i].kind;
@@ -211,6 +213,8 @@ static void add_registered(struct finder *f)
             kind = kind_of_name(f, ROW_STORED, x->to, 0);
         else if (x->kind == FACT_LOOP)
             kind = kind_of_name(f, ROW_LOOP, x->to, 0);
+        else if (x->kind == FACT_CALL && x->callee == NATIVE_NONE)
+            kind = kind_of_name(f, ROW_WAITS, x->to, 0);
         if (kind.p)
             why = slice_of(
                 arena_printf(&f->native->arena, "%.*s (%.*s)", SLICE_ARG(kind), SLICE_ARG(x->to)));

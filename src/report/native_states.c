@@ -160,7 +160,8 @@ static void add_states(const struct overview *v, const struct native_function *f
         }
         if (!before || before->branch != s->branch || !slice_eq(before->variable, s->variable))
             add_line(sources, f->file, 10, s->branch, s->variable, out);
-        add_line(sources, f->file, 14, s->line, SLICE(""), out);
+        bool there = s->line == s->branch; /* its text stands in the line above */
+        add_line(there ? NULL : sources, f->file, 14, s->line, SLICE(""), out);
         before = s;
     }
 }

@@ -143,9 +143,15 @@ static void wrappers_register(void **state)
 static void loops_are_tasks(void **state)
 {
     (void)state;
-    check("turn", "unit\ta.c\n" DEFINES("turn") "loop\tturn\tepoll_wait\n",
+    check("turn", "unit\ta.c\n" DEFINES("turn") "loop\tturn\tio_uring_wait_cqe\n",
+          "turn<loop (io_uring_wait_cqe)> | turn=0+0");
+    check("turn", "unit\ta.c\n" DEFINES("turn") CALLS("turn", "io_uring_wait_cqe"), "| turn=-");
+    check("turn", "unit\ta.c\n" DEFINES("turn") "loop\tturn\tpoll\n", "| turn=-");
+    check("turn", "unit\ta.c\n" DEFINES("turn") CALLS("turn", "epoll_wait"),
           "turn<loop (epoll_wait)> | turn=0+0");
-    check("turn", "unit\ta.c\n" DEFINES("turn") CALLS("turn", "epoll_wait"), "| turn=-");
+    /* one that the program defines itself is another */
+    check("turn", "unit\ta.c\n" DEFINES("turn") HIDES("epoll_wait") CALLS("turn", "epoll_wait"),
+          "| turn=-");
 }
 
 static void calls_are_followed_so_far(void **state)
