@@ -257,6 +257,24 @@ static void names_of_cplusplus(void **state)
     arena_deinit(&a);
 }
 
+extern const char __executable_start[]; /* of the linker: where this program is loaded */
+
+static void addresses_are_places(void **state)
+{
+    (void)state;
+    struct native_symbols *s = native_symbols_open("/proc/self/exe");
+    assert_non_null(s);
+    struct native_place p =
+        native_place(s, (uint64_t)((uintptr_t)names_of_cplusplus - (uintptr_t)__executable_start));
+    assert_true(slice_is(p.function, "names_of_cplusplus"));
+    assert_true(slice_glob(SLICE("*test_native.c"), p.file));
+    assert_in_range(p.line, 200, 300);
+    p = native_place(s, UINT64_C(1) << 40);
+    assert_true(p.line == 0 && p.file.n == 0);
+    native_symbols_free(s);
+    assert_null(native_symbols_open("/nonexistent"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +292,7 @@ int main(void)
         cmocka_unit_test(units_may_be_padded),
         cmocka_unit_test(main_needs_no_facts),
         cmocka_unit_test(names_of_cplusplus),
+        cmocka_unit_test(addresses_are_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
