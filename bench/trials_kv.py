@@ -4,6 +4,7 @@
 
     bench/trials_kv.py [--trials error=60,delay=25,short=15] [--seeds 10] [--jobs 4] [--policies bsrr,random]
                        [--fixed] [--out FILE]
+    bench/trials_kv.py --from FILE                 the table of what was kept
 
 Builds the store with `outfox cc`, then runs `outfox trials run` for each policy and seed, in equal numbers of trials, and
 counts a bug as found by the first trial that is suspicious and whose fault is one of that bug's: by
@@ -36,9 +37,9 @@ RULES = [
     (5, "error", "temp_rename", "snapshot_thread", "", "SAVE"),
     (12, "error|short", "temp_|write_all|bytes_add", "receiver_thread", "take_full|receive", "node 1 on disk"),
     (8, "short", "segment_begin", "", "", "on disk|not healthy"),
-    (9, "error", "peer_start", "", "", "not healthy"),
+    (9, "error", "peer_start", "", "", "not healthy|node 1 on disk"),
     (11, "error", "", "receiver_thread", "CATCHING_UP", "node 2 on disk|GET missed"),
-    (10, "error", "segment_open|segments_list", "sender_thread", "", "state=(down|joining)"),
+    (10, "error", "segment_open|segments_list", "sender_thread", "", "state=(down|joining)|node 2 on disk"),
     (7, "error|short", "", "receiver_thread", "FULL", "node 1 is not healthy.*state=live"),
     (6, "", "", "", "", "node 2 is not healthy.*state=live"),
 ]
@@ -119,6 +120,22 @@ def campaign(policy, seed, plan, out, jobs, keep):
     return first, others, count, seconds
 
 
+def read_kept(path):
+    """What --out has written: as campaigns give it, without seconds."""
+    campaigns, plan = {}, {}
+    for trial in map(json.loads, Path(path).read_text().splitlines()):
+        first, counts = campaigns.setdefault((trial["policy"], trial["seed"]), ({}, [0, 0]))
+        plan[trial["act"]] = max(plan.get(trial["act"], 0), trial["number"])
+        counts[0] += trial["bug"] == 0
+        counts[1] += 1
+        if trial["bug"]:
+            first.setdefault(trial["bug"], trial["number"])
+    results = {}
+    for (policy, _), (first, (others, count)) in campaigns.items():
+        results.setdefault(policy, []).append((first, others, count, 0.0))
+    return results, plan
+
+
 def table(results, plan):
     print(f"\nTrials: {', '.join(f'{n} of {act}' for act, n in plan.items())}, for each seed.\n")
     print("| policy | seeds | bugs, median (least to most) | by all seeds together | others, median | trials a minute |")
@@ -148,7 +165,11 @@ def main():
     options.add_argument("--policies", default="exhaustive,random,new-state,bsrr")
     options.add_argument("--fixed", action="store_true")
     options.add_argument("--out")
+    options.add_argument("--from", dest="kept")
     asked = options.parse_args()
+    if asked.kept:
+        table(*read_kept(asked.kept))
+        return
     plan = {act: int(n) for act, n in (word.split("=") for word in asked.trials.split(","))}
     keep = open(asked.out, "a", encoding="utf-8") if asked.out else None
     out = build(asked.fixed)
