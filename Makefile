@@ -186,6 +186,7 @@ bench: $(BIN) $(if $(NO_UI),,$(UI_HAS)) $(BENCHES) $(PEERS) $(BARE) ## run the b
 	@echo "== calls"; bench/calls.py --outfox $(BIN) --json $(OUT)/bench/calls.json
 	@echo "== disk"; bench/disk.py --outfox $(BIN) --json $(OUT)/bench/disk.jsonl
 	@echo "== triggers"; bench/triggers.py --outfox $(BIN) --json $(OUT)/bench/triggers.jsonl
+	@echo "== native"; bench/native.py --outfox $(BIN) --json $(OUT)/bench/native.json $(if $(REDIS),--redis $(REDIS))
 
 labelled: $(BIN) ## hold campaigns on real stacks against tests/labelled/labels.yaml; tools/install-deps labelled (CAMPAIGNS=10)
 	@OUTFOX=$(BIN) tests/labelled/run --campaigns $(or $(CAMPAIGNS),10)

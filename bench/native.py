@@ -13,6 +13,8 @@ round, beginning with another one each time:
     idle       in a trial that is armed and counts each request, and whose rule grants none (a point that is not there)
     counted    likewise, without a rule: a reference run, which numbers all requests too
 
+In a trial, all functions with states are enabled.
+
 CPU is the time that the server's threads ran (schedstat, kernel included) for a fixed number of requests; a share
 is the median of those within the rounds. Instructions are valgrind's, in user space, of a run less a shorter one.
 A benchmark measures, tests judge: the exit code is 0 whatever the figures.
@@ -41,10 +43,15 @@ LOADS = {"SET, one at a time": ("set", 1, 100_000), "GET, 16 at a time": ("get",
 COUNTED = (500, 3000)  # requests under valgrind
 
 
-def trial(system, place):
-    """What the process is to find; None: nothing."""
+def trial(system, place, module=None):
+    """What the process is to find; None: nothing. module: identity, and how many sites, states and functions."""
     rule = {"idle": POINT, "counted": NONE}.get(system)
-    return None if rule is None else TrialFile(place / "trial", n_points=4096, rule=rule, key=1, nth=1)
+    if rule is None:
+        return None
+    file = TrialFile(place / "trial", n_points=4096, tables=1 << 20, rule=rule, key=1, nth=1)
+    if module:
+        file.add_module(*module, enabled=range(module[3]))
+    return file
 
 
 def free_port():
@@ -85,9 +92,9 @@ def build(source, place, outfox):
     return took
 
 
-def start(system, place, before=()):
-    """A server with some keys, its process and its port."""
-    port, file = free_port(), trial(system, place)
+def start(system, place, module, before=()):
+    """A server, its port, and its trial."""
+    port, file = free_port(), trial(system, place, module)
     binary = place / ("built-plain" if system == "plain" else "built-outfox") / "src/redis-server"
     if before:
         binary = shutil.copy(binary, place / "without-lines")  # valgrind cannot read those of clang
@@ -115,9 +122,9 @@ def ran_ns(pid):
     return sum(int(Path(task, "schedstat").read_text(encoding="ascii").split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
 
 
-def measure_cpu(system, place, kind):
+def measure_cpu(system, place, kind, module):
     what, depth, requests = LOADS[kind]
-    server, port, file = start(system, place)
+    server, port, file = start(system, place, module)
     try:
         load(place, port, what, depth, requests // 10)
         before = ran_ns(server.pid)
@@ -131,12 +138,12 @@ def measure_cpu(system, place, kind):
     return took
 
 
-def measure_instructions(system, place, kind):
+def measure_instructions(system, place, kind, module):
     what, depth, _ = LOADS[kind]
     counts = []
     for requests in COUNTED:
         log = place / "valgrind.log"
-        server, port, _ = start(system, place, ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log}"])
+        server, port, _ = start(system, place, module, ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log}"])
         load(place, port, what, depth, requests)
         server.terminate()
         server.wait()
@@ -144,13 +151,22 @@ def measure_instructions(system, place, kind):
     return (counts[1] - counts[0]) / (COUNTED[1] - COUNTED[0])
 
 
-def measure_redis(place, rounds):
+def ask_module(place):
+    """What the server says of itself in a file that does not know it."""
+    server, _, file = start("counted", place, None)
+    server.kill()
+    server.wait()
+    of = file.module[0]
+    return of.id, of.sites, of.states, of.functions
+
+
+def measure_redis(place, rounds, module):
     cells = {kind: {system: [] for system in SYSTEMS} for kind in LOADS}
     for number in range(rounds):
         for kind in LOADS:
             for at in range(len(SYSTEMS)):
                 system = SYSTEMS[(at + number) % len(SYSTEMS)]
-                cells[kind][system].append(measure_cpu(system, place, kind))
+                cells[kind][system].append(measure_cpu(system, place, kind, module))
     shares = {kind: {system: statistics.median(a / b for a, b in zip(of[system], of["plain"])) for system in SYSTEMS} for kind, of in cells.items()}
     return {kind: {system: {"cpu_ns": statistics.median(of[system]), "share": shares[kind][system], "rounds": of[system]} for system in SYSTEMS}
             for kind, of in cells.items()}
@@ -174,10 +190,12 @@ def main():
         if options.redis:
             told["build"] = build(options.redis, place, options.outfox.resolve())
             print("building Redis, CPU seconds:", {name: round(s, 1) for name, s in told["build"].items()})
-            told["redis"] = measure_redis(place, options.rounds)
+            module = ask_module(place)
+            print("Redis: {1} sites, {2} states in {3} functions".format(*module))
+            told["redis"] = measure_redis(place, options.rounds, module)
             for kind, of in told["redis"].items():
                 for system in SYSTEMS:
-                    of[system]["instructions"] = measure_instructions(system, place, kind) if shutil.which("valgrind") else None
+                    of[system]["instructions"] = measure_instructions(system, place, kind, module) if shutil.which("valgrind") else None
                     one = of[system]
                     print(f"{kind:20} {system:9} {one['cpu_ns']:9.0f} ns of CPU, share {one['share']:.3f};",
                           f"instructions {one['instructions'] or 0:.0f}, share {(one['instructions'] or 0) / (of['plain']['instructions'] or 1):.3f}")

@@ -75,13 +75,13 @@ def state_key(node, module, state):
 
 
 class TrialFile:
-    """A file with room for so many points, and for bytes of modules: enabled, muted, seen."""
+    """A file with room for so many points, and so many bytes for what is enabled, muted and seen of modules."""
 
-    def __init__(self, path, n_points=256, armed=1, act=ERROR, nodes=MASK, **fields):
+    def __init__(self, path, n_points=256, tables=1 << 16, armed=1, act=ERROR, nodes=MASK, **fields):
         self.path = path
         self.points_at = -(-ctypes.sizeof(Trial) // 64) * 64
         self.tables_at = self.points_at + n_points * ctypes.sizeof(Point)
-        size = self.tables_at + 65536
+        size = self.tables_at + tables
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
         os.fchmod(self.fd, 0o666)
         os.posix_fallocate(self.fd, 0, size)
