@@ -36,6 +36,7 @@ enum effect {
     DEPENDS_FILE,
     DEPENDS_TARGET,
     DEPENDS_WP,
+    COVERAGE,
     NO_LIBRARIES,
     LIBRARY,
     SHARED,
@@ -242,6 +243,12 @@ static const struct option options[] = {
     {"-fno-fat-lto-objects", EXACT, 0, NOTHING},
     {"-fwhole-program-vtables", EXACT, 0, NOTHING}, /* an error without -flto */
 
+    /* counts what is run, in files that are named after objects */
+    {"--coverage", EXACT, ALL, COVERAGE},
+    {"-coverage", EXACT, ALL, COVERAGE},
+    {"-fprofile-arcs", EXACT, ALL, COVERAGE},
+    {"-ftest-coverage", EXACT, ALL, COVERAGE},
+
     /* what is not for programs that can be instrumented */
     {"-save-temps", JOINED, ALL, PLAIN},
     {"--save-temps", JOINED, ALL, PLAIN},
@@ -357,6 +364,7 @@ static void apply(struct argv *a, const struct option *o, const char *word, cons
         if (strcmp(value, "-") == 0 || strcmp(value, "/dev/stdout") == 0)
             a->plain = word; /* the front end's output is ours */
         break;
+    case COVERAGE: a->coverage = a->by_clang = true; break;
     case NO_LIBRARIES: a->no_libraries = true; break;
     case LIBRARY: a->names_libc = true; break;
     case SHARED: a->shared = true; break;

@@ -46,6 +46,7 @@ struct argv {
     bool by_clang; /* an option says how objects are made that only clang knows how to follow */
     bool depends;  /* -MD, -MMD */
     bool depends_file, depends_target;
+    bool coverage;        /* --coverage and its kind */
     bool lto;             /* was asked for, and is left out */
     bool no_libraries;    /* -nostdlib, -nodefaultlibs */
     bool names_libc;      /* -lc */

@@ -195,6 +195,26 @@ static void add_depends(struct command *c, struct compiler *cc, const struct wor
     }
 }
 
+/* Likewise the files of --coverage; absolute, for programs run elsewhere. */
+static void add_coverage(struct command *c, struct compiler *cc, const struct word *source)
+{
+    char directory[PATH_MAX];
+    struct argv *a = &cc->argv;
+    const char *ending[] = {".gcno", ".gcda"},
+               *option[] = {"-coverage-notes-file", "-coverage-data-file"};
+    if (!a->coverage || !getcwd(directory, sizeof directory))
+        return;
+    for (int i = 0; i < 2; i++) {
+        const char *path = a->output && a->goal != GOAL_PROGRAM
+                               ? with_ending(cc, a->output, ending[i], false)
+                               : with_ending(cc, source->text, ending[i], true);
+        command_add(c, "-Xclang");
+        command_add(c, option[i]);
+        command_add(c, "-Xclang");
+        command_add(c, *path == '/' ? path : arena_printf(&cc->arena, "%s/%s", directory, path));
+    }
+}
+
 /* Bitcode before anything is optimised, with lines and frame pointers. */
 static int front_end(struct compiler *cc, const struct word *source, struct buf *bitcode)
 {
@@ -219,6 +239,7 @@ static int front_end(struct compiler *cc, const struct word *source, struct buf 
     if (a->goal == GOAL_PROGRAM)
         command_add(&c, "-Wno-unused-command-line-argument");
     add_depends(&c, cc, source);
+    add_coverage(&c, cc, source);
     command_add(&c, "-x");
     command_add(&c, source->language);
     command_add(&c, source->text);
@@ -289,7 +310,8 @@ static int compile(struct compiler *cc, const struct word *source, const char *t
     struct argv *a = &cc->argv;
     struct buf bitcode = BUF_INIT(BITCODE_MOST), made = BUF_INIT(BITCODE_MOST);
     struct err e = {0};
-    struct unit_options o = {.file = source->text, .level = a->level, .debug = a->debug};
+    struct unit_options o = {
+        .file = source->text, .level = a->level, .debug = a->debug || a->coverage};
     o.by_clang = a->by_clang || cc->emit_clang || a->goal == GOAL_ASSEMBLY;
     int code = front_end(cc, source, &bitcode);
     if (!code) {
