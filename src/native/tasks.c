@@ -62,7 +62,7 @@ static uint32_t fact_of_record(const struct finder *f, const struct native_funct
                                uint32_t first, const uint32_t *next)
 {
     uint32_t best = NATIVE_NONE, most = 0;
-    for (uint32_t i = first; i != NATIVE_NONE; i = next[i]) {
+    for (uint32_t i = next ? first : NATIVE_NONE; i != NATIVE_NONE; i = next[i]) {
         if (!(r->flags & OUTFOX_FUNCTION_LOCAL)) {
             if (!f->facts.functions.at[i].local)
                 return i;
