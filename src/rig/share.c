@@ -237,6 +237,12 @@ void share_read(const struct share *s, struct arena *a, struct share_report *out
         .requests = t->requests, .lost = t->lost, .attached = t->attached, .refused = t->refused};
     read_modules(s, a, out);
     read_points(s, a, out);
+    if (t->rule != OUTFOX_RULE_NONE &&
+        t->rule != OUTFOX_RULE_REQUEST) { /* nobody counts all of them */
+        out->requests = out->lost;
+        for (uint32_t i = 0; i < out->n_points; i++)
+            out->requests += out->points[i].requests;
+    }
     if (!t->claimed || !__atomic_load_n(&t->injection.done, __ATOMIC_ACQUIRE))
         return;
     out->injection = t->injection;
