@@ -254,7 +254,7 @@ static int run_code(const struct trials_session *s, int signal)
         return EXIT_ENVIRONMENT;
     if (findings_n(v.findings))
         return EXIT_FINDINGS;
-    return s->unsure ? EXIT_INCONCLUSIVE : EXIT_OK;
+    return s->unsure || agenda_made_nothing(&v) ? EXIT_INCONCLUSIVE : EXIT_OK;
 }
 
 static enum status carry_out(struct trials_session *s, const char *dir, int *signal, struct err *e)

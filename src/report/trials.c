@@ -105,9 +105,39 @@ static void add_state(const struct node *fault, struct buf *out)
     }
 }
 
+/* What could have failed; where nothing did, so that nobody takes silence for health. */
+static void add_met(const struct node *doc, struct buf *out)
+{
+    const struct node *met = map_at(doc, "met");
+    uint64_t trials = whole(met, "trials"), sites = whole(met, "sites"),
+             states = whole(met, "states"), requests = whole(met, "requests");
+    if (trials && !doc_text(doc, "sick").n)
+        buf_addf(
+            out,
+            "%llu %s without faults: %llu times something could have failed, at %llu %s, in %llu %s\n",
+            (unsigned long long)trials, plural(trials, "trial", "trials"),
+            (unsigned long long)requests, (unsigned long long)sites, plural(sites, "site", "sites"),
+            (unsigned long long)states, plural(states, "state", "states"));
+    if (doc_bool(doc, "made_nothing") && !doc_text(doc, "sick").n)
+        buf_adds(
+            out,
+            "NOT SURE: no fault was made. What clients do reaches nothing that can fail once the nodes are ready: let "
+            "them do more, or look at only, except and experiments (outfox sites lists what can fail)\n");
+}
+
+/* "20 tolerated, 8 expected, 2 suspicious": of the trials of a policy. */
+static void add_verdicts(const struct node *leg, struct buf *out)
+{
+    static const char *const names[] = {"tolerated", "expected", "suspicious"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        buf_addf(out, "%s%.0f %s", i ? ", " : ": ", doc_number(map_at(leg, "verdicts"), names[i]),
+                 names[i]);
+}
+
 static void add_summary(const struct node *doc, struct buf *out)
 {
     const struct node *legs = doc_list(doc, "policies"), *counts = map_at(doc, "counts");
+    add_met(doc, out);
     uint64_t control = whole(counts, "control"), bad = whole(counts, "control_suspicious");
     if (control)
         buf_addf(out, "control: %llu without faults, %llu suspicious\n",
@@ -115,10 +145,11 @@ static void add_summary(const struct node *doc, struct buf *out)
     for (uint32_t i = 0; i < legs->n; i++) {
         const struct node *leg = legs->list[i];
         uint64_t n = whole(leg, "trials");
-        buf_addf(out, "%.*s (%.*s): %llu %s, a fault made in %.0f, suspicious %.0f",
-                 SHORT(doc_text(leg, "policy")), SHORT(doc_text(leg, "experiment")),
-                 (unsigned long long)n, plural(n, "trial", "trials"), doc_number(leg, "injected"),
-                 doc_number(leg, "suspicious"));
+        buf_addf(out, "%.*s (%.*s): %llu %s, a fault made in %.0f", SHORT(doc_text(leg, "policy")),
+                 SHORT(doc_text(leg, "experiment")), (unsigned long long)n,
+                 plural(n, "trial", "trials"), doc_number(leg, "injected"));
+        if (n)
+            add_verdicts(leg, out);
         slice end = doc_text(leg, "end");
         if (end.n)
             buf_addf(out, "; over: %.*s", SHORT(end));

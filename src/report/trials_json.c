@@ -247,6 +247,13 @@ void trials_print_json(const struct agenda_view *v, const char *version, int64_t
     json_str(&j, "sick", v->sick);
     json_str(&j, "end", end);
     put_counts(&j, v);
+    json_map(&j, "met");
+    json_uint(&j, "trials", v->met.trials);
+    json_uint(&j, "requests", v->met.requests);
+    json_uint(&j, "sites", v->met.sites);
+    json_uint(&j, "states", v->met.states);
+    json_map_end(&j);
+    json_bool(&j, "made_nothing", agenda_made_nothing(v));
     json_list(&j, "policies");
     for (uint32_t i = 0; i < v->n_legs; i++)
         put_leg(&j, &v->leg[i]);

@@ -294,7 +294,7 @@ static void tell_state(const struct native *n, uint32_t state, struct trial_resu
     if (f->task == NATIVE_NONE || f->task >= n->tasks.n)
         return;
     const struct native_task *t = &n->tasks.at[f->task];
-    in->task = keep(r, n->functions.at[t->function].name);
+    in->task = keep(r, t->name);
     in->why = keep(r, t->why);
 }
 

@@ -25,6 +25,8 @@ struct agenda {
     struct trial_order replay;
     uint32_t replays, asked_replays;
     uint32_t broken; /* in a row */
+    struct agenda_met met;
+    VEC(uint64_t) met_sites, met_states; /* each once */
     const char *stopped;
     char why[200];
     slice sick;
@@ -102,6 +104,8 @@ void agenda_free(struct agenda *a)
     for (uint32_t i = 0; i < a->results.n; i++)
         trial_result_free(a->results.at[i]);
     vec_deinit(&a->results);
+    vec_deinit(&a->met_sites);
+    vec_deinit(&a->met_states);
     findings_free(a->findings);
     usual_free(a->usual);
     mem_free(a);
@@ -218,6 +222,30 @@ bool agenda_knows(const struct agenda *a, const struct trial_order *order, uint6
 
 /* ---- what came of it ---- */
 
+static bool is_among(const uint64_t *all, uint32_t n, uint64_t one)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i] == one)
+            return true;
+    return false;
+}
+
+static void meet(struct agenda *a, const struct trial_seen *seen)
+{
+    for (uint32_t i = 0; i < seen->n_points; i++) {
+        const struct outfox_point *p = &seen->point[i];
+        uint64_t site = (uint64_t)p->module << 32 | p->site, state = policy_state(p);
+        if (!is_among(a->met_sites.at, a->met_sites.n, site))
+            vec_push(&a->met_sites, site);
+        if (!is_among(a->met_states.at, a->met_states.n, state))
+            vec_push(&a->met_states, state);
+    }
+    a->met = (struct agenda_met){.requests = a->met.requests + seen->requests,
+                                 .sites = a->met_sites.n,
+                                 .states = a->met_states.n,
+                                 .trials = a->met.trials + 1};
+}
+
 /* All legs of its experiment know of a trial without a fault. */
 static void took_reference(struct agenda *a, struct trial_result *r)
 {
@@ -226,10 +254,13 @@ static void took_reference(struct agenda *a, struct trial_result *r)
     for (uint32_t i = 0; i < a->n_legs; i++)
         if (a->leg[i].act == r->order.act)
             policy_took(a->policy[i], &r->order, &seen);
+    meet(a, &seen);
     a->told_references++;
     a->sick = usual_sick(a->usual);
     if (a->sick.n)
         agenda_stop(a, "trials without faults are not as they should be");
+    else if (a->told_references == a->references && !a->met.requests && a->n_legs)
+        agenda_stop(a, "nothing that can fail was met");
 }
 
 static void took_exploring(struct agenda *a, struct trial_result *r)
@@ -277,6 +308,15 @@ struct agenda_view agenda_view(const struct agenda *a)
                                 .leg = a->leg,
                                 .n_legs = a->n_legs,
                                 .findings = a->findings,
+                                .met = a->met,
                                 .stopped = a->stopped ? slice_of(a->stopped) : (slice){0},
                                 .sick = a->sick};
+}
+
+bool agenda_made_nothing(const struct agenda_view *v)
+{
+    for (uint32_t i = 0; i < v->n_legs; i++)
+        if (v->leg[i].injected)
+            return false;
+    return v->n_legs > 0;
 }

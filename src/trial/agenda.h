@@ -57,6 +57,12 @@ void agenda_stop(struct agenda *a, const char *why);
 
 /* ---- what came of it, at any time ---- */
 
+/* What trials without a fault met: what could have failed in them. */
+struct agenda_met {
+    uint64_t requests; /* of all of them */
+    uint32_t sites, states, trials;
+};
+
 struct agenda_view {
     const struct trials *trials;
     struct trial_result *const *result; /* in the order in which they were told */
@@ -64,10 +70,14 @@ struct agenda_view {
     const struct agenda_leg *leg;
     uint32_t n_legs;
     const struct findings *findings;
+    struct agenda_met met;
     slice stopped; /* not empty: before the end; why */
     slice sick;    /* not empty: references differ so that nothing can be said; why */
 };
 struct agenda_view agenda_view(const struct agenda *a);
+
+/* Trials were made, and in none of them a fault: nothing can be concluded. */
+bool agenda_made_nothing(const struct agenda_view *v);
 void agenda_free(struct agenda *a);
 
 #endif
