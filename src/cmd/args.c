@@ -195,7 +195,7 @@ const struct option_row option_rows[] = {
     {"all", 0, "DIR", "write all pages to this directory", OPT_MAN, TEXT(all)},
     {"color", 0, "WHEN", "auto (default), always or never; respects NO_COLOR", OPT_COMMON,
      TEXT(color)},
-    {"help", 'h', NULL, "print this help", OPT_COMMON, FLAG(help)},
+    {"help", 'h', NULL, "print this help", OPT_COMMON | OPT_HELP, FLAG(help)},
 };
 
 /* Are all words from the first that is no option a command of its own? */

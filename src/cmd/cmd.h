@@ -5,6 +5,7 @@
 #ifndef OUTFOX_CMD_CMD_H
 #define OUTFOX_CMD_CMD_H
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -113,6 +114,7 @@ enum option_group {
     OPT_PLAN = 1 << 24,
     OPT_PLAN_CHECK = 1 << 25,
     OPT_DOCTOR = 1 << 26,
+    OPT_HELP = INT_MIN,   /* the last bit: of verbs that pass all else on */
     OPT_DERIVE = 1 << 27, /* plans that are derived */
     OPT_PLAN_INIT = 1 << 28,
     OPT_CONVERT = 1 << 29,

@@ -108,10 +108,10 @@ const struct verb verbs[] = {
      cmd_doctor},
     {"agent", "", 0, "run what plans of other machines harm this one with", OPT_COMMON | OPT_AGENT,
      cmd_agent},
-    {"cc", "ARGUMENT...", 1, "compile and link C so that its calls can be made to fail", OPT_COMMON,
+    {"cc", "ARGUMENT...", 1, "compile and link C so that its calls can be made to fail", OPT_HELP,
      NULL /* see dispatch */},
     {"c++", "ARGUMENT...", 1, "compile and link C++ so that its calls can be made to fail",
-     OPT_COMMON, NULL},
+     OPT_HELP, NULL},
     {"init", "[FILE]", 1, "write a first outfox.yaml", OPT_COMMON | OPT_JSON | OPT_INIT, cmd_init},
     {"validate", "[FILE]", 1, "check outfox.yaml", OPT_COMMON | OPT_JSON | OPT_VALIDATE,
      cmd_validate},
@@ -222,6 +222,24 @@ static int unknown_verb(int argc, char **argv)
     return EXIT_USAGE;
 }
 
+/* A group without one of its verbs. */
+static int incomplete_verb(const char *group)
+{
+    struct buf text = BUF_INIT(1000);
+    const struct verb *last = NULL;
+    for (const struct verb *v = verbs; v < verbs + VERBS; v++) {
+        if (verb_group_of(v->name) != verb_group_of(group))
+            continue;
+        if (last)
+            buf_addf(&text, "%s%s", text.n ? ", " : "", last->name);
+        last = v;
+    }
+    fprintf(stderr, "outfox: %s needs a command: %s or %s; see outfox help\n", group,
+            buf_text(&text), last ? last->name : "");
+    buf_deinit(&text);
+    return EXIT_USAGE;
+}
+
 static int help(int argc, char **argv)
 {
     int words = 0;
@@ -268,15 +286,11 @@ static int dispatch(int argc, char **argv)
     }
     if (strcmp(argv[0], "help") == 0)
         return help(argc - 1, argv + 1);
-    bool sim = strcmp(argv[0], "sim") == 0; /* a group of verbs */
-    if (asks_for_help(argv[0]) || (argc == 2 && sim && asks_for_help(argv[1])))
+    bool group = verb_group_of(argv[0]) && !strchr(argv[0], ' ');
+    if (asks_for_help(argv[0]) || (argc == 2 && group && asks_for_help(argv[1])))
         return help(0, NULL);
-    if (argc == 1 && sim) {
-        fputs("outfox: sim needs a command: sim explore, sim run, sim explain, sim deps, sim check "
-              "or sim serve; see outfox help\n",
-              stderr);
-        return EXIT_USAGE;
-    }
+    if (argc == 1 && group)
+        return incomplete_verb(argv[0]);
     if (strcmp(argv[0], "--version") == 0)
         return cmd_version(NULL);
     if (strcmp(argv[0], "harm") == 0)
