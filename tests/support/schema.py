@@ -28,10 +28,10 @@ def published(name):
 
 
 def names():
-    """Of the schemas of documents: those of outfox.yaml and of plans are for what people write, and openapi is none."""
+    """Of the schemas of documents: those of outfox.yaml, plans and trials are for what people write, and openapi is none."""
     done = subprocess.run([OUTFOX, "schema"], capture_output=True, check=True, timeout=60)
     return [line.split()[0] for line in done.stdout.decode().splitlines()
-            if line.split()[0] not in ("config", "openapi", "plan")]
+            if line.split()[0] not in ("config", "openapi", "plan", "trials")]
 
 
 def closed(schema, whole=True):
