@@ -48,13 +48,25 @@ void native_symbols_free(struct native_symbols *s)
     mem_free(s);
 }
 
-/* The function that the source has there, also where it was inlined into another. */
-static const char *source_function(struct native_symbols *s, GElf_Addr at)
+/* The unit that has the address. Compilers may leave out the table of units by address (clang does): then each
+ * is asked. */
+static Dwarf_Die *unit_at(struct native_symbols *s, GElf_Addr at, Dwarf_Addr *bias)
 {
-    Dwarf_Addr bias;
-    Dwarf_Die *unit = dwfl_module_addrdie(s->module, at, &bias), *scopes = NULL;
+    Dwarf_Die *unit = dwfl_module_addrdie(s->module, at, bias);
+    if (unit)
+        return unit;
+    while ((unit = dwfl_module_nextcu(s->module, unit, bias)))
+        if (dwarf_haspc(unit, at - *bias) > 0)
+            return unit;
+    return NULL;
+}
+
+/* The function that the source has there, also where it was inlined into another. */
+static const char *source_function(Dwarf_Die *unit, Dwarf_Addr at)
+{
+    Dwarf_Die *scopes = NULL;
     const char *name = NULL;
-    int n = unit ? dwarf_getscopes(unit, at - bias, &scopes) : 0;
+    int n = dwarf_getscopes(unit, at, &scopes);
     for (int i = 0; i < n && !name; i++) {
         int tag = dwarf_tag(&scopes[i]);
         Dwarf_Attribute linkage;
@@ -73,17 +85,19 @@ struct native_place native_place(struct native_symbols *s, uint64_t address)
 {
     struct native_place place = {0};
     GElf_Addr at = address + s->bias;
-    const char *name = source_function(s, at), *file;
-    Dwfl_Line *line = dwfl_module_getsrc(s->module, at);
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = unit_at(s, at, &bias);
+    Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, at - bias) : NULL;
+    const char *name = unit ? source_function(unit, at - bias) : NULL,
+               *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     int number = 0;
     if (!name)
         name = dwfl_module_addrname(s->module, at);
     if (name)
         place.function = slice_of(name);
-    file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-    if (file) {
+    if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
         place.file = slice_of(file);
-        place.line = number > 0 ? (uint32_t)number : 0;
+        place.line = (uint32_t)number;
     }
     return place;
 }
