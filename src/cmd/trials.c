@@ -170,7 +170,7 @@ static void tell_suspicious(struct trials_session *s, const struct trial_result 
 {
     struct buf line = BUF_INIT(4000);
     trials_line(r, &line);
-    if (!s->args->quiet)
+    if (!s->args->quiet && !s->replays) /* a replay tells of each at its end */
         fprintf(stderr, "outfox: %s\n", buf_text(&line));
     if (s->until.n && r->order.purpose == TRIAL_EXPLORE && slice_glob(s->until, buf_slice(&line)))
         agenda_stop(s->agenda, "what was looked for is found");
@@ -185,7 +185,7 @@ static void told(void *user, const struct trial_result *r)
     journal_add(s, r);
     if (r->verdict == VERDICT_SUSPICIOUS || r->broken.n)
         tell_suspicious(s, r);
-    if (!s->args->quiet && clock_ns() - s->told_ns > PROGRESS_NS)
+    if (!s->args->quiet && !s->replays && clock_ns() - s->told_ns > PROGRESS_NS)
         progress(s);
     if (!s->replays && clock_ns() - s->kept_ns > KEEP_NS) {
         struct buf json = BUF_INIT(JSON_BYTES_MAX);
