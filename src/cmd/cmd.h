@@ -119,10 +119,6 @@ enum option_group {
     OPT_PLAN_INIT = 1 << 28,
     OPT_CONVERT = 1 << 29,
     OPT_PLAN_REPORT = 1 << 17,
-    OPT_TRIALS = 1 << 12,
-    OPT_TRIALS_CHECK = 1 << 13,
-    OPT_TRIALS_REPORT = 1 << 14,
-    OPT_TRIALS_REPLAY = 1 << 18,
     OPT_UI = 1 << 23, /* where the page is, and for whom */
 };
 

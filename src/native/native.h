@@ -108,6 +108,10 @@ struct native_place {
 struct native_symbols;
 struct native_symbols *native_symbols_open(const char *path); /* NULL: cannot be read */
 struct native_place native_place(struct native_symbols *s, uint64_t address);
+
+/* The same with the functions into which that one was inlined, innermost first; at least one. */
+uint32_t native_places(struct native_symbols *s, uint64_t address, struct native_place *out,
+                       uint32_t most);
 void native_symbols_free(struct native_symbols *s);
 
 /* A linker's name as people write it: "shop::cart::add(int)". Others stay as they are, and so do all where

@@ -48,57 +48,97 @@ void native_symbols_free(struct native_symbols *s)
     mem_free(s);
 }
 
-/* The unit that has the address. Compilers may leave out the table of units by address (clang does): then each
- * is asked. */
+/* The unit that has the address. Compilers may leave out the table of units by address (clang does): then libdw
+ * finds none, or one that other compilers have made, and each is asked. */
 static Dwarf_Die *unit_at(struct native_symbols *s, GElf_Addr at, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = dwfl_module_addrdie(s->module, at, bias);
-    if (unit)
+    if (unit && dwarf_haspc(unit, at - *bias) > 0)
         return unit;
+    unit = NULL;
     while ((unit = dwfl_module_nextcu(s->module, unit, bias)))
         if (dwarf_haspc(unit, at - *bias) > 0)
             return unit;
     return NULL;
 }
 
-/* The function that the source has there, also where it was inlined into another. */
-static const char *source_function(Dwarf_Die *unit, Dwarf_Addr at)
+static const char *scope_name(Dwarf_Die *scope)
 {
-    Dwarf_Die *scopes = NULL;
+    Dwarf_Attribute linkage;
     const char *name = NULL;
-    int n = dwarf_getscopes(unit, at, &scopes);
-    for (int i = 0; i < n && !name; i++) {
+    if (dwarf_attr_integrate(scope, DW_AT_linkage_name, &linkage))
+        name = dwarf_formstring(&linkage);
+    return name ? name : dwarf_diename(scope);
+}
+
+static struct native_place place_of(const char *name, const char *file, int line)
+{
+    struct native_place place = {0};
+    if (name)
+        place.function = slice_of(name);
+    if (file && line > 0) {
+        place.file = slice_of(file);
+        place.line = (uint32_t)line;
+    }
+    return place;
+}
+
+/* Where a function was inlined: file and line of its call. */
+static const char *call_file(Dwarf_Die *unit, Dwarf_Die *inlined, int *line)
+{
+    Dwarf_Attribute at;
+    Dwarf_Word number = 0, file = 0;
+    Dwarf_Files *files;
+    size_t n;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &at), &number) ||
+        dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &at), &file) ||
+        dwarf_getsrcfiles(unit, &files, &n) || file >= n || number > INT32_MAX)
+        return NULL;
+    *line = (int)number;
+    return dwarf_filesrc(files, file, NULL, NULL);
+}
+
+/* The scopes of an address as they stand in the code, innermost first; 0: none. (dwarf_getscopes goes from an
+ * inlined function on to where its source is, and not to who has it inlined.) */
+static int scopes_at(Dwarf_Die *unit, Dwarf_Addr at, Dwarf_Die **out)
+{
+    Dwarf_Die *first = NULL;
+    int n = unit && dwarf_getscopes(unit, at, &first) > 0 ? dwarf_getscopes_die(first, out) : 0;
+    mem_free(first);
+    return n > 0 ? n : 0;
+}
+
+uint32_t native_places(struct native_symbols *s, uint64_t address, struct native_place *out,
+                       uint32_t most)
+{
+    GElf_Addr at = address + s->bias;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = unit_at(s, at, &bias), *scopes = NULL;
+    Dwarf_Line *row = unit ? dwarf_getsrc_die(unit, at - bias) : NULL;
+    const char *file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
+    int line = 0, n_scopes = scopes_at(unit, at - bias, &scopes);
+    uint32_t n = 0;
+    if (row && dwarf_lineno(row, &line))
+        line = 0;
+    for (int i = 0; i < n_scopes && n < most; i++) {
         int tag = dwarf_tag(&scopes[i]);
-        Dwarf_Attribute linkage;
         if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram)
             continue;
-        if (dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &linkage))
-            name = dwarf_formstring(&linkage);
-        if (!name)
-            name = dwarf_diename(&scopes[i]);
+        out[n++] = place_of(scope_name(&scopes[i]), file, line);
+        if (tag == DW_TAG_subprogram)
+            break;
+        file = call_file(unit, &scopes[i], &line);
     }
     mem_free(scopes);
-    return name;
+    if (!n && most)
+        out[n++] = place_of(dwfl_module_addrname(s->module, at), file, line);
+    return n;
 }
 
 struct native_place native_place(struct native_symbols *s, uint64_t address)
 {
     struct native_place place = {0};
-    GElf_Addr at = address + s->bias;
-    Dwarf_Addr bias = 0;
-    Dwarf_Die *unit = unit_at(s, at, &bias);
-    Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, at - bias) : NULL;
-    const char *name = unit ? source_function(unit, at - bias) : NULL,
-               *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-    int number = 0;
-    if (!name)
-        name = dwfl_module_addrname(s->module, at);
-    if (name)
-        place.function = slice_of(name);
-    if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
-        place.file = slice_of(file);
-        place.line = (uint32_t)number;
-    }
+    (void)native_places(s, address, &place, 1);
     return place;
 }
 

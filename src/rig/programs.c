@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { INLINED_MOST = 8 }; /* functions at one address */
+
 struct program {
     struct native native;
     struct native_symbols *symbols; /* opened when they are needed first */
@@ -298,21 +300,23 @@ static void tell_state(const struct native *n, uint32_t state, struct trial_resu
     in->why = keep(r, t->why);
 }
 
-static struct trial_place tell_frame(const struct programs *p, const struct outfox_frame *f,
-                                     struct trial_result *r)
+/* A frame is several places where functions were inlined. */
+static void tell_frame(const struct programs *p, const struct outfox_frame *f,
+                       struct trial_result *r)
 {
-    if (f->module >= p->all.n)
-        return (struct trial_place){0};
-    struct program *one = p->all.at[f->module];
-    if (!one->symbols) {
+    struct native_place at[INLINED_MOST] = {{.line = 0}};
+    uint32_t n = 1;
+    struct program *one = f->module < p->all.n ? p->all.at[f->module] : NULL;
+    if (one && !one->symbols) {
         char path[PATH_MAX];
         path_of(one->native.path, path);
         one->symbols = native_symbols_open(path);
     }
-    if (!one->symbols)
-        return (struct trial_place){0};
-    struct native_place at = native_place(one->symbols, f->address - 1);
-    return (struct trial_place){keep(r, at.function), keep(r, at.file), at.line};
+    if (one && one->symbols)
+        n = native_places(one->symbols, f->address - 1, at, INLINED_MOST);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&r->injection.stack,
+                 ((struct trial_place){keep(r, at[i].function), keep(r, at[i].file), at[i].line}));
 }
 
 void programs_tell(const struct programs *p, struct trial_result *r)
@@ -330,7 +334,9 @@ void programs_tell(const struct programs *p, struct trial_result *r)
     if (at->state != UINT32_MAX && at->state_module < p->all.n)
         tell_state(&p->all.at[at->state_module]->native, at->state, r);
     for (uint32_t i = 0; i < in->raw.frames && i < OUTFOX_FRAMES; i++)
-        vec_push(&in->stack, tell_frame(p, &in->raw.frame[i], r));
+        tell_frame(p, &in->raw.frame[i], r);
+    while (in->stack.n && !in->stack.at[in->stack.n - 1].function.n) /* who has called main */
+        in->stack.n--;
 }
 
 uint32_t programs_errors(void *user, uint32_t module, uint32_t site, int errors[OUTFOX_ERRORS])

@@ -6,6 +6,7 @@
 enum {
     LEGS_MAX = TRIALS_POLICIES_MAX * 3,
     BROKEN_MOST = 10, /* so many trials in a row say nothing: then no more are made */
+    IDLE_MOST = 3,    /* the same of a policy's, if nothing can be done in them */
 };
 
 struct agenda {
@@ -150,6 +151,13 @@ static void end_leg(struct agenda *a, slice why)
     a->at_leg++;
 }
 
+static slice idle_words(enum outfox_act act)
+{
+    return act == OUTFOX_DELAY   ? SLICE("nothing was met that can block, and so be late")
+           : act == OUTFOX_SHORT ? SLICE("nothing was met that can do less than it is asked for")
+                                 : SLICE("nothing was met that can fail");
+}
+
 /* A trial of the leg whose turn it is, or of the first one after it that wants one. */
 static enum agenda_answer next_of_legs(struct agenda *a, struct trial_order *out)
 {
@@ -161,7 +169,9 @@ static enum agenda_answer next_of_legs(struct agenda *a, struct trial_order *out
                                     .in_leg = nth,
                                     .finding = UINT32_MAX,
                                     .seed = outfox_mix(a->trials->seed, nth)};
-        if (nth > a->trials->max_trials) {
+        if (a->leg[at].idle >= IDLE_MOST) {
+            end_leg(a, idle_words(a->leg[at].act));
+        } else if (nth > a->trials->max_trials) {
             end_leg(a, SLICE("all its trials were made"));
         } else if (policy_next(a->policy[at], out)) {
             a->asked_in_leg[at] = nth;
@@ -272,6 +282,7 @@ static void took_exploring(struct agenda *a, struct trial_result *r)
     leg->trials++;
     leg->injected += r->injection.done;
     leg->suspicious += r->verdict == VERDICT_SUSPICIOUS;
+    leg->idle = seen.requests || r->injection.done || r->broken.n ? 0 : leg->idle + 1;
     leg->counts[r->verdict]++;
     if (r->verdict == VERDICT_SUSPICIOUS && r->injection.done)
         findings_add(a->findings, r);

@@ -23,6 +23,7 @@ struct agenda_leg {
     enum outfox_act act;
     uint64_t trials, injected, suspicious;
     uint64_t counts[VERDICTS]; /* trials */
+    uint32_t idle;             /* trials in a row in which nothing could be done */
     bool over;
     slice why; /* it is over: in words */
 };

@@ -322,7 +322,7 @@ static void sort_symptoms(struct trial_result *r)
 
 static void conclude(struct trial_result *r)
 {
-    bool quiet = r->order.rule == OUTFOX_RULE_NONE;
+    bool quiet = r->order.rule == OUTFOX_RULE_NONE && r->order.purpose != TRIAL_EXPLORE;
     const struct trial_symptom *first = r->symptoms.n ? &r->symptoms.at[0] : NULL;
     if (first && first->suspicious && (quiet || r->injection.done)) {
         r->verdict = VERDICT_SUSPICIOUS;

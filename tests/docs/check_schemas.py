@@ -180,7 +180,7 @@ def check_list():
     said = subprocess.run([os.environ["OUTFOX"], "schema"], capture_output=True, check=False,
                           timeout=60).stdout.decode()
     printed = {line.split()[0] for line in said.splitlines()}
-    check(printed == {*SCHEMAS, "config", "openapi", "plan"} - {"common"}, "outfox schema", f"lists {sorted(printed)}")
+    check(printed == {*SCHEMAS, "config", "openapi", "plan", "trials"} - {"common"}, "outfox schema", f"lists {sorted(printed)}")
     listed = set()
     for cells in rows(section("docs/json.md#schemas"), "document"):
         listed |= quoted(cells[1])
