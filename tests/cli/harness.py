@@ -7,6 +7,7 @@ not hold and, as its last line, how many checks there were.
 import json
 import os
 import random
+import re
 import resource
 import signal
 import socket
@@ -70,6 +71,10 @@ def limit_memory():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
 
 
+# Said of what another test, at the same time, has killed.
+OTHERS = re.compile(r"^outfox: ended \d+ process(es)? that an earlier outfox left behind when it was killed\n", re.MULTILINE)
+
+
 def run(*words, stdin=b"", env=None, timeout=TIME_LIMIT_S, stdout=subprocess.PIPE):
     """Runs outfox with these words; a run that does not end in time counts as ended by SIGALRM."""
     try:
@@ -79,7 +84,7 @@ def run(*words, stdin=b"", env=None, timeout=TIME_LIMIT_S, stdout=subprocess.PIP
     except subprocess.TimeoutExpired:
         return Result(-signal.SIGALRM, "", f"not ended after {timeout} s")
     return Result(done.returncode, (done.stdout or b"").decode(errors="replace"),
-                  done.stderr.decode(errors="replace"))
+                  OTHERS.sub("", done.stderr.decode(errors="replace")))
 
 
 class Checks:
