@@ -70,7 +70,11 @@ static bool is_probe(const struct argv *a)
     size_t n = sizeof probes / sizeof *probes;
     if (any_input_fits(a, probes, n))
         return true;
-    return getcwd(directory, sizeof directory - 1) && any_fits(probes, n, strcat(directory, "/"));
+    if (!getcwd(directory, sizeof directory - 1))
+        return false;
+    size_t end = strlen(directory);
+    memcpy(directory + end, "/", 2);
+    return any_fits(probes, n, directory);
 }
 
 static void begin_command(struct command *c, const struct compiler *cc)
