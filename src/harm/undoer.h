@@ -9,8 +9,8 @@
  *
  * 1. A fault is only started once the undoer has said that it knows of it.
  * 2. When the run's end of the socket closes, however that comes, the undoer undoes what is under
- *    way, newest first, each script for a bounded time (undo_bound_ns). It removes the journal when
- *    nothing is left, and ends.
+ *    way, newest first, each script for a bounded time (undo_bound_ns). Of a run that was killed it
+ *    ends the commands first. It removes the journal when nothing is left, and ends.
  * 3. When a fault's lease is over while the run still has it under way, the undoer undoes it at once.
  *    The run may undo it again: scripts are idempotent (harm/journal.h). A script that fails then is
  *    tried again when the run ends.
