@@ -273,14 +273,10 @@ int undoer_new(struct undoer **out, struct journal *j, struct err *e)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return err_set(e, 0, 0, "cannot create a socket: %s", strerror(errno));
     (void)setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    sigset_t all, before; /* our handlers must not run in the undoer */
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t run = getpid(), pid = fork();
+    pid_t run = getpid(), pid = sys_fork();
+    int code = errno;
     if (pid == 0)
         undoer_main(pair[1], j, run);
-    int code = errno;
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     sys_close(pair[1]);
     if (pid < 0) {
         sys_close(pair[0]);

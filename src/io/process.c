@@ -444,16 +444,12 @@ int keeper_new_patient(struct keeper **out, int64_t patience_ns, struct err *e)
     mark_print(getpid(), mark);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
         return err_set(e, 0, 0, "cannot create a socket: %s", strerror(errno));
-    sigset_t all, before; /* our handlers must not run in the keeper */
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &before);
-    pid_t pid = fork();
+    pid_t pid = sys_fork();
+    int code = errno;
     if (pid >= 0 && patience_ns) /* it outlives us: what it looks after is nobody's leftover */
         mark_print(pid ? pid : getpid(), mark);
     if (pid == 0)
         keeper_main(pair[1], mark, patience_ns);
-    int code = errno;
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     sys_close(pair[1]);
     if (pid < 0) {
         sys_close(pair[0]);

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -162,4 +163,18 @@ void sys_ack(int fd)
 {
     int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
+pid_t sys_fork(void)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    if (pid) {
+        int code = errno;
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        errno = code;
+    }
+    return pid;
 }

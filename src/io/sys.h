@@ -44,6 +44,10 @@ void sys_linger_reset(int fd);
  * long. What is needed again is read anew, from the system's copy of the file as a rule. */
 void sys_give_back(void);
 
+/* Forks a process of our own. In it all signals stay blocked until it has set what they do: our
+ * handlers must not run there. As fork. */
+pid_t sys_fork(void) MUST_USE;
+
 /* This thread, and what it starts from now on, stay on the CPU that it runs on; or may be anywhere
  * that they might before. Programs that only ever wait for each other are faster on one CPU: waking
  * somebody up elsewhere costs more than all the rest. Nothing happens where that is not allowed. */
